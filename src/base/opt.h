@@ -1,0 +1,59 @@
+/*
+ * Options: one table a command drives the parser, --help, the man page's
+ * synopsis check and shell completion.
+ *
+ *	static const struct opt opts[] = {
+ *		OPT_FLAG('q', "quiet", &o.quiet, "say nothing but the findings"),
+ *		OPT_STR('o', "output", "FILE", &o.output, "write there"),
+ *		OPT_END,
+ *	};
+ *	n = opt_parse(opts, argc, argv, &err);	// argv[0..n) are what is left
+ *
+ * As everywhere: --name=value or --name value, -o value or -ovalue, -qv,
+ * options and other words in any order, "--" ends the options and "-" is a word.
+ * With `stop_at_word` in the table the first word ends them too, for commands
+ * that run a program.
+ */
+#ifndef ATOMSAN_BASE_OPT_H
+#define ATOMSAN_BASE_OPT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+
+enum opt_kind { OPT_KIND_END, OPT_KIND_FLAG, OPT_KIND_COUNT, OPT_KIND_STR, OPT_KIND_U64, OPT_KIND_STOP };
+
+struct opt {
+	enum opt_kind kind;
+	char letter; /* or 0 */
+	const char *name;
+	const char *arg; /* what --help calls the value */
+	void *value;     /* bool *, int *, const char **, uint64_t * */
+	const char *help;
+};
+
+/* clang-format off */
+#define OPT_FLAG(l, n, v, h)     { OPT_KIND_FLAG, l, n, NULL, v, h }
+#define OPT_COUNT(l, n, v, h)    { OPT_KIND_COUNT, l, n, NULL, v, h }
+#define OPT_STR(l, n, a, v, h)   { OPT_KIND_STR, l, n, a, v, h }
+#define OPT_U64(l, n, a, v, h)   { OPT_KIND_U64, l, n, a, v, h }
+#define OPT_STOP_AT_WORD         { OPT_KIND_STOP, 0, NULL, NULL, NULL, NULL }
+#define OPT_END                  { OPT_KIND_END, 0, NULL, NULL, NULL, NULL }
+/* clang-format on */
+
+/*
+ * Parse argv[0..argc) in place. Returns how many words are left, moved to the
+ * front; -1 with a sentence in `err`. A number takes k, m and g behind it
+ * (thousand, million, thousand million).
+ */
+int opt_parse(const struct opt *opts, int argc, char **argv, struct err *err);
+
+/* The table as --help prints it. */
+void opt_print(const struct opt *opts, FILE *out);
+
+/* Parse a number with its suffix; 0 or -1. */
+int opt_number(const char *s, uint64_t *value);
+
+#endif

@@ -1,0 +1,85 @@
+/*
+ * An engine takes the events of a trace, one batch after the other, and emits
+ * findings. The table in engines.c lists them; the command line, the docs and
+ * the tests read that table.
+ *
+ * To add one: a file in this folder that defines a `const struct engine_ops`,
+ * a row in engines.c, a page in docs/engines/, and a brute-force twin in
+ * tests/property/ that follows the definition and shares no code with it.
+ */
+#ifndef ATOMSAN_ENGINE_ENGINE_H
+#define ATOMSAN_ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/finding.h"
+#include "trace/event.h"
+#include "trace/names.h"
+#include "trace/reader.h"
+
+/* Consecutive events; `first` is the number of ev[0]. */
+struct batch {
+	const struct event *ev;
+	uint32_t n;
+	uint64_t first;
+	const struct names *names;
+};
+
+struct engine_options {
+	bool no_merge; /* velodrome: a node for each operation outside blocks */
+};
+
+/* One figure of --format=json's "stats". */
+struct engine_stat {
+	const char *name;
+	uint64_t value;
+};
+enum { ENGINE_STATS_MAX = 16 };
+
+struct engine_ops {
+	const char *name;
+	const char *origin;  /* the paper, or "ours" */
+	const char *finding; /* what a finding means */
+	const char *silence; /* what it means that there is none */
+	/* It may ask for the trace again: the driver must be able to rewind it. */
+	bool second_pass;
+
+	/* Before the first event. Findings go to `sink` until destroy(). */
+	void *(*create)(const struct engine_options *options, struct finding_sink *sink);
+	/* For each batch of each pass, in the trace's order; never after finish() returned 0. */
+	void (*take)(void *engine, const struct batch *b);
+	/*
+	 * At the end of each pass, also when the trace broke off. Returns 0 when
+	 * done; else the events from 1 to that number are taken once more.
+	 */
+	uint64_t (*finish)(void *engine);
+	/* After the last finish(); fills `stats`, returns how many. */
+	size_t (*stats)(void *engine, struct engine_stat stats[ENGINE_STATS_MAX]);
+	void (*destroy)(void *engine);
+};
+
+extern const struct engine_ops *const engines[]; /* ends with NULL; the first is the default */
+const struct engine_ops *engine_by_name(const char *name);
+
+/* What became of a run over a trace. */
+struct engine_result {
+	const struct engine_ops *ops;
+	double seconds;
+	struct engine_stat stats[ENGINE_STATS_MAX];
+	size_t nstats;
+	struct finding_list findings;
+};
+
+/*
+ * Run an engine over a whole trace, with a second pass where it asks for one.
+ * Returns 0, or -1 where the trace broke off: then `err` says how, and `out`
+ * holds what the events before it gave. `tick` is called now and then with the
+ * reader, for a progress line; it may be NULL.
+ */
+int engine_run(const struct engine_ops *ops, const struct engine_options *options,
+	       struct reader *r, bool all, void (*tick)(struct reader *r, int pass),
+	       struct engine_result *out, struct err *err);
+void engine_result_free(struct engine_result *res);
+
+#endif

@@ -1,0 +1,104 @@
+/*
+ * A finding: what an engine has to say, whatever the engine. Report writers
+ * print it, fingerprints tell two of a kind apart.
+ *
+ * A finding owns its strings (they live in its arena) and knows nothing of the
+ * trace it came from, so it can outlive it. What an engine has nothing for is
+ * NULL, 0 or empty, and printed as null.
+ *
+ * Who may include this: engines, report writers, the command line, tests.
+ */
+#ifndef ATOMSAN_ENGINE_FINDING_H
+#define ATOMSAN_ENGINE_FINDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/mem.h"
+
+enum finding_status {
+	FINDING_OBSERVED,  /* it happened in this run */
+	FINDING_PREDICTED, /* another interleaving of this run would do it */
+	FINDING_CONFIRMED, /* that interleaving has been run */
+};
+
+enum finding_rests_on {
+	RESTS_ON_NOTHING, /* the engine does not say */
+	RESTS_ON_DATA,    /* some cycle uses no lock operation */
+	RESTS_ON_LOCKS,   /* every cycle uses one */
+};
+
+/* A transaction, named as a report names it. */
+struct finding_block {
+	const char *thread; /* NULL: there is no such block */
+	const char *label;  /* NULL: an operation outside blocks, or no name given */
+	const char *place;  /* where it began, or NULL */
+	uint64_t begin;     /* event number of its begin */
+};
+
+/* One operation on the way. Consecutive steps conflict or belong to one transaction. */
+struct finding_step {
+	const char *thread;
+	uint64_t event;
+	const char *op;      /* spelling: "r", "acq" */
+	const char *past;    /* for sentences: "read" */
+	const char *operand; /* or NULL */
+	const char *label;   /* of the transaction that it belongs to, or NULL */
+	uint64_t begin;      /* event number of that transaction's begin; 0 outside blocks */
+	const char *place;   /* or NULL */
+};
+
+struct finding {
+	enum finding_status status;
+	const char *kind; /* "cycle" */
+	enum finding_rests_on rests_on;
+	uint64_t event; /* the one that made it true */
+	struct finding_block transaction;
+	struct finding_block blame; /* thread NULL: no transaction is to blame */
+	const char **refuted;       /* labels (an entry may be NULL), outermost first */
+	size_t nrefuted;
+	const char *variable;
+	const char *pattern;
+	struct finding_step *steps;
+	size_t nsteps;
+	uint64_t *schedule;
+	size_t nschedule;
+	uint64_t fingerprint; /* see finding_seal() */
+	uint64_t count;       /* how many of this fingerprint were found */
+	struct arena arena;
+};
+
+struct finding *finding_new(void);
+void finding_free(struct finding *f);
+
+/*
+ * Compute the fingerprint, from what stays the same when the program is run
+ * again: kind, labels, and each step's operation and place (its operand where
+ * it has no place). Not from thread names, event numbers or addresses. Call it
+ * last.
+ */
+void finding_seal(struct finding *f);
+
+/* Where an engine puts its findings; it gives them away. */
+struct finding_sink {
+	void (*emit)(struct finding_sink *sink, struct finding *f);
+};
+
+/*
+ * The sink that everybody uses: keeps findings in order, and unless `all` is
+ * set only the first of each fingerprint, counting the others.
+ */
+struct finding_list {
+	struct finding_sink sink; /* first: cast back from it */
+	bool all;
+	struct finding **v;
+	size_t n, cap;
+	uint64_t emitted; /* with the duplicates */
+	uint32_t *slot;   /* hash of fingerprints: 1 + index into v */
+	size_t nslots;
+};
+void finding_list_init(struct finding_list *l, bool all);
+void finding_list_free(struct finding_list *l);
+
+#endif

@@ -1,0 +1,117 @@
+/*
+ * The event: what a trace is made of and what every engine takes.
+ *
+ * A trace is a sequence of events in the order in which they happened; event
+ * numbers count from 1. An event says which thread did what to what, and where
+ * in the source. Everything that has a name is a small number here, and the
+ * trace's `struct names` turns it back: threads, variables and locks are
+ * numbered from 0 in the order in which the trace first mentions them, so an
+ * engine keeps its state in plain arrays.
+ *
+ * What the operations mean to the precise engines, and so which events
+ * conflict (that is: cannot be swapped when they stand side by side):
+ *
+ *  - two events of one thread;
+ *  - two accesses of one variable, at least one a write; an update is an
+ *    atomic read-modify-write, one event that both reads and writes;
+ *  - two operations on one lock, at least one exclusive: shared acquires and
+ *    releases commute with each other as reads do;
+ *  - fork(T) before all events of T, all events of T before join(T).
+ *
+ * begin and end mark an atomic block; the outermost block of a thread is a
+ * transaction, and each event outside blocks is a transaction by itself.
+ * wait, notify, barrier, alloc and free carry no conflict of their own.
+ */
+#ifndef ATOMSAN_TRACE_EVENT_H
+#define ATOMSAN_TRACE_EVENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What an operation's operand is. */
+enum operand_kind {
+	OPERAND_NONE,
+	OPERAND_VAR,
+	OPERAND_LOCK,
+	OPERAND_THREAD,
+	OPERAND_LABEL, /* a strref, may be 0 */
+	OPERAND_SYNC,  /* condition variable or barrier: numbered with the locks */
+};
+
+/*
+ * One table: name of the constant, its spelling in text traces and reports,
+ * its operand, what a person calls it in the past tense. The order is the
+ * .atrace format's: append only.
+ */
+#define EVENT_OPS(X)                                                                               \
+	X(NONE, "none", NONE, "did nothing")                                                       \
+	X(BEGIN, "begin", LABEL, "began")                                                          \
+	X(END, "end", NONE, "ended")                                                               \
+	X(READ, "r", VAR, "read")                                                                  \
+	X(WRITE, "w", VAR, "wrote")                                                                \
+	X(UPDATE, "u", VAR, "updated")                                                             \
+	X(ACQUIRE, "acq", LOCK, "acquired")                                                        \
+	X(RELEASE, "rel", LOCK, "released")                                                        \
+	X(ACQUIRE_SHARED, "racq", LOCK, "acquired (shared)")                                       \
+	X(RELEASE_SHARED, "rrel", LOCK, "released (shared)")                                       \
+	X(FORK, "fork", THREAD, "forked")                                                          \
+	X(JOIN, "join", THREAD, "joined")                                                          \
+	X(WAIT, "wait", SYNC, "waited for")                                                        \
+	X(NOTIFY, "notify", SYNC, "notified")                                                      \
+	X(BARRIER, "barrier", SYNC, "passed")                                                      \
+	X(ALLOC, "alloc", VAR, "allocated")                                                        \
+	X(FREE, "free", VAR, "freed")
+
+enum op {
+#define X(id, spelling, operand, past) OP_##id,
+	EVENT_OPS(X)
+#undef X
+		OP_COUNT
+};
+
+struct op_info {
+	const char *spelling, *past;
+	enum operand_kind operand;
+};
+extern const struct op_info op_info[OP_COUNT];
+
+static inline bool op_is_access(enum op op)
+{
+	return op >= OP_READ && op <= OP_UPDATE;
+}
+
+static inline bool op_is_lock(enum op op)
+{
+	return op >= OP_ACQUIRE && op <= OP_RELEASE_SHARED;
+}
+
+/*
+ * A string of the trace: a label or a place. 0 is "none given"; with
+ * STRREF_NUMBER set it is the decimal number in the other bits, so that a
+ * trace whose places are event numbers needs no table that grows with it;
+ * anything else is an entry of `names->strings`. See names.h.
+ */
+typedef uint32_t strref;
+#define STRREF_NUMBER 0x80000000u
+
+/*
+ * OP_NONE stands where the reader dropped an event (a repeated acquire of a
+ * lock that the thread holds already, or, with --lenient, an impossible
+ * event): it keeps its number and means nothing.
+ */
+struct event {
+	uint32_t thread;
+	uint32_t operand;
+	strref place;
+	uint8_t op;       /* enum op */
+	uint8_t spare[3]; /* 0 */
+};
+_Static_assert(sizeof(struct event) == 16, "four events a cache line");
+
+/* A begin without a label of its own is known by its place. */
+static inline strref event_label(const struct event *begin)
+{
+	return begin->operand ? begin->operand : begin->place;
+}
+
+#endif
