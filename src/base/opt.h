@@ -23,7 +23,15 @@
 
 #include "base/err.h"
 
-enum opt_kind { OPT_KIND_END, OPT_KIND_FLAG, OPT_KIND_COUNT, OPT_KIND_STR, OPT_KIND_U64, OPT_KIND_STOP };
+enum opt_kind {
+	OPT_KIND_END,
+	OPT_KIND_FLAG,
+	OPT_KIND_COUNT,
+	OPT_KIND_STR,
+	OPT_KIND_U64,
+	OPT_KIND_U64_OR_1, /* --name alone is 1; a value only as --name=value */
+	OPT_KIND_STOP
+};
 
 struct opt {
 	enum opt_kind kind;
@@ -39,6 +47,7 @@ struct opt {
 #define OPT_COUNT(l, n, v, h)    { OPT_KIND_COUNT, l, n, NULL, v, h }
 #define OPT_STR(l, n, a, v, h)   { OPT_KIND_STR, l, n, a, v, h }
 #define OPT_U64(l, n, a, v, h)   { OPT_KIND_U64, l, n, a, v, h }
+#define OPT_U64_OR_1(l, n, a, v, h) { OPT_KIND_U64_OR_1, l, n, a, v, h }
 #define OPT_STOP_AT_WORD         { OPT_KIND_STOP, 0, NULL, NULL, NULL, NULL }
 #define OPT_END                  { OPT_KIND_END, 0, NULL, NULL, NULL, NULL }
 /* clang-format on */

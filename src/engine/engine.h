@@ -66,6 +66,7 @@ const struct engine_ops *engine_by_name(const char *name);
 struct engine_result {
 	const struct engine_ops *ops;
 	double seconds;
+	struct reader_counts counts; /* of the whole trace: later passes may see a part */
 	struct engine_stat stats[ENGINE_STATS_MAX];
 	size_t nstats;
 	struct finding_list findings;

@@ -1,6 +1,9 @@
 /*
  * Printing findings. One struct says what there is to print, one table lists
  * the forms; a form is one file with one `const struct report_format`.
+ *
+ * To add one: a file in this folder that defines it, a line below and a row in
+ * report.c. JSON of any kind is written with json_emit.h.
  */
 #ifndef ATOMSAN_REPORT_REPORT_H
 #define ATOMSAN_REPORT_REPORT_H
@@ -33,6 +36,10 @@ struct report_format {
 };
 
 extern const struct report_format *const report_formats[]; /* ends with NULL; text first */
+extern const struct report_format text_format, json_format, dot_format;
 const struct report_format *report_format_by_name(const char *name);
+
+/* "observed", "predicted", "confirmed": the same word in every form. */
+const char *report_status_name(enum finding_status status);
 
 #endif

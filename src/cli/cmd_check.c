@@ -1,0 +1,206 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "engine/engine.h"
+#include "report/report.h"
+#include "trace/reader.h"
+
+#include "base/banned.h"
+
+static struct {
+	const char *engine, *format, *output, *color;
+	bool all, lenient, no_merge;
+	int quiet, verbose;
+} o;
+
+static const struct opt opts[] = {
+	OPT_STR('e', "engine", "NAME[,NAME...]", &o.engine, "which engines ('atomsan engines' lists them)"),
+	OPT_STR('f', "format", "FORMAT", &o.format, "text (the default), json or dot"),
+	OPT_STR('o', "output", "FILE", &o.output, "write the findings there"),
+	OPT_FLAG(0, "all", &o.all, "print every finding, also those that look the same"),
+	OPT_STR(0, "color", "WHEN", &o.color, "auto (the default), always or never"),
+	OPT_FLAG(0, "lenient", &o.lenient, "skip events that cannot have happened, and count them"),
+	OPT_FLAG(0, "no-merge", &o.no_merge, "velodrome: a node for every operation outside blocks"),
+	OPT_COUNT('q', "quiet", &o.quiet, "one line a finding"),
+	OPT_COUNT('v', "verbose", &o.verbose, "the engine's figures too"),
+	OPT_END,
+};
+
+enum { MAX_ENGINES = 16 };
+
+/* Turn "a,b" into a list; 0 where one is unknown or named twice. */
+static size_t pick_engines(const char *names, const struct engine_ops **v, struct err *err)
+{
+	size_t n = 0;
+
+	while (names) {
+		const char *comma = strchr(names, ',');
+		size_t len = comma ? (size_t)(comma - names) : strlen(names);
+		char *name = mem_strndup(names, len);
+		const struct engine_ops *ops = engine_by_name(name);
+
+		if (!ops)
+			err_fail(err, "there is no engine '%s' ('atomsan engines' lists them)", name);
+		for (size_t i = 0; i < n; i++)
+			if (v[i] == ops)
+				err_fail(err, "engine '%s' is named twice", name);
+		mem_free(name);
+		if (err_is_set(err) || n == MAX_ENGINES)
+			return 0;
+		v[n++] = ops;
+		names = comma ? comma + 1 : NULL;
+	}
+	return n;
+}
+
+/* A line on a terminal, a few times a second, for what takes longer than one. */
+static double started;
+static double shown;
+
+static double seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+static void progress(struct reader *r, int pass)
+{
+	uint64_t done, total;
+	double now = seconds();
+
+	if (now - started < 1 || now - shown < 0.2)
+		return;
+	shown = now;
+	reader_progress(r, &done, &total);
+	fprintf(stderr, "\r\033[K%s: %.1f million events", reader_path(r),
+		(double)reader_counts(r)->events / 1e6);
+	if (total)
+		fprintf(stderr, ", %.0f%%", 100.0 * (double)done / (double)total);
+	if (pass > 1)
+		fprintf(stderr, ", pass %d to explain what was found", pass);
+}
+
+static void progress_end(void)
+{
+	if (shown > 0)
+		fputs("\r\033[K", stderr);
+	shown = 0;
+}
+
+static int use_color(bool *color)
+{
+	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
+
+	if (!o.color || !strcmp(o.color, "auto"))
+		*color = !o.output && isatty(1) && term && strcmp(term, "dumb") && !(no && *no);
+	else if (!strcmp(o.color, "always") || !strcmp(o.color, "never"))
+		*color = o.color[0] == 'a';
+	else
+		return -1;
+	return 0;
+}
+
+extern const struct command cmd_check;
+
+/* Run the engines one after the other; returns how many ran before the trace failed. */
+static size_t run_engines(struct reader *r, const struct engine_ops **ops, size_t n,
+			  struct engine_result *results, struct err *err)
+{
+	struct engine_options options = {.no_merge = o.no_merge};
+	struct err first = {0};
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (i && reader_rewind(r, err))
+			break;
+		started = seconds();
+		engine_run(ops[i], &options, r, o.all, isatty(2) && o.quiet == 0 ? progress : NULL,
+			   &results[i], err);
+		progress_end();
+		if (!err_is_set(&first))
+			first = *err;
+		err->text[0] = 0;
+	}
+	if (err_is_set(&first))
+		*err = first;
+	return i;
+}
+
+static int print(const struct report *rep, const struct report_format *format)
+{
+	FILE *out = stdout;
+
+	if (o.output && strcmp(o.output, "-")) {
+		out = fopen(o.output, "we");
+		if (!out)
+			return cli_error("%s: %s", o.output, strerror(errno));
+	}
+	format->write(rep, out);
+	if (out != stdout && (ferror(out) | fclose(out)))
+		return cli_error("%s: writing failed", o.output);
+	return 0;
+}
+
+static int check(int argc, char **argv)
+{
+	const struct engine_ops *ops[MAX_ENGINES];
+	struct engine_result results[MAX_ENGINES];
+	const struct report_format *format = report_format_by_name(o.format ? o.format : "text");
+	struct report rep = {.results = results, .verbosity = o.quiet ? -1 : o.verbose};
+	struct reader_options ropt = {.lenient = o.lenient, .rewindable = true};
+	struct err err = {0};
+	struct reader *r;
+	size_t n, found = 0;
+	int rc;
+
+	if (argc != 1)
+		return cli_usage(&cmd_check, argc ? "one trace at a time" : "which trace?");
+	n = pick_engines(o.engine ? o.engine : engines[0]->name, ops, &err);
+	if (!n)
+		return cli_usage(&cmd_check, "%s", err_is_set(&err) ? err.text : "too many engines");
+	if (!format)
+		return cli_usage(&cmd_check, "there is no format '%s'", o.format);
+	if (use_color(&rep.color))
+		return cli_usage(&cmd_check, "--color takes auto, always or never");
+	r = reader_open(argv[0], &ropt, &err);
+	if (!r)
+		return cli_error("%s", err.text);
+
+	rep.nresults = run_engines(r, ops, n, results, &err);
+	rep.source = (struct report_source){
+		.trace = reader_path(r),
+		.events = results[0].counts.events,
+		.transactions = results[0].counts.transactions,
+		.skipped = results[0].counts.skipped,
+		.threads = reader_names(r)->table[NAMES_THREAD].n,
+		.variables = reader_names(r)->table[NAMES_VAR].n,
+		.locks = reader_names(r)->table[NAMES_LOCK].n,
+		.error = err_is_set(&err) ? err.text : NULL,
+	};
+	rc = print(&rep, format);
+	for (size_t i = 0; i < rep.nresults; i++) {
+		found += results[i].findings.n;
+		engine_result_free(&results[i]);
+	}
+	reader_close(r);
+	if (err_is_set(&err))
+		return cli_error("%s", err.text);
+	return rc ? rc : found ? EXIT_FINDINGS : EXIT_NOTHING_FOUND;
+}
+
+const struct command cmd_check = {
+	.name = "check",
+	.synopsis = "[options] TRACE",
+	.summary = "check a trace for atomicity violations ('-' reads standard input)",
+	.opts = opts,
+	.run = check,
+};

@@ -1,0 +1,100 @@
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/cli.h"
+#include "trace/reader.h"
+#include "trace/writer.h"
+
+#include "base/banned.h"
+
+static struct {
+	const char *from, *to;
+	bool lenient;
+} o;
+
+static const struct opt opts[] = {
+	OPT_STR(0, "from", "FORMAT", &o.from, "insist that the input is std or atrace (else its first bytes tell)"),
+	OPT_STR(0, "to", "FORMAT", &o.to, "write std or atrace (else the output's name tells)"),
+	OPT_FLAG(0, "lenient", &o.lenient, "leave out events that cannot have happened, and count them"),
+	OPT_END,
+};
+
+extern const struct command cmd_convert;
+
+static int copy(struct reader *r, struct writer *w, struct err *err)
+{
+	static struct event ev[READER_BATCH];
+	int n;
+
+	while ((n = reader_next(r, ev, err)) > 0) {
+		struct err werr = {0};
+
+		if (writer_put(w, reader_names(r), ev, (size_t)n, &werr)) {
+			*err = werr;
+			return -1;
+		}
+	}
+	return n;
+}
+
+/* Two names of one file? Writing would destroy what is still to be read. */
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return strcmp(a, "-") && strcmp(b, "-") && !stat(a, &x) && !stat(b, &y) &&
+	       S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static int convert(int argc, char **argv)
+{
+	struct reader_options ropt = {.lenient = o.lenient, .keep_repeats = true};
+	enum trace_format to;
+	struct err err = {0}, werr = {0};
+	struct reader *r;
+	struct writer *w;
+	bool compressed;
+	int rc;
+
+	if (argc != 2)
+		return cli_usage(&cmd_convert, "it takes an input and an output");
+	to = o.to ? trace_format_by_name(o.to) : trace_format_by_path(argv[1]);
+	if (to == TRACE_UNKNOWN)
+		return cli_usage(&cmd_convert, "what to write? '%s' is neither std nor atrace (use --to)",
+				 o.to ? o.to : argv[1]);
+	if (o.from && trace_format_by_name(o.from) == TRACE_UNKNOWN)
+		return cli_usage(&cmd_convert, "--from takes std or atrace, not '%s'", o.from);
+	if (same_file(argv[0], argv[1]))
+		return cli_error("%s and %s are the same file", argv[0], argv[1]);
+	r = reader_open(argv[0], &ropt, &err);
+	if (!r)
+		return cli_error("%s", err.text);
+	if (o.from && trace_format_by_name(o.from) != trace_format_by_name(reader_format(r, &compressed))) {
+		reader_close(r);
+		return cli_error("%s: not an %s trace", argv[0], o.from);
+	}
+	w = writer_open(argv[1], to, &err);
+	if (!w) {
+		reader_close(r);
+		return cli_error("%s", err.text);
+	}
+	rc = copy(r, w, &err);
+	/* What was read before the trace broke off is written all the same. */
+	if (writer_close(w, &werr) && !rc) {
+		err = werr;
+		rc = -1;
+	}
+	if (reader_counts(r)->skipped)
+		cli_note("%llu events that cannot have happened were left out",
+			 (unsigned long long)reader_counts(r)->skipped);
+	reader_close(r);
+	return rc ? cli_error("%s", err.text) : 0;
+}
+
+const struct command cmd_convert = {
+	.name = "convert",
+	.synopsis = "[options] IN OUT",
+	.summary = "turn a trace into another format",
+	.opts = opts,
+	.run = convert,
+};

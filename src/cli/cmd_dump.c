@@ -1,0 +1,80 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "cli/cli.h"
+#include "trace/reader.h"
+
+#include "base/banned.h"
+
+static struct {
+	uint64_t first, last;
+	bool lenient;
+} o;
+
+static const struct opt opts[] = {
+	OPT_U64(0, "first", "N", &o.first, "start at this event"),
+	OPT_U64(0, "last", "N", &o.last, "stop behind this event"),
+	OPT_FLAG(0, "lenient", &o.lenient, "skip events that cannot have happened, and count them"),
+	OPT_END,
+};
+
+extern const struct command cmd_dump;
+
+/* "    57  T1  acq(l)          bank.c:12" */
+static void show(const struct names *names, const struct event *e, uint64_t number, struct str *s)
+{
+	size_t from;
+
+	str_reset(s);
+	str_fmt(s, "%8llu  %-4s  ", (unsigned long long)number, names_thread(names, e->thread));
+	from = s->n;
+	if (e->op == OP_NONE) {
+		str_add(s, "(skipped)");
+	} else {
+		str_add(s, op_info[e->op].spelling);
+		if (op_info[e->op].operand != OPERAND_NONE && !(e->op == OP_BEGIN && !e->operand)) {
+			str_addc(s, '(');
+			names_add_operand(names, e, s);
+			str_addc(s, ')');
+		}
+	}
+	if (e->place) {
+		str_pad(s, ' ', s->n - from < 24 ? 24 - (s->n - from) : 1);
+		names_add_string(names, e->place, s);
+	}
+	str_addc(s, '\n');
+	fwrite(s->s, 1, s->n, stdout);
+}
+
+static int dump(int argc, char **argv)
+{
+	struct reader_options ropt = {.lenient = o.lenient, .keep_repeats = true};
+	struct event ev[READER_BATCH];
+	struct str s = STR_INIT;
+	struct err err = {0};
+	struct reader *r;
+	uint64_t number = 0;
+	int n = 0;
+
+	if (argc != 1)
+		return cli_usage(&cmd_dump, argc ? "one trace at a time" : "which trace?");
+	r = reader_open(argv[0], &ropt, &err);
+	if (!r)
+		return cli_error("%s", err.text);
+	while (!(o.last && number >= o.last) && (n = reader_next(r, ev, &err)) > 0)
+		for (int i = 0; i < n; i++)
+			if (++number >= o.first && !(o.last && number > o.last))
+				show(reader_names(r), &ev[i], number, &s);
+	str_free(&s);
+	reader_close(r);
+	return n < 0 ? cli_error("%s", err.text) : 0;
+}
+
+const struct command cmd_dump = {
+	.name = "dump",
+	.synopsis = "[options] TRACE",
+	.summary = "print a trace's events, one a line",
+	.opts = opts,
+	.run = dump,
+};

@@ -1,0 +1,106 @@
+/*
+ * atomsan gen: a synthetic trace, seeded. See trace/gen.h for what is in it.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "trace/gen.h"
+#include "trace/writer.h"
+
+#include "base/banned.h"
+
+extern const struct command cmd_gen; /* main.c lists it */
+
+static struct {
+	uint64_t events, seed, threads, vars, locks;
+	int inject;
+	const char *output, *format;
+	bool list;
+} o = {.events = 1000000, .seed = 1, .output = "-"};
+
+static const struct opt opts[] = {
+	OPT_U64(0, "events", "N", &o.events, "how many events (1m)"),
+	OPT_U64(0, "seed", "S", &o.seed, "another seed, another trace (1)"),
+	OPT_U64(0, "threads", "N", &o.threads, "how many threads, as the shape says otherwise"),
+	OPT_U64(0, "vars", "N", &o.vars, "how many variables that locks guard"),
+	OPT_U64(0, "locks", "N", &o.locks, "how many locks"),
+	OPT_COUNT(0, "inject", &o.inject,
+		  "plant a lost update; --inject=K plants K in the second half"),
+	OPT_STR('o', "output", "FILE", &o.output, "write there, not to standard output"),
+	OPT_STR(0, "format", "NAME", &o.format, "std or atrace; by FILE's ending otherwise"),
+	OPT_FLAG(0, "list", &o.list, "print the table of shapes"),
+	OPT_END,
+};
+
+static int list(void)
+{
+	printf("%-16s %7s %8s %6s  %s\n", "shape", "threads", "vars", "locks", "what it is");
+	for (const struct gen_shape *s = gen_shapes; s->name; s++)
+		printf("%-16s %7" PRIu32 " %8" PRIu32 " %6" PRIu32 "  %s\n", s->name, s->threads,
+		       s->vars, s->locks, s->summary);
+	return 0;
+}
+
+static int write_all(struct gen *g, enum trace_format format, struct err *err)
+{
+	struct event *ev = mem_alloc(GEN_BATCH * sizeof *ev);
+	struct writer *w = writer_open(o.output, format, err);
+	int n, rc = w ? 0 : -1;
+
+	while (!rc && (n = gen_next(g, ev)) > 0)
+		rc = writer_put(w, gen_names(g), ev, (size_t)n, err);
+	if (w) {
+		struct err ignored = {0};
+
+		/* The first thing that went wrong is the one to tell. */
+		if (writer_close(w, rc ? &ignored : err))
+			rc = -1;
+	}
+	mem_free(ev);
+	return rc;
+}
+
+static int run(int argc, char **argv)
+{
+	struct gen_options options;
+	enum trace_format format;
+	struct err err = {0};
+	struct gen *g;
+	int rc;
+
+	if (o.list || argc == 0)
+		return list();
+	if (argc > 1)
+		return cli_usage(&cmd_gen, "one SHAPE, not '%s' too", argv[1]);
+	format = o.format ? trace_format_by_name(o.format) : trace_format_by_path(o.output);
+	if (o.format && format == TRACE_UNKNOWN)
+		return cli_usage(&cmd_gen, "no format '%s': std or atrace", o.format);
+	if (format == TRACE_UNKNOWN && o.output[0] == '-' && !o.output[1])
+		format = TRACE_STD;
+	if (format == TRACE_UNKNOWN)
+		return cli_usage(&cmd_gen, "'%s' ends in neither .std nor .atrace: say --format",
+				 o.output);
+	options = (struct gen_options){.shape = argv[0],
+				       .events = o.events,
+				       .seed = o.seed,
+				       .inject = (uint64_t)o.inject,
+				       .threads = o.threads,
+				       .vars = o.vars,
+				       .locks = o.locks};
+	g = gen_open(&options, &err);
+	if (!g)
+		return cli_usage(&cmd_gen, "%s", err.text);
+	rc = write_all(g, format, &err);
+	gen_close(g);
+	return rc ? cli_error("%s", err.text) : 0;
+}
+
+const struct command cmd_gen = {
+	.name = "gen",
+	.synopsis = "[options] [SHAPE]",
+	.summary = "write a synthetic trace, seeded, for tests and benchmarks",
+	.opts = opts,
+	.run = run,
+};

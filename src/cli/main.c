@@ -1,0 +1,131 @@
+/*
+ * atomsan: the table of commands. To add one, see cli.h.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+#include "base/banned.h"
+
+extern const struct command cmd_check, cmd_convert, cmd_stats, cmd_dump, cmd_gen, cmd_engines;
+
+const struct command *const commands[] = {
+	&cmd_check, &cmd_convert, &cmd_stats, &cmd_dump, &cmd_gen, &cmd_engines, NULL,
+};
+
+static const struct command *by_name(const char *name)
+{
+	for (int i = 0; commands[i]; i++)
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
+	return NULL;
+}
+
+static void message(const char *who, const char *fmt, va_list ap)
+{
+	fprintf(stderr, "atomsan%s%s: ", who ? " " : "", who ? who : "");
+	vfprintf(stderr, fmt, ap);
+	fputc('\n', stderr);
+}
+
+int cli_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	message(NULL, fmt, ap);
+	va_end(ap);
+	return EXIT_BAD;
+}
+
+void cli_note(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	message(NULL, fmt, ap);
+	va_end(ap);
+}
+
+int cli_usage(const struct command *cmd, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	message(cmd->name, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "usage: atomsan %s %s ('atomsan help %s' says more)\n", cmd->name,
+		cmd->synopsis, cmd->name);
+	return EXIT_BAD;
+}
+
+static void print_overview(FILE *out)
+{
+	fprintf(out, "AtomSan %s: finds blocks meant to be atomic that another thread cut through.\n\n"
+		     "usage: atomsan COMMAND [options] ...\n\n",
+		ATOMSAN_VERSION);
+	for (int i = 0; commands[i]; i++)
+		fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+	fprintf(out, "  %-10s %s\n", "help", "say more about a command");
+	fprintf(out, "\nExit codes: 0 nothing found, 1 findings, 2 bad usage or input.\n");
+}
+
+static int print_help(const char *name)
+{
+	const struct command *cmd = by_name(name);
+
+	if (!cmd)
+		return cli_error("there is no command '%s' ('atomsan help' lists them)", name);
+	printf("usage: atomsan %s %s\n\n%s\n", cmd->name, cmd->synopsis, cmd->summary);
+	if (cmd->opts->kind != OPT_KIND_END) {
+		printf("\n");
+		opt_print(cmd->opts, stdout);
+	}
+	return 0;
+}
+
+/* Is --help among the options (before "--")? */
+static bool wants_help(int argc, char **argv)
+{
+	for (int i = 0; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			return true;
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *cmd;
+	struct err err = {0};
+	int words, rc;
+
+	if (argc < 2) {
+		print_overview(stderr);
+		return EXIT_BAD;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version")) {
+		printf("atomsan %s\n", ATOMSAN_VERSION);
+		return 0;
+	}
+	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		if (argc > 2)
+			return print_help(argv[2]);
+		print_overview(stdout);
+		return 0;
+	}
+	cmd = by_name(argv[1]);
+	if (!cmd)
+		return cli_error("there is no command '%s' ('atomsan help' lists them)", argv[1]);
+	if (wants_help(argc - 2, argv + 2))
+		return print_help(cmd->name);
+	words = opt_parse(cmd->opts, argc - 2, argv + 2, &err);
+	if (words < 0)
+		return cli_usage(cmd, "%s", err.text);
+	rc = cmd->run(words, argv + 2);
+	/* A full disk, or a reader that went away, shows here. */
+	if (fflush(stdout) || ferror(stdout))
+		return cli_error("writing to standard output failed");
+	return rc;
+}

@@ -1,0 +1,206 @@
+/*
+ * Look up the events of cycles, and make findings of them. All events of a
+ * cycle lie at or before its closing event, so a finding is complete, and
+ * emitted, when that one passes.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "engine/cycle.h"
+
+#include "base/banned.h"
+
+/* An event that some cycle mentions, and the transaction that it is in. */
+struct told {
+	uint64_t event;
+	uint64_t begin; /* 0: outside blocks */
+	strref begin_label;
+	struct event e;
+};
+
+struct thread {
+	uint32_t depth;
+	uint64_t begin;
+	strref label;
+};
+
+struct cycle_tell {
+	const struct cycle *cycles;
+	size_t ncycles, next_cycle;
+	struct told *told; /* sorted by event */
+	size_t ntold, next_told;
+	struct thread *thread;
+	size_t thread_cap;
+	struct finding_sink *sink;
+};
+
+static int by_event(const void *a, const void *b)
+{
+	const struct told *x = a, *y = b;
+
+	return (x->event > y->event) - (x->event < y->event);
+}
+
+struct cycle_tell *cycle_tell_new(const struct cycle *v, size_t n, struct finding_sink *sink)
+{
+	struct cycle_tell *t = mem_zalloc(sizeof *t);
+	size_t cap = 0, kept = 0;
+
+	t->cycles = v;
+	t->ncycles = n;
+	t->sink = sink;
+	for (size_t i = 0; i < n; i++) {
+		MEM_GROW(t->told, cap, t->ntold + v[i].nsteps + v[i].nrefuted + 1);
+		t->told[t->ntold++] = (struct told){.event = v[i].closing.begin};
+		for (uint32_t k = 0; k < v[i].nsteps; k++)
+			t->told[t->ntold++] = (struct told){.event = v[i].steps[k]};
+		for (uint32_t k = 0; k < v[i].nrefuted; k++)
+			t->told[t->ntold++] = (struct told){.event = v[i].refuted[k]};
+	}
+	qsort(t->told, t->ntold, sizeof *t->told, by_event);
+	for (size_t i = 0; i < t->ntold; i++)
+		if (!kept || t->told[kept - 1].event != t->told[i].event)
+			t->told[kept++] = t->told[i];
+	t->ntold = kept;
+	return t;
+}
+
+void cycle_tell_free(struct cycle_tell *t)
+{
+	mem_free(t->told);
+	mem_free(t->thread);
+	mem_free(t);
+}
+
+static const struct told *look_up(const struct cycle_tell *t, uint64_t event)
+{
+	struct told key = {.event = event};
+
+	return bsearch(&key, t->told, t->ntold, sizeof key, by_event);
+}
+
+/* A string of the trace, owned by the finding; NULL for none. */
+static const char *string(struct finding *f, const struct names *names, strref ref)
+{
+	struct str s = STR_INIT;
+	char *copy = NULL;
+
+	if (ref) {
+		names_add_string(names, ref, &s);
+		copy = arena_strndup(&f->arena, s.s, s.n);
+	}
+	str_free(&s);
+	return copy;
+}
+
+static const char *operand(struct finding *f, const struct names *names, const struct event *e)
+{
+	struct str s = STR_INIT;
+	char *copy = NULL;
+
+	names_add_operand(names, e, &s);
+	if (s.n)
+		copy = arena_strndup(&f->arena, s.s, s.n);
+	str_free(&s);
+	return copy;
+}
+
+static void add_steps(const struct cycle_tell *t, struct finding *f, const struct cycle *c,
+		      const struct names *names)
+{
+	f->nsteps = c->nsteps;
+	f->steps = arena_alloc(&f->arena, c->nsteps * sizeof *f->steps);
+	for (uint32_t i = 0; i < c->nsteps; i++) {
+		const struct told *told = look_up(t, c->steps[i]);
+
+		f->steps[i] = (struct finding_step){
+			.thread = arena_strdup(&f->arena, names_thread(names, told->e.thread)),
+			.event = told->event,
+			.op = op_info[told->e.op].spelling,
+			.past = op_info[told->e.op].past,
+			.operand = operand(f, names, &told->e),
+			.label = string(f, names, told->begin_label),
+			.begin = told->begin,
+			.place = string(f, names, told->e.place),
+		};
+	}
+}
+
+/* "r-w-w" where the cycle is three accesses of one variable. */
+static void add_pattern(const struct cycle_tell *t, struct finding *f, const struct cycle *c)
+{
+	const struct told *first = look_up(t, c->steps[0]);
+	char pattern[8] = "";
+
+	if (c->nsteps != 3)
+		return;
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct told *told = look_up(t, c->steps[i]);
+
+		if (!op_is_access(told->e.op) || told->e.operand != first->e.operand)
+			return;
+		pattern[2 * i] = op_info[told->e.op].spelling[0];
+		pattern[2 * i + 1] = i < 2 ? '-' : 0;
+	}
+	f->pattern = arena_strdup(&f->arena, pattern);
+}
+
+static void tell(const struct cycle_tell *t, const struct cycle *c, const struct names *names)
+{
+	struct finding *f = finding_new();
+	const struct told *begin = look_up(t, c->closing.begin);
+	const struct told *last = look_up(t, c->closing.event);
+
+	f->status = FINDING_OBSERVED;
+	f->kind = "cycle";
+	f->rests_on = c->rests_on;
+	f->event = c->closing.event;
+	f->transaction = (struct finding_block){
+		.thread = arena_strdup(&f->arena, names_thread(names, c->closing.thread)),
+		.label = string(f, names, event_label(&begin->e)),
+		.place = string(f, names, begin->e.place),
+		.begin = c->closing.begin,
+	};
+	if (c->blamed)
+		f->blame = f->transaction;
+	f->nrefuted = c->nrefuted;
+	f->refuted = arena_alloc(&f->arena, c->nrefuted * sizeof *f->refuted);
+	for (uint32_t i = 0; i < c->nrefuted; i++)
+		f->refuted[i] = string(f, names, event_label(&look_up(t, c->refuted[i])->e));
+	if (op_is_access(last->e.op))
+		f->variable = operand(f, names, &last->e);
+	add_steps(t, f, c, names);
+	add_pattern(t, f, c);
+	finding_seal(f);
+	t->sink->emit(t->sink, f);
+}
+
+void cycle_tell_take(struct cycle_tell *t, const struct batch *b)
+{
+	MEM_GROW0(t->thread, t->thread_cap, b->names->table[NAMES_THREAD].n);
+	for (uint32_t i = 0; i < b->n && t->next_cycle < t->ncycles; i++) {
+		const struct event *e = &b->ev[i];
+		struct thread *thread = &t->thread[e->thread];
+		uint64_t event = b->first + i;
+
+		if (e->op == OP_BEGIN && !thread->depth++) {
+			thread->begin = event;
+			thread->label = event_label(e);
+		}
+		if (t->next_told < t->ntold && t->told[t->next_told].event == event) {
+			struct told *told = &t->told[t->next_told++];
+
+			told->e = *e;
+			if (thread->depth) {
+				told->begin = thread->begin;
+				told->begin_label = thread->label;
+			}
+		}
+		if (t->cycles[t->next_cycle].closing.event == event)
+			tell(t, &t->cycles[t->next_cycle++], b->names);
+		if (e->op == OP_END)
+			thread->depth--;
+	}
+}

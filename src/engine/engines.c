@@ -1,0 +1,91 @@
+#include "engine/engine.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "base/banned.h"
+
+extern const struct engine_ops engine_frontier, engine_velodrome;
+
+const struct engine_ops *const engines[] = {
+	&engine_frontier,
+	&engine_velodrome,
+	NULL,
+};
+
+const struct engine_ops *engine_by_name(const char *name)
+{
+	for (int i = 0; engines[i]; i++)
+		if (!strcmp(engines[i]->name, name))
+			return engines[i];
+	return NULL;
+}
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+/*
+ * Take events 1 .. last (all of them where last is 0). Returns 0 at the end or
+ * at `last`, -1 where the trace broke off.
+ */
+static int pass(const struct engine_ops *ops, void *engine, struct reader *r, uint64_t last,
+		void (*tick)(struct reader *r, int pass), int pass_no, struct err *err)
+{
+	static struct event ev[READER_BATCH];
+	uint64_t first = 1;
+	int n;
+
+	while ((n = reader_next(r, ev, err)) > 0) {
+		struct batch b = {ev, (uint32_t)n, first, reader_names(r)};
+
+		if (last && first + b.n - 1 > last)
+			b.n = (uint32_t)(last - first + 1);
+		ops->take(engine, &b);
+		first += b.n;
+		if (last && first > last)
+			return 0;
+		if (tick)
+			tick(r, pass_no);
+	}
+	return n;
+}
+
+int engine_run(const struct engine_ops *ops, const struct engine_options *options,
+	       struct reader *r, bool all, void (*tick)(struct reader *r, int pass),
+	       struct engine_result *out, struct err *err)
+{
+	double start = now();
+	int pass_no = 1, rc;
+	struct err again = {0};
+	uint64_t last;
+	void *engine;
+
+	*out = (struct engine_result){.ops = ops};
+	finding_list_init(&out->findings, all);
+	engine = ops->create(options, &out->findings.sink);
+	rc = pass(ops, engine, r, 0, tick, pass_no, err);
+	out->counts = *reader_counts(r);
+	/* What broke off in the first pass does so again, behind the last event wanted. */
+	while ((last = ops->finish(engine)) != 0) {
+		if (reader_rewind(r, &again) ||
+		    pass(ops, engine, r, last, tick, ++pass_no, &again)) {
+			rc = -1;
+			*err = again;
+			break;
+		}
+	}
+	out->nstats = ops->stats(engine, out->stats);
+	ops->destroy(engine);
+	out->seconds = now() - start;
+	return rc;
+}
+
+void engine_result_free(struct engine_result *res)
+{
+	finding_list_free(&res->findings);
+}

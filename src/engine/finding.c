@@ -1,0 +1,142 @@
+#include "engine/finding.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/str.h"
+
+#include "base/banned.h"
+
+struct finding *finding_new(void)
+{
+	struct finding *f = mem_zalloc(sizeof *f);
+
+	f->count = 1;
+	return f;
+}
+
+void finding_free(struct finding *f)
+{
+	struct arena arena;
+
+	if (!f)
+		return;
+	arena = f->arena;
+	arena_free(&arena);
+	mem_free(f);
+}
+
+/* Such that no two sequences of strings give the same bytes, NULL and "" told apart. */
+static void seal_string(struct str *b, const char *s)
+{
+	if (!s) {
+		str_addc(b, 0);
+		return;
+	}
+	str_addc(b, 1);
+	str_addn(b, s, strlen(s) + 1);
+}
+
+static bool same_string(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+/* The operand stands in for a place; that of fork and join is a thread's name. */
+static const char *seal_place(const struct finding_step *s)
+{
+	if (s->place)
+		return s->place;
+	if (s->op && (!strcmp(s->op, "fork") || !strcmp(s->op, "join")))
+		return NULL;
+	return s->operand;
+}
+
+void finding_seal(struct finding *f)
+{
+	struct str b = STR_INIT;
+
+	seal_string(&b, f->kind);
+	seal_string(&b, f->transaction.label);
+	seal_string(&b, f->blame.thread ? f->blame.label : NULL);
+	for (size_t i = 0; i < f->nrefuted; i++) {
+		/* A recursive function is one block, however deep it was this time. */
+		if (i && same_string(f->refuted[i], f->refuted[i - 1]))
+			continue;
+		seal_string(&b, f->refuted[i]);
+	}
+	str_addc(&b, 2); /* what follows are steps */
+	for (size_t i = 0; i < f->nsteps; i++) {
+		const struct finding_step *s = &f->steps[i];
+
+		seal_string(&b, s->op);
+		seal_string(&b, s->label);
+		seal_string(&b, seal_place(s));
+	}
+	/* A finding about a variable, from an engine that shows no steps. */
+	if (!f->nsteps)
+		seal_string(&b, f->variable);
+	f->fingerprint = XXH3_64bits(b.s, b.n);
+	str_free(&b);
+}
+
+/* The slot of a fingerprint, or the free one where it would go; nslots is a power of two. */
+static uint32_t *list_slot(const struct finding_list *l, uint64_t fingerprint)
+{
+	size_t i = fingerprint & (l->nslots - 1);
+
+	while (l->slot[i] && l->v[l->slot[i] - 1]->fingerprint != fingerprint)
+		i = (i + 1) & (l->nslots - 1);
+	return &l->slot[i];
+}
+
+static void list_rehash(struct finding_list *l)
+{
+	l->nslots = l->nslots ? l->nslots * 2 : 64;
+	mem_free(l->slot);
+	l->slot = mem_zalloc(l->nslots * sizeof *l->slot);
+	for (size_t i = 0; i < l->n; i++)
+		*list_slot(l, l->v[i]->fingerprint) = (uint32_t)(i + 1);
+}
+
+static void list_append(struct finding_list *l, struct finding *f)
+{
+	MEM_GROW(l->v, l->cap, l->n + 1);
+	l->v[l->n++] = f;
+}
+
+static void list_emit(struct finding_sink *sink, struct finding *f)
+{
+	struct finding_list *l = (struct finding_list *)sink;
+	uint32_t *slot;
+
+	l->emitted += f->count;
+	if (l->all) {
+		list_append(l, f);
+		return;
+	}
+	if (l->n >= l->nslots / 2)
+		list_rehash(l);
+	slot = list_slot(l, f->fingerprint);
+	if (*slot) {
+		l->v[*slot - 1]->count += f->count;
+		finding_free(f);
+		return;
+	}
+	list_append(l, f);
+	*slot = (uint32_t)l->n;
+}
+
+void finding_list_init(struct finding_list *l, bool all)
+{
+	*l = (struct finding_list){.sink = {list_emit}, .all = all};
+}
+
+void finding_list_free(struct finding_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		finding_free(l->v[i]);
+	mem_free(l->v);
+	mem_free(l->slot);
+	finding_list_init(l, l->all);
+}

@@ -1,0 +1,378 @@
+/*
+ * frontier: the verdict of Velodrome, at the same event, in time linear in the
+ * trace. order.h has the idea; this file keeps the last accesses of each
+ * variable and lock, and tells which edges an event brings.
+ *
+ * What an event costs when its edges bring nothing: one load for the thread's
+ * slot and its current step, the variable's 16 bytes, and one comparison in the
+ * thread's row of `seen` for each last access by somebody else.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "engine/engine.h"
+#include "engine/explain.h"
+#include "engine/order.h"
+
+#include "base/banned.h"
+
+/*
+ * A variable, or a lock: an exclusive release is its write, a shared one its
+ * read. `r` is the one read since the last write that still matters, or, with
+ * READ_LIST set, where there are several.
+ */
+struct var {
+	step w, r;
+};
+#define READ_LIST (1ull << 63)
+
+struct reads {
+	step *v;
+	size_t cap;
+	uint32_t n;
+	uint32_t next_free; /* 1 + index */
+};
+
+struct thread {
+	uint32_t depth; /* of blocks */
+	uint64_t begin; /* event of the outermost */
+	step birth;     /* who forked it, until its first event */
+};
+
+struct frontier {
+	struct order order;
+	struct var *var, *lock;
+	size_t var_cap, lock_cap;
+	struct thread *thread;
+	size_t thread_cap;
+	struct reads *reads;
+	size_t nreads, reads_cap;
+	uint32_t free_reads;
+	struct closings closings;
+	struct finding_sink *sink;
+	struct explain *explain;
+};
+
+/* A table larger than this does not stay in the nearest caches. */
+enum { LARGE_TABLE = 1 << 14, PREFETCH = 16 };
+
+static void *frontier_create(const struct engine_options *options, struct finding_sink *sink)
+{
+	struct frontier *f = mem_zalloc(sizeof *f);
+
+	(void)options;
+	order_init(&f->order, false);
+	f->sink = sink;
+	return f;
+}
+
+/* All of the first pass's state: a second pass has no use for it. */
+static void drop_state(struct frontier *f)
+{
+	for (size_t i = 0; i < f->nreads; i++)
+		mem_free(f->reads[i].v);
+	mem_free(f->reads);
+	mem_free(f->var);
+	mem_free(f->lock);
+	mem_free(f->thread);
+	order_free(&f->order);
+	f->reads = NULL;
+	f->var = f->lock = NULL;
+	f->thread = NULL;
+	f->nreads = 0;
+	f->order = (struct order){0};
+}
+
+/* The thread has no slot: it is new, or was idle for long. */
+__attribute__((noinline)) static uint32_t arrive(struct frontier *f, uint32_t thread)
+{
+	step birth = f->thread[thread].birth;
+	uint32_t t = order_enter(&f->order, thread);
+
+	f->thread[thread].birth = STEP_NONE;
+	if (!order_knows(&f->order, t, birth))
+		order_add(&f->order, t, birth, 0, 0);
+	return f->order.slot_of[thread];
+}
+
+/* An edge that may bring something; false where it closes a cycle. */
+__attribute__((noinline)) static bool add_edge(struct frontier *f, const struct event *e,
+					       uint32_t *t, step src, uint64_t event)
+{
+	if (order_add(&f->order, *t, src, 0, 0) == ORDER_CYCLE) {
+		closings_add(&f->closings, event, f->thread[e->thread].begin, e->thread);
+		return false;
+	}
+	*t = f->order.slot_of[e->thread];
+	return true;
+}
+
+static struct reads *new_list(struct frontier *f, struct var *v)
+{
+	uint32_t at = f->free_reads;
+
+	if (at) {
+		f->free_reads = f->reads[at - 1].next_free;
+	} else {
+		MEM_GROW0(f->reads, f->reads_cap, f->nreads + 1);
+		at = (uint32_t)++f->nreads;
+	}
+	v->r = READ_LIST | (at - 1);
+	return &f->reads[at - 1];
+}
+
+static struct reads *list_of(struct frontier *f, const struct var *v)
+{
+	return &f->reads[v->r & ~READ_LIST];
+}
+
+/* Go back to at most one read. */
+static void drop_list(struct frontier *f, struct var *v)
+{
+	struct reads *list = list_of(f, v);
+	uint32_t at = (uint32_t)(v->r & ~READ_LIST);
+
+	v->r = list->n ? list->v[0] : STEP_NONE;
+	list->n = 0;
+	list->next_free = f->free_reads;
+	f->free_reads = at + 1;
+}
+
+/*
+ * A read by slot t joins others. Those that t knows lie before it and are
+ * covered by it; those that no open transaction reaches will never matter.
+ */
+__attribute__((noinline)) static void add_read(struct frontier *f, struct var *v, uint32_t t)
+{
+	const struct order *o = &f->order;
+	step now = o->slot[t].now;
+	struct reads *list;
+
+	if (!(v->r & READ_LIST)) {
+		step old = v->r;
+
+		if (!order_alive(o, old)) {
+			v->r = now;
+			return;
+		}
+		list = new_list(f, v);
+		MEM_GROW(list->v, list->cap, 4);
+		list->v[0] = old;
+		list->n = 1;
+	} else {
+		list = list_of(f, v);
+		/* The usual case, many readers again and again: it has an entry. */
+		for (uint32_t i = 0; i < list->n; i++) {
+			if (step_slot(list->v[i]) == t) {
+				list->v[i] = now;
+				return;
+			}
+		}
+	}
+	if (list->n == list->cap) {
+		uint32_t kept = 0;
+
+		for (uint32_t i = 0; i < list->n; i++)
+			if (!order_knows(o, t, list->v[i]) && order_alive(o, list->v[i]))
+				list->v[kept++] = list->v[i];
+		list->n = kept;
+		if (kept > list->cap / 2)
+			MEM_GROW(list->v, list->cap, list->cap + 1);
+	}
+	list->v[list->n++] = now;
+	if (list->n == 1)
+		drop_list(f, v);
+}
+
+static inline void record_read(struct frontier *f, struct var *v, uint32_t t)
+{
+	step now = f->order.slot[t].now;
+
+	if (v->r == now)
+		return;
+	if (!(v->r & READ_LIST) && order_knows(&f->order, t, v->r))
+		v->r = now;
+	else
+		add_read(f, v, t);
+}
+
+/* Edges from several reads; those that close a cycle stay, as the paper's R does. */
+__attribute__((noinline)) static void edges_from_list(struct frontier *f, const struct event *e,
+						      struct var *v, uint32_t *t, uint64_t event)
+{
+	struct reads *list = list_of(f, v);
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < list->n; i++) {
+		step src = list->v[i];
+
+		if (!order_knows(&f->order, *t, src) && !add_edge(f, e, t, src, event))
+			list->v[kept++] = src;
+	}
+	list->n = kept;
+	if (kept <= 1)
+		drop_list(f, v);
+}
+
+/* What a write and an exclusive acquire have in common. */
+static inline void edges_from_all(struct frontier *f, const struct event *e, struct var *v,
+				  uint32_t *t, uint64_t event)
+{
+	if (!order_knows(&f->order, *t, v->w))
+		add_edge(f, e, t, v->w, event);
+	if (!v->r)
+		return;
+	if (v->r & READ_LIST)
+		edges_from_list(f, e, v, t, event);
+	else if (order_knows(&f->order, *t, v->r) || add_edge(f, e, t, v->r, event))
+		v->r = STEP_NONE;
+}
+
+static void join(struct frontier *f, const struct event *e, uint32_t *t, uint64_t event)
+{
+	uint32_t child = f->order.slot_of[e->operand];
+
+	if (child != ORDER_NO_SLOT) {
+		step last = f->order.slot[child].now;
+
+		if (!order_knows(&f->order, *t, last))
+			add_edge(f, e, t, last, event);
+		order_leave(&f->order, e->operand);
+	}
+}
+
+static inline void take_one(struct frontier *f, const struct event *e, uint64_t event)
+{
+	struct order *o = &f->order;
+	struct thread *thread;
+	struct var *v;
+	uint32_t t;
+
+	if (e->op == OP_NONE)
+		return;
+	t = o->slot_of[e->thread];
+	if (__builtin_expect(t == ORDER_NO_SLOT, 0))
+		t = arrive(f, e->thread);
+	switch (e->op) {
+	case OP_READ:
+		v = &f->var[e->operand];
+		if (v->w == o->slot[t].now)
+			return; /* its own write covers its read */
+		if (!order_knows(o, t, v->w))
+			add_edge(f, e, &t, v->w, event);
+		record_read(f, v, t);
+		return;
+	case OP_WRITE:
+	case OP_UPDATE:
+		v = &f->var[e->operand];
+		edges_from_all(f, e, v, &t, event);
+		v->w = o->slot[t].now;
+		return;
+	case OP_BEGIN:
+		thread = &f->thread[e->thread];
+		if (!thread->depth++) {
+			thread->begin = event;
+			order_begin(o, t);
+		}
+		return;
+	case OP_END:
+		thread = &f->thread[e->thread];
+		if (!--thread->depth)
+			order_end(o, t);
+		return;
+	case OP_ACQUIRE:
+		edges_from_all(f, e, &f->lock[e->operand], &t, event);
+		return;
+	case OP_RELEASE:
+		f->lock[e->operand].w = o->slot[t].now;
+		return;
+	case OP_ACQUIRE_SHARED:
+		v = &f->lock[e->operand];
+		if (!order_knows(o, t, v->w))
+			add_edge(f, e, &t, v->w, event);
+		return;
+	case OP_RELEASE_SHARED:
+		record_read(f, &f->lock[e->operand], t);
+		return;
+	case OP_FORK:
+		f->thread[e->operand].birth = o->slot[t].now;
+		return;
+	case OP_JOIN:
+		join(f, e, &t, event);
+		return;
+	default:
+		return; /* carries no conflict */
+	}
+}
+
+static void frontier_take(void *engine, const struct batch *b)
+{
+	struct frontier *f = engine;
+	const struct table *names = b->names->table;
+
+	if (f->explain) {
+		explain_take(f->explain, b);
+		return;
+	}
+	MEM_GROW0(f->var, f->var_cap, names[NAMES_VAR].n);
+	MEM_GROW0(f->lock, f->lock_cap, names[NAMES_LOCK].n);
+	MEM_GROW0(f->thread, f->thread_cap, names[NAMES_THREAD].n);
+	order_threads(&f->order, names[NAMES_THREAD].n);
+
+	if (names[NAMES_VAR].n < LARGE_TABLE) {
+		for (uint32_t i = 0; i < b->n; i++)
+			take_one(f, &b->ev[i], b->first + i);
+		return;
+	}
+	for (uint32_t i = 0; i < b->n; i++) {
+		const struct event *ahead = &b->ev[i + PREFETCH < b->n ? i + PREFETCH : i];
+
+		if (op_is_access(ahead->op))
+			__builtin_prefetch(&f->var[ahead->operand], 1);
+		take_one(f, &b->ev[i], b->first + i);
+	}
+}
+
+static uint64_t frontier_finish(void *engine)
+{
+	struct frontier *f = engine;
+
+	if (f->explain)
+		return explain_finish(f->explain);
+	if (!f->closings.n)
+		return 0;
+	drop_state(f);
+	f->explain = explain_new(&f->closings, f->sink);
+	return f->closings.v[f->closings.n - 1].event;
+}
+
+static size_t frontier_stats(void *engine, struct engine_stat stats[ENGINE_STATS_MAX])
+{
+	const struct frontier *f = engine;
+
+	stats[0] = (struct engine_stat){"closing_events", f->closings.n};
+	return 1;
+}
+
+static void frontier_destroy(void *engine)
+{
+	struct frontier *f = engine;
+
+	drop_state(f);
+	explain_free(f->explain);
+	mem_free(f->closings.v);
+	mem_free(f);
+}
+
+const struct engine_ops engine_frontier = {
+	.name = "frontier",
+	.origin = "ours",
+	.finding = "this very run is not serializable; with the cycle",
+	.silence = "this run is serializable",
+	.second_pass = true,
+	.create = frontier_create,
+	.take = frontier_take,
+	.finish = frontier_finish,
+	.stats = frontier_stats,
+	.destroy = frontier_destroy,
+};

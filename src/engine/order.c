@@ -1,0 +1,261 @@
+#include "engine/order.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+#include "base/banned.h"
+
+typedef int32_t lanes __attribute__((vector_size(4 * ORDER_LANES)));
+
+/* Idle slots are taken away only where there are many; ended threads' always. */
+enum { FIRST_CAP = 8, TAKE_IDLE_FROM = 256 };
+
+static int32_t *reach_row(const struct order *o, uint32_t s)
+{
+	return o->reach + (size_t)s * o->cap;
+}
+
+void order_init(struct order *o, bool keep_why)
+{
+	*o = (struct order){.last_index = ORDER_NEVER - 1};
+	if (keep_why)
+		o->why = mem_alloc(1);
+}
+
+void order_free(struct order *o)
+{
+	mem_free(o->reach);
+	mem_free(o->seen);
+	mem_free(o->reached);
+	mem_free(o->why);
+	mem_free(o->slot);
+	mem_free(o->free);
+	mem_free(o->slot_of);
+}
+
+void order_threads(struct order *o, size_t n)
+{
+	if (n <= o->nthreads)
+		return;
+	o->slot_of = mem_resize(o->slot_of, n * sizeof *o->slot_of);
+	for (size_t i = o->nthreads; i < n; i++)
+		o->slot_of[i] = ORDER_NO_SLOT;
+	o->nthreads = n;
+}
+
+/* Longer rows, and more of them. */
+static void grow(struct order *o)
+{
+	uint32_t cap = o->cap ? o->cap * 2 : FIRST_CAP;
+	size_t cells = (size_t)cap * cap;
+	int32_t *reach = mem_zalloc_lines(cells * sizeof *reach);
+	int32_t *seen = mem_zalloc_lines(cells * sizeof *seen);
+	uint32_t *reached = mem_zalloc_lines(cells * sizeof *reached);
+	struct order_why *why = o->why ? mem_zalloc(cells * sizeof *why) : NULL;
+
+	for (size_t i = 0; i < cells; i++)
+		reach[i] = ORDER_NEVER;
+	for (uint32_t s = 0; s < o->n; s++) {
+		size_t from = (size_t)s * o->cap, to = (size_t)s * cap;
+
+		memcpy(reach + to, o->reach + from, o->cap * sizeof *reach);
+		memcpy(seen + to, o->seen + from, o->cap * sizeof *seen);
+		memcpy(reached + to, o->reached + from, o->cap * sizeof *reached);
+		if (why)
+			memcpy(why + to, o->why + from, o->cap * sizeof *why);
+	}
+	mem_free(o->reach);
+	mem_free(o->seen);
+	mem_free(o->reached);
+	mem_free(o->why);
+	o->reach = reach;
+	o->seen = seen;
+	o->reached = reached;
+	o->why = why;
+	o->slot = mem_resize(o->slot, cap * sizeof *o->slot);
+	o->free = mem_resize(o->free, cap * sizeof *o->free);
+	o->cap = cap;
+}
+
+/* Does any open transaction reach this slot at all, or is one open in it? */
+static bool slot_alive(const struct order *o, uint32_t s)
+{
+	const int32_t *row = reach_row(o, s);
+
+	for (uint32_t a = 0; a < o->n; a++)
+		if (row[a] != ORDER_NEVER)
+			return true;
+	return false;
+}
+
+/* Take back the slots that nobody will miss. */
+static uint32_t sweep(struct order *o)
+{
+	uint32_t taken = 0;
+
+	for (uint32_t s = 0; s < o->n; s++) {
+		struct order_slot *slot = &o->slot[s];
+
+		if (!slot->left && (slot->thread == ORDER_NO_SLOT || o->cap < TAKE_IDLE_FROM))
+			continue;
+		/* One with few indices left is not worth having: it stays retired. */
+		if (slot_alive(o, s) || step_index(slot->now) > o->last_index / 2)
+			continue;
+		o->nleft -= slot->left;
+		if (slot->thread != ORDER_NO_SLOT)
+			o->slot_of[slot->thread] = ORDER_NO_SLOT;
+		slot->thread = ORDER_NO_SLOT;
+		slot->left = false;
+		o->free[o->nfree++] = s;
+		taken++;
+	}
+	return taken;
+}
+
+static uint32_t new_slot(struct order *o, uint32_t thread)
+{
+	uint32_t t;
+
+	if (!o->nfree && o->n == o->cap) {
+		uint32_t taken = o->nleft || o->cap >= TAKE_IDLE_FROM ? sweep(o) : 0;
+
+		if (taken <= o->cap / 4)
+			grow(o);
+	}
+	if (o->nfree) {
+		/* Its index goes on where it was; what its last thread saw does not. */
+		t = o->free[--o->nfree];
+		memset(o->seen + (size_t)t * o->cap, 0, o->cap * sizeof *o->seen);
+	} else {
+		t = o->n++;
+		o->slot[t].now = (step)t << 32;
+	}
+	o->slot[t] = (struct order_slot){.now = o->slot[t].now + 1, .thread = thread};
+	o->slot_of[thread] = t;
+	return t;
+}
+
+uint32_t order_enter(struct order *o, uint32_t thread)
+{
+	return new_slot(o, thread);
+}
+
+void order_leave(struct order *o, uint32_t thread)
+{
+	uint32_t t = o->slot_of[thread];
+
+	if (t == ORDER_NO_SLOT || o->slot[t].left)
+		return;
+	if (o->slot[t].open)
+		order_end(o, t);
+	o->slot[t].left = true;
+	o->nleft++;
+}
+
+/*
+ * The slot's indices are used up: the thread goes on in a new one, behind an
+ * edge from the old.
+ */
+static uint32_t renew(struct order *o, uint32_t t)
+{
+	uint32_t thread = o->slot[t].thread, fresh = new_slot(o, thread);
+
+	o->slot[t].thread = ORDER_NO_SLOT;
+	o->slot[t].left = true;
+	o->nleft++;
+	order_add(o, fresh, o->slot[t].now, 0, 0);
+	return fresh;
+}
+
+uint32_t order_begin(struct order *o, uint32_t t)
+{
+	if (step_index(o->slot[t].now) >= o->last_index)
+		t = renew(o, t);
+	o->slot[t].now++;
+	o->slot[t].open = true;
+	reach_row(o, t)[t] = step_index(o->slot[t].now);
+	return t;
+}
+
+void order_end(struct order *o, uint32_t t)
+{
+	const uint32_t *list = o->reached + (size_t)t * o->cap;
+
+	for (uint32_t k = 0; k < o->slot[t].reached; k++)
+		reach_row(o, list[k])[t] = ORDER_NEVER;
+	reach_row(o, t)[t] = ORDER_NEVER;
+	o->slot[t].reached = 0;
+	o->slot[t].open = false;
+}
+
+bool order_alive(const struct order *o, step src)
+{
+	const int32_t *row = reach_row(o, step_slot(src));
+
+	for (uint32_t a = 0; a < o->n; a++)
+		if (row[a] <= step_index(src))
+			return true;
+	return false;
+}
+
+/* The open transaction of slot a reaches (u, index). */
+static void lower(struct order *o, uint32_t a, uint32_t u, int32_t index,
+		  const struct order_why *why)
+{
+	int32_t *cell = &reach_row(o, u)[a];
+
+	if (*cell <= index)
+		return;
+	if (*cell == ORDER_NEVER)
+		o->reached[(size_t)a * o->cap + o->slot[a].reached++] = u;
+	*cell = index;
+	if (o->why)
+		o->why[(size_t)u * o->cap + a] = *why;
+}
+
+enum order_edge order_add(struct order *o, uint32_t t, step src, uint64_t src_name,
+			  uint64_t dst_name)
+{
+	struct order_why why = {src_name, dst_name, step_slot(src)};
+	int32_t i = step_index(src);
+	const int32_t *row_s = reach_row(o, step_slot(src));
+	const int32_t *row_t = reach_row(o, t);
+	lanes any = {0};
+
+	if (row_s[t] <= i)
+		return ORDER_CYCLE;
+	o->seen[(size_t)t * o->cap + step_slot(src)] = i;
+	/*
+	 * Whoever reaches src, and not t yet. (Whoever reaches t at all reaches
+	 * its current transaction: it is the last of its chain.)
+	 */
+	for (uint32_t a = 0; a < o->n; a += ORDER_LANES)
+		any |= (*(const lanes *)(row_s + a) <= i) &
+		       (*(const lanes *)(row_t + a) == ORDER_NEVER);
+	if (!(any[0] | any[1] | any[2] | any[3] | any[4] | any[5] | any[6] | any[7]))
+		return ORDER_ADDED;
+
+	if (!o->slot[t].open) {
+		if (step_index(o->slot[t].now) >= o->last_index) {
+			t = renew(o, t);
+			/* The rows may have moved, and the new slot may know it all. */
+			return order_add(o, t, src, src_name, dst_name);
+		}
+		o->slot[t].now++;
+	}
+	for (uint32_t a = 0; a < o->n; a++) {
+		if (row_s[a] > i || row_t[a] != ORDER_NEVER)
+			continue;
+		lower(o, a, t, step_index(o->slot[t].now), &why);
+		if (!o->slot[t].open)
+			continue;
+		for (uint32_t k = 0; k < o->slot[t].reached; k++) {
+			uint32_t u = o->reached[(size_t)t * o->cap + k];
+
+			lower(o, a, u, reach_row(o, u)[t],
+			      o->why ? &o->why[(size_t)u * o->cap + t] : NULL);
+		}
+	}
+	return ORDER_ADDED;
+}

@@ -1,0 +1,149 @@
+/*
+ * The order of transactions: would this edge close a cycle?
+ *
+ * Semantics. Transactions are nodes of a graph; edges come from conflicts and
+ * from the order within a thread. A new edge always ends in the transaction
+ * that its thread is executing now (an open block, or an operation outside
+ * blocks), because only that one is doing anything. So a cycle can only be
+ * closed at an open transaction A, by an edge from something that A reaches,
+ * and all we ever need to know is what the open transactions reach.
+ *
+ * The trick. The transactions of a thread form a chain: whoever reaches one of
+ * them reaches all later ones. So what A reaches in a thread s is fully told
+ * by one number, the index of the first transaction of s that A reaches: A's
+ * frontier in s. At most one transaction per thread is open, so the whole
+ * state is a square matrix
+ *
+ *	reach[s][a]  the first index in s that the open transaction of a reaches
+ *
+ * An edge from step (s, i) into thread t, with A open in t, closes a cycle iff
+ * reach[s][t] <= i. Otherwise everybody open who reaches (s, i) now reaches
+ * t's current transaction, and with it all that A reaches. No edges are
+ * stored; a transaction that ends leaves the matrix and nothing is swept.
+ *
+ * Most edges change nothing, and one comparison tells: seen[t][s] is the
+ * highest index of s from which t took an edge; an edge from there or before
+ * brings nothing new, now or later (what reaches (s, i) later does so through
+ * a transaction that is open now, and so reaches t by the matrix).
+ *
+ * An operation outside blocks shares its predecessor's index unless its edge
+ * brings somebody new: then the index goes up first, so that what was there
+ * before is not reached.
+ *
+ * Slots. Rows and columns belong to slots, not threads. A slot that no open
+ * transaction reaches, and whose thread has none open, can be given to another
+ * thread: its index just goes on, so that steps from its former life compare
+ * as reached by nobody, which is what they are. Memory is thus bounded by the
+ * threads that are entangled at one time.
+ *
+ * Who may include this: precise engines, and the runtime.
+ */
+#ifndef ATOMSAN_ENGINE_ORDER_H
+#define ATOMSAN_ENGINE_ORDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A point in the order: slot << 32 | index. 0 is nowhere; indices start at 1. */
+typedef uint64_t step;
+#define STEP_NONE ((step)0)
+
+static inline uint32_t step_slot(step s)
+{
+	return (uint32_t)(s >> 32);
+}
+
+static inline int32_t step_index(step s)
+{
+	return (int32_t)(uint32_t)s;
+}
+
+#define ORDER_NEVER   INT32_MAX /* an index that nobody reaches */
+#define ORDER_NO_SLOT UINT32_MAX
+
+struct order_slot {
+	step now;         /* the thread's current transaction */
+	uint32_t thread;  /* whose it is, or ORDER_NO_SLOT */
+	uint32_t reached; /* how many other slots its open transaction reaches */
+	bool open;
+	bool left; /* its thread has ended */
+};
+
+/* How a transaction came to reach a slot: the edge that did it. */
+struct order_why {
+	uint64_t src, dst; /* what the caller calls the two ends */
+	uint32_t from;     /* slot of src */
+};
+
+struct order {
+	uint32_t n;   /* slots ever used */
+	uint32_t cap; /* row length: a multiple of ORDER_LANES */
+	int32_t *reach;
+	int32_t *seen;
+	uint32_t *reached; /* the list of slots that slot t's open transaction reaches */
+	struct order_why *why; /* like reach; NULL unless asked for */
+	struct order_slot *slot;
+	uint32_t *free; /* slots to give away */
+	uint32_t nfree, nleft;
+	uint32_t *slot_of; /* by thread */
+	size_t nthreads;
+	int32_t last_index; /* a thread moves to a new slot here */
+};
+enum { ORDER_LANES = 8 };
+
+void order_init(struct order *o, bool keep_why);
+void order_free(struct order *o);
+
+/* Threads 0 .. n-1 may be used from now on. */
+void order_threads(struct order *o, size_t n);
+
+/* The slow half of order_slot_of(). */
+uint32_t order_enter(struct order *o, uint32_t thread);
+
+static inline uint32_t order_slot_of(struct order *o, uint32_t thread)
+{
+	uint32_t t = o->slot_of[thread];
+
+	return t != ORDER_NO_SLOT ? t : order_enter(o, thread);
+}
+
+/* The thread has ended: no more of its events will come. Ends what it has open. */
+void order_leave(struct order *o, uint32_t thread);
+
+/*
+ * A transaction begins or ends in slot t. order_begin() returns the slot to use
+ * from now on, which is nearly always t itself.
+ */
+uint32_t order_begin(struct order *o, uint32_t t);
+void order_end(struct order *o, uint32_t t);
+
+/* Is an edge from `src` into slot t known to bring nothing? */
+static inline bool order_knows(const struct order *o, uint32_t t, step src)
+{
+	uint32_t s = step_slot(src);
+
+	return s == t || o->seen[(size_t)t * o->cap + s] >= step_index(src);
+}
+
+/* Does the open transaction of slot t, if there is one, reach `src`? */
+static inline bool order_reaches(const struct order *o, uint32_t t, step src)
+{
+	return o->reach[(size_t)step_slot(src) * o->cap + t] <= step_index(src);
+}
+
+/* Is there any open transaction that reaches `src`, or is it in one? */
+bool order_alive(const struct order *o, step src);
+
+enum order_edge { ORDER_ADDED, ORDER_CYCLE };
+
+/*
+ * An edge from `src`, which order_knows() did not know, into what slot t is
+ * doing now. ORDER_CYCLE: it would close a cycle, and was left out. `src_name`
+ * and `dst_name` are kept where the order was asked to know why. Reload
+ * o->slot[t].now afterwards; the slot itself may change: reload it as well.
+ */
+enum order_edge order_add(struct order *o, uint32_t t, step src, uint64_t src_name,
+			  uint64_t dst_name);
+
+#endif

@@ -1,0 +1,374 @@
+/*
+ * velodrome: the analysis of Flanagan, Freund and Yi (PLDI 2008), on the graph
+ * of graph.h. C, L, U, W and R are the paper's: a thread's open transaction and
+ * last step, a lock's last release, a variable's last write and each thread's
+ * last read. Blame is exact and comes from a second pass (explain.h), not from
+ * the paper's test for increasing cycles.
+ *
+ * The paper merges an operation outside blocks into any node that comes after
+ * all of its predecessors. We merge only into one that has ended: merged into
+ * an open transaction of another thread, an operation would share that node's
+ * later predecessors, and the edge that goes from it back into the open
+ * transaction, which closes a cycle, would look like an edge to itself.
+ */
+#include "base/mem.h"
+#include "engine/engine.h"
+#include "engine/explain.h"
+#include "engine/graph.h"
+
+#include "base/banned.h"
+
+struct read {
+	uint32_t thread;
+	graph_step at;
+};
+
+/* A variable, or a lock: an exclusive release is its write, a shared one its read. */
+struct var {
+	graph_step w;
+	struct read *r;
+	uint32_t nr, cap;
+};
+
+struct thread {
+	uint32_t depth; /* of blocks */
+	uint32_t node;  /* C: the open transaction, where depth is not 0 */
+	graph_step last; /* L */
+	uint64_t begin; /* event of the outermost block */
+	bool ran;
+};
+
+struct velodrome {
+	struct graph graph;
+	bool merge;
+	struct var *var, *lock;
+	size_t var_cap, lock_cap;
+	struct thread *thread;
+	size_t thread_cap;
+	graph_step *from; /* scratch: predecessors of an operation outside blocks */
+	size_t nfrom, from_cap;
+	struct closings closings;
+	struct finding_sink *sink;
+	struct explain *explain;
+};
+
+static void *velodrome_create(const struct engine_options *options, struct finding_sink *sink)
+{
+	struct velodrome *v = mem_zalloc(sizeof *v);
+
+	graph_init(&v->graph);
+	v->merge = !options->no_merge;
+	v->sink = sink;
+	return v;
+}
+
+static void free_vars(struct var *vars, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		mem_free(vars[i].r);
+	mem_free(vars);
+}
+
+static void drop_state(struct velodrome *v)
+{
+	struct graph counts = v->graph;
+
+	free_vars(v->var, v->var_cap);
+	free_vars(v->lock, v->lock_cap);
+	mem_free(v->thread);
+	mem_free(v->from);
+	graph_free(&v->graph);
+	v->var = v->lock = NULL;
+	v->var_cap = v->lock_cap = 0;
+	v->thread = NULL;
+	v->from = NULL;
+	v->graph = (struct graph){.allocated = counts.allocated, .max_alive = counts.max_alive};
+}
+
+/* An edge from `src` into the thread's open transaction; false where it closes a cycle. */
+static bool edge(struct velodrome *v, const struct event *e, graph_step src, uint64_t event)
+{
+	struct thread *t = &v->thread[e->thread];
+	uint32_t node = graph_node_of(&v->graph, src);
+
+	if (node == GRAPH_NONE || graph_add(&v->graph, node, t->node))
+		return true;
+	closings_add(&v->closings, event, t->begin, e->thread);
+	return false;
+}
+
+/* The paper's merge looks for a predecessor that comes after all the others. */
+enum { MERGE_TRIES = 8 };
+
+static uint32_t merged(struct velodrome *v)
+{
+	struct graph *g = &v->graph;
+
+	for (size_t j = 0; j < v->nfrom && j < MERGE_TRIES; j++) {
+		uint32_t to = graph_node_of(g, v->from[j]);
+		size_t i = 0;
+
+		if (g->node[to].open)
+			continue;
+		while (i < v->nfrom && graph_path(g, graph_node_of(g, v->from[i]), to))
+			i++;
+		if (i == v->nfrom)
+			return to;
+	}
+	return GRAPH_NONE;
+}
+
+static void from(struct velodrome *v, graph_step src)
+{
+	uint32_t node = graph_node_of(&v->graph, src);
+
+	if (node == GRAPH_NONE)
+		return;
+	for (size_t i = 0; i < v->nfrom; i++)
+		if (graph_node_of(&v->graph, v->from[i]) == node)
+			return;
+	MEM_GROW(v->from, v->from_cap, v->nfrom + 1);
+	v->from[v->nfrom++] = src;
+}
+
+/*
+ * An operation outside blocks, whose predecessors besides L are in v->from: the
+ * step that stands for it, also put into L. It closes no cycle: nothing comes
+ * after it yet.
+ */
+static graph_step outside(struct velodrome *v, struct thread *t, uint64_t event)
+{
+	uint32_t node = GRAPH_NONE;
+
+	from(v, t->last);
+	if (v->merge) {
+		if (!v->nfrom)
+			return t->last = 0;
+		node = merged(v);
+	}
+	if (node == GRAPH_NONE) {
+		node = graph_new(&v->graph, event);
+		for (size_t i = 0; i < v->nfrom; i++)
+			graph_add(&v->graph, graph_node_of(&v->graph, v->from[i]), node);
+		t->last = graph_step_of(node, event);
+		graph_close(&v->graph, node);
+	}
+	return t->last = graph_step_of(node, event);
+}
+
+static void record_read(struct velodrome *v, struct var *x, uint32_t thread, graph_step at)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < x->nr; i++) {
+		if (x->r[i].thread == thread) {
+			x->r[i].at = at;
+			return;
+		}
+	}
+	if (!graph_step_alive(&v->graph, at))
+		return;
+	if (x->nr == x->cap) {
+		for (uint32_t i = 0; i < x->nr; i++)
+			if (graph_step_alive(&v->graph, x->r[i].at))
+				x->r[kept++] = x->r[i];
+		x->nr = kept;
+		if (kept >= x->cap / 2) {
+			x->cap = x->cap ? x->cap * 2 : 1;
+			x->r = mem_resize(x->r, x->cap * sizeof *x->r);
+		}
+	}
+	x->r[x->nr++] = (struct read){thread, at};
+}
+
+/* A read or a shared acquire. */
+static graph_step after_write(struct velodrome *v, const struct event *e, struct var *x,
+			      uint64_t event)
+{
+	struct thread *t = &v->thread[e->thread];
+
+	if (t->depth) {
+		edge(v, e, x->w, event);
+		return t->last = graph_step_of(t->node, event);
+	}
+	v->nfrom = 0;
+	from(v, x->w);
+	return outside(v, t, event);
+}
+
+/* A write or an exclusive acquire. Reads whose edge closes a cycle stay. */
+static graph_step after_all(struct velodrome *v, const struct event *e, struct var *x,
+			    uint64_t event)
+{
+	struct thread *t = &v->thread[e->thread];
+	uint32_t kept = 0;
+
+	if (t->depth) {
+		edge(v, e, x->w, event);
+		for (uint32_t i = 0; i < x->nr; i++)
+			if (!edge(v, e, x->r[i].at, event))
+				x->r[kept++] = x->r[i];
+		x->nr = kept;
+		return t->last = graph_step_of(t->node, event);
+	}
+	v->nfrom = 0;
+	from(v, x->w);
+	for (uint32_t i = 0; i < x->nr; i++)
+		from(v, x->r[i].at);
+	x->nr = 0;
+	return outside(v, t, event);
+}
+
+/* A release, a fork: nothing comes before it but its own thread. */
+static graph_step after_nothing(struct velodrome *v, struct thread *t, uint64_t event)
+{
+	if (t->depth)
+		return t->last = graph_step_of(t->node, event);
+	v->nfrom = 0;
+	return outside(v, t, event);
+}
+
+static void begin(struct velodrome *v, struct thread *t, uint64_t event)
+{
+	uint32_t last;
+
+	if (t->depth++)
+		return;
+	last = graph_node_of(&v->graph, t->last);
+	t->begin = event;
+	t->node = graph_new(&v->graph, event);
+	if (last != GRAPH_NONE)
+		graph_add(&v->graph, last, t->node);
+	t->last = graph_step_of(t->node, event);
+}
+
+static void join(struct velodrome *v, const struct event *e, uint64_t event)
+{
+	struct thread *t = &v->thread[e->thread], *child = &v->thread[e->operand];
+
+	if (!child->ran)
+		return;
+	if (t->depth) {
+		edge(v, e, child->last, event);
+	} else {
+		v->nfrom = 0;
+		from(v, child->last);
+		outside(v, t, event);
+	}
+	/* Nothing comes into a block that it left open any more. */
+	if (child->depth) {
+		child->depth = 0;
+		graph_close(&v->graph, child->node);
+	}
+}
+
+static void take_one(struct velodrome *v, const struct event *e, uint64_t event)
+{
+	struct thread *t = &v->thread[e->thread];
+	struct var *x;
+
+	if (e->op == OP_NONE)
+		return;
+	t->ran = true;
+	switch (e->op) {
+	case OP_READ:
+		x = &v->var[e->operand];
+		record_read(v, x, e->thread, after_write(v, e, x, event));
+		break;
+	case OP_WRITE:
+	case OP_UPDATE:
+		x = &v->var[e->operand];
+		x->w = after_all(v, e, x, event);
+		break;
+	case OP_BEGIN:
+		begin(v, t, event);
+		break;
+	case OP_END:
+		if (!--t->depth)
+			graph_close(&v->graph, t->node);
+		break;
+	case OP_ACQUIRE:
+		after_all(v, e, &v->lock[e->operand], event);
+		break;
+	case OP_RELEASE:
+		v->lock[e->operand].w = after_nothing(v, t, event);
+		break;
+	case OP_ACQUIRE_SHARED:
+		after_write(v, e, &v->lock[e->operand], event);
+		break;
+	case OP_RELEASE_SHARED:
+		record_read(v, &v->lock[e->operand], e->thread, after_nothing(v, t, event));
+		break;
+	case OP_FORK:
+		v->thread[e->operand].last = after_nothing(v, t, event);
+		break;
+	case OP_JOIN:
+		join(v, e, event);
+		break;
+	default:
+		break; /* carries no conflict */
+	}
+}
+
+static void velodrome_take(void *engine, const struct batch *b)
+{
+	struct velodrome *v = engine;
+	const struct table *names = b->names->table;
+
+	if (v->explain) {
+		explain_take(v->explain, b);
+		return;
+	}
+	MEM_GROW0(v->var, v->var_cap, names[NAMES_VAR].n);
+	MEM_GROW0(v->lock, v->lock_cap, names[NAMES_LOCK].n);
+	MEM_GROW0(v->thread, v->thread_cap, names[NAMES_THREAD].n);
+	for (uint32_t i = 0; i < b->n; i++)
+		take_one(v, &b->ev[i], b->first + i);
+}
+
+static uint64_t velodrome_finish(void *engine)
+{
+	struct velodrome *v = engine;
+
+	if (v->explain)
+		return explain_finish(v->explain);
+	if (!v->closings.n)
+		return 0;
+	drop_state(v);
+	v->explain = explain_new(&v->closings, v->sink);
+	return v->closings.v[v->closings.n - 1].event;
+}
+
+static size_t velodrome_stats(void *engine, struct engine_stat stats[ENGINE_STATS_MAX])
+{
+	const struct velodrome *v = engine;
+
+	stats[0] = (struct engine_stat){"closing_events", v->closings.n};
+	stats[1] = (struct engine_stat){"merge", v->merge};
+	stats[2] = (struct engine_stat){"nodes_allocated", v->graph.allocated};
+	stats[3] = (struct engine_stat){"nodes_max_alive", v->graph.max_alive};
+	return 4;
+}
+
+static void velodrome_destroy(void *engine)
+{
+	struct velodrome *v = engine;
+
+	drop_state(v);
+	explain_free(v->explain);
+	mem_free(v->closings.v);
+	mem_free(v);
+}
+
+const struct engine_ops engine_velodrome = {
+	.name = "velodrome",
+	.origin = "PLDI 2008",
+	.finding = "this very run is not serializable; with the cycle",
+	.silence = "this run is serializable",
+	.second_pass = true,
+	.create = velodrome_create,
+	.take = velodrome_take,
+	.finish = velodrome_finish,
+	.stats = velodrome_stats,
+	.destroy = velodrome_destroy,
+};

@@ -1,0 +1,157 @@
+#include "report/grid.h"
+
+#include <assert.h>
+#include <stdint.h>
+
+#include "base/banned.h"
+
+/* How much a column that stretches may take. */
+enum { STRETCH_MAX = 5 };
+
+void grid_free(struct grid *g)
+{
+	mem_free(g->cell);
+	arena_free(&g->arena);
+	*g = (struct grid)GRID_INIT(g->indent);
+}
+
+void grid_column(struct grid *g, struct grid_col col)
+{
+	assert(!g->nrows && g->ncols < GRID_COLUMNS_MAX);
+	g->col[g->ncols++] = col;
+}
+
+void grid_row(struct grid *g)
+{
+	g->nrows++;
+	MEM_GROW0(g->cell, g->cap, g->nrows * g->ncols);
+}
+
+static struct grid_cell *last_row(struct grid *g, size_t col)
+{
+	assert(g->nrows && col < g->ncols);
+	return &g->cell[(g->nrows - 1) * g->ncols + col];
+}
+
+void grid_set(struct grid *g, size_t col, enum show_style style, const char *text)
+{
+	struct str safe = STR_INIT;
+
+	if (!text || !*text)
+		return;
+	show_add(&safe, text, SIZE_MAX, SHOW_CUT_TAIL);
+	last_row(g, col)->text = arena_strndup(&g->arena, safe.s, safe.n);
+	last_row(g, col)->style = style;
+	str_free(&safe);
+}
+
+void grid_note(struct grid *g, size_t col, const char *note)
+{
+	last_row(g, col)->note = arena_strdup(&g->arena, note);
+}
+
+static size_t total_width(const struct grid *g)
+{
+	size_t total = g->indent;
+
+	for (size_t i = 0; i < g->ncols; i++)
+		total += g->col[i].width + (i ? GRID_GAP : 0);
+	return total;
+}
+
+/* The widest column that may still give something; NULL where there is none. */
+static struct grid_col *widest(struct grid *g)
+{
+	struct grid_col *best = NULL;
+
+	for (size_t i = 0; i < g->ncols; i++)
+		if (g->col[i].width > g->col[i].min && (!best || g->col[i].width > best->width))
+			best = &g->col[i];
+	return best;
+}
+
+static void stretch(struct grid *g, size_t room)
+{
+	size_t n = 0, more;
+
+	for (size_t i = 0; i < g->ncols; i++)
+		n += g->col[i].stretch;
+	if (!n)
+		return;
+	more = room / n < STRETCH_MAX ? room / n : STRETCH_MAX;
+	for (size_t i = 0; i < g->ncols; i++)
+		if (g->col[i].stretch)
+			g->col[i].width += more;
+}
+
+bool grid_fit(struct grid *g)
+{
+	size_t at = g->indent;
+
+	for (size_t i = 0; i < g->ncols; i++)
+		g->col[i].width = 0;
+	for (size_t i = 0; i < g->nrows * g->ncols; i++) {
+		struct grid_col *col = &g->col[i % g->ncols];
+		size_t columns = g->cell[i].text ? show_columns(g->cell[i].text) : 0;
+
+		if (columns > col->width)
+			col->width = columns;
+	}
+	while (total_width(g) > SHOW_WIDTH) {
+		struct grid_col *col = widest(g);
+
+		if (!col)
+			return false;
+		col->width--;
+	}
+	stretch(g, SHOW_WIDTH - total_width(g));
+	for (size_t i = 0; i < g->ncols; i++) {
+		g->col[i].at = at;
+		at += g->col[i].width + GRID_GAP;
+	}
+	return true;
+}
+
+/* Where the next cell that is not empty starts. */
+static size_t next_text(const struct grid *g, const struct grid_cell *row, size_t col)
+{
+	while (++col < g->ncols)
+		if (row[col].text)
+			return g->col[col].at;
+	return SHOW_WIDTH + GRID_GAP;
+}
+
+static void print_row(const struct grid *g, const struct grid_cell *row, FILE *out, bool color)
+{
+	struct str text = STR_INIT;
+	size_t at = 0; /* columns printed */
+
+	for (size_t i = 0; i < g->ncols; i++) {
+		const struct grid_col *col = &g->col[i];
+		size_t columns, start = col->at;
+
+		if (!row[i].text)
+			continue;
+		str_reset(&text);
+		show_add(&text, row[i].text, col->width, col->cut);
+		columns = show_columns(text.s);
+		if (col->right)
+			start += col->width - columns;
+		fprintf(out, "%*s%s%s%s", (int)(start - at), "", show_on(color, row[i].style),
+			text.s, show_off(color, row[i].style));
+		at = start + columns;
+		if (row[i].note &&
+		    at + 2 + show_columns(row[i].note) + GRID_GAP <= next_text(g, row, i)) {
+			fprintf(out, "  %s", row[i].note);
+			at += 2 + show_columns(row[i].note);
+		}
+	}
+	putc('\n', out);
+	str_free(&text);
+}
+
+void grid_print(const struct grid *g, FILE *out, bool color)
+{
+	for (size_t i = 0; i < g->nrows; i++)
+		print_row(g, g->cell + i * g->ncols, out, color);
+}

@@ -1,0 +1,62 @@
+#include "report/group.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+struct entry {
+	const struct finding *f;
+	size_t index;
+};
+
+static int compare_entries(const void *a, const void *b, void *order)
+{
+	const struct entry *x = a, *y = b;
+	int c = (*(group_order **)order)(x->f, y->f);
+
+	return c ? c : (x->index > y->index) - (x->index < y->index);
+}
+
+static int compare_groups(const void *a, const void *b)
+{
+	const struct group *x = a, *y = b;
+
+	return (x->first > y->first) - (x->first < y->first);
+}
+
+struct groups group_by(const struct finding_list *list, group_order *order)
+{
+	struct entry *e = mem_alloc(list->n * sizeof *e);
+	struct groups out = {
+		.v = mem_alloc(list->n * sizeof *out.v),
+		.all = mem_alloc(list->n * sizeof *out.all),
+	};
+
+	for (size_t i = 0; i < list->n; i++)
+		e[i] = (struct entry){list->v[i], i};
+	qsort_r(e, list->n, sizeof *e, compare_entries, &order);
+	for (size_t i = 0; i < list->n; i++) {
+		out.all[i] = e[i].f;
+		if (!i || order(e[i - 1].f, e[i].f))
+			out.v[out.n++] = (struct group){.v = &out.all[i], .first = e[i].index};
+		out.v[out.n - 1].n++;
+	}
+	qsort(out.v, out.n, sizeof *out.v, compare_groups);
+	mem_free(e);
+	return out;
+}
+
+void group_free(struct groups *groups)
+{
+	mem_free(groups->v);
+	mem_free(groups->all);
+	*groups = (struct groups){0};
+}
+
+int group_order_string(const char *a, const char *b)
+{
+	if (!a || !b)
+		return !!a - !!b;
+	return strcmp(a, b);
+}

@@ -1,0 +1,142 @@
+/* The form that programs read. CONTRACT.md fixes its fields; new ones go to the end of an object.
+ */
+#include "report/report.h"
+
+#include "report/json_emit.h"
+
+#include "base/banned.h"
+
+static void write_source(struct json_emit *j, const struct report_source *src)
+{
+	json_emit_open(j, "source", '{', JSON_ONE_LINE);
+	json_emit_str(j, "trace", src->trace);
+	json_emit_u64(j, "events", src->events);
+	json_emit_u64(j, "threads", src->threads);
+	json_emit_u64(j, "transactions", src->transactions);
+	json_emit_u64(j, "variables", src->variables);
+	json_emit_u64(j, "locks", src->locks);
+	json_emit_u64(j, "skipped", src->skipped);
+	json_emit_str(j, "error", src->error);
+	json_emit_close(j);
+}
+
+/* Leaves the object open: blame has one member more. */
+static void open_block(struct json_emit *j, const char *key, const struct finding_block *block)
+{
+	json_emit_open(j, key, '{', JSON_ONE_LINE);
+	json_emit_str(j, "thread", block->thread);
+	json_emit_str(j, "label", block->label);
+	json_emit_u64(j, "begin", block->begin);
+}
+
+static void write_blame(struct json_emit *j, const struct finding *f)
+{
+	if (!f->blame.thread) {
+		json_emit_null(j, "blame");
+		return;
+	}
+	open_block(j, "blame", &f->blame);
+	json_emit_open(j, "refuted", '[', JSON_ONE_LINE);
+	for (size_t i = 0; i < f->nrefuted; i++)
+		json_emit_str(j, NULL, f->refuted[i]);
+	json_emit_close(j);
+	json_emit_close(j);
+}
+
+static void write_steps(struct json_emit *j, const struct finding *f)
+{
+	json_emit_open(j, "steps", '[', JSON_LINES);
+	for (size_t i = 0; i < f->nsteps; i++) {
+		const struct finding_step *s = &f->steps[i];
+
+		json_emit_open(j, NULL, '{', JSON_ONE_LINE);
+		json_emit_str(j, "thread", s->thread);
+		json_emit_u64(j, "event", s->event);
+		json_emit_str(j, "op", s->op);
+		json_emit_str(j, "operand", s->operand);
+		json_emit_str(j, "label", s->label);
+		json_emit_str(j, "place", s->place);
+		json_emit_close(j);
+	}
+	json_emit_close(j);
+}
+
+static void write_schedule(struct json_emit *j, const struct finding *f)
+{
+	if (!f->nschedule) {
+		json_emit_null(j, "schedule");
+		return;
+	}
+	json_emit_open(j, "schedule", '[', JSON_ONE_LINE);
+	for (size_t i = 0; i < f->nschedule; i++)
+		json_emit_u64(j, NULL, f->schedule[i]);
+	json_emit_close(j);
+}
+
+static void write_finding(struct json_emit *j, const struct finding *f)
+{
+	static const char *const rests_on[] = {
+		[RESTS_ON_NOTHING] = NULL,
+		[RESTS_ON_DATA] = "data",
+		[RESTS_ON_LOCKS] = "locks",
+	};
+
+	json_emit_open(j, NULL, '{', JSON_LINES);
+	json_emit_str(j, "status", report_status_name(f->status));
+	json_emit_str(j, "kind", f->kind);
+	json_emit_str(j, "rests_on", rests_on[f->rests_on]);
+	json_emit_u64(j, "event", f->event);
+	if (f->transaction.thread) {
+		open_block(j, "transaction", &f->transaction);
+		json_emit_close(j);
+	} else {
+		json_emit_null(j, "transaction");
+	}
+	write_blame(j, f);
+	json_emit_str(j, "variable", f->variable);
+	json_emit_str(j, "pattern", f->pattern);
+	write_steps(j, f);
+	write_schedule(j, f);
+	json_emit_hex64(j, "fingerprint", f->fingerprint);
+	json_emit_u64(j, "count", f->count);
+	json_emit_close(j);
+}
+
+static void write_result(struct json_emit *j, const struct engine_result *res)
+{
+	json_emit_open(j, NULL, '{', JSON_LINES);
+	json_emit_str(j, "engine", res->ops->name);
+	json_emit_str(j, "verdict", res->findings.n ? "violation" : "pass");
+	json_emit_open(j, "stats", '{', JSON_ONE_LINE);
+	json_emit_double(j, "seconds", res->seconds);
+	for (size_t i = 0; i < res->nstats; i++)
+		json_emit_u64(j, res->stats[i].name, res->stats[i].value);
+	json_emit_close(j);
+	json_emit_open(j, "findings", '[', JSON_LINES);
+	for (size_t i = 0; i < res->findings.n; i++)
+		write_finding(j, res->findings.v[i]);
+	json_emit_close(j);
+	json_emit_close(j);
+}
+
+static void json_write(const struct report *rep, FILE *out)
+{
+	struct json_emit j = JSON_EMIT_INIT(out);
+
+	json_emit_open(&j, NULL, '{', JSON_LINES);
+	json_emit_str(&j, "tool", "atomsan");
+	json_emit_str(&j, "version", ATOMSAN_VERSION);
+	json_emit_u64(&j, "format", 1);
+	write_source(&j, &rep->source);
+	json_emit_open(&j, "results", '[', JSON_LINES);
+	for (size_t i = 0; i < rep->nresults; i++)
+		write_result(&j, &rep->results[i]);
+	json_emit_close(&j);
+	json_emit_close(&j);
+}
+
+const struct report_format json_format = {
+	.name = "json",
+	.summary = "for programs; its fields stay as they are",
+	.write = json_write,
+};

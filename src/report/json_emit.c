@@ -1,0 +1,137 @@
+#include "report/json_emit.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "report/utf8.h"
+
+#include "base/banned.h"
+
+static void put_string(FILE *out, const char *s)
+{
+	size_t n = strlen(s);
+
+	putc('"', out);
+	for (size_t i = 0; i < n;) {
+		uint32_t cp;
+		size_t len = utf8_decode(s + i, n - i, &cp);
+
+		if (!len)
+			fputs("\\ufffd", out);
+		else if (cp == '"' || cp == '\\')
+			fprintf(out, "\\%c", (int)cp);
+		else if (cp == '\n')
+			fputs("\\n", out);
+		else if (cp == '\t')
+			fputs("\\t", out);
+		else if (cp < 0x20 || cp == 0x7f)
+			fprintf(out, "\\u%04x", cp);
+		else
+			fwrite(s + i, 1, len, out);
+		i += len ? len : 1;
+	}
+	putc('"', out);
+}
+
+static void new_line(struct json_emit *j)
+{
+	fprintf(j->out, "\n%*s", (int)(2 * j->depth), "");
+}
+
+/* What comes in front of every value: comma, line, key. */
+static void put_key(struct json_emit *j, const char *key)
+{
+	if (j->depth) {
+		bool lines = j->level[j->depth - 1].layout == JSON_LINES;
+		bool some = j->level[j->depth - 1].some;
+
+		assert(!key == (j->level[j->depth - 1].close == ']'));
+		if (some)
+			putc(',', j->out);
+		if (lines)
+			new_line(j);
+		else if (some)
+			putc(' ', j->out);
+		j->level[j->depth - 1].some = true;
+	}
+	if (key) {
+		put_string(j->out, key);
+		fputs(": ", j->out);
+	}
+}
+
+void json_emit_open(struct json_emit *j, const char *key, char bracket, enum json_layout layout)
+{
+	bool inside_line = j->depth && j->level[j->depth - 1].layout == JSON_ONE_LINE;
+
+	assert(j->depth < JSON_DEPTH_MAX);
+	put_key(j, key);
+	putc(bracket, j->out);
+	j->level[j->depth].close = bracket == '{' ? '}' : ']';
+	j->level[j->depth].some = false;
+	j->level[j->depth].layout = inside_line ? JSON_ONE_LINE : layout;
+	j->depth++;
+}
+
+void json_emit_close(struct json_emit *j)
+{
+	assert(j->depth);
+	j->depth--;
+	if (j->level[j->depth].some && j->level[j->depth].layout == JSON_LINES)
+		new_line(j);
+	putc(j->level[j->depth].close, j->out);
+	if (!j->depth)
+		putc('\n', j->out);
+}
+
+void json_emit_str(struct json_emit *j, const char *key, const char *s)
+{
+	put_key(j, key);
+	if (s)
+		put_string(j->out, s);
+	else
+		fputs("null", j->out);
+}
+
+void json_emit_u64(struct json_emit *j, const char *key, uint64_t value)
+{
+	put_key(j, key);
+	fprintf(j->out, "%" PRIu64, value);
+}
+
+void json_emit_hex64(struct json_emit *j, const char *key, uint64_t value)
+{
+	put_key(j, key);
+	fprintf(j->out, "\"%016" PRIx64 "\"", value);
+}
+
+void json_emit_double(struct json_emit *j, const char *key, double value)
+{
+	char text[40];
+
+	if (!isfinite(value)) {
+		json_emit_null(j, key);
+		return;
+	}
+	put_key(j, key);
+	snprintf(text, sizeof text, "%.6g", value);
+	/* Some locale's comma would make two values of it. */
+	for (char *c = text; *c; c++)
+		if (*c == ',')
+			*c = '.';
+	fputs(text, j->out);
+}
+
+void json_emit_bool(struct json_emit *j, const char *key, bool value)
+{
+	put_key(j, key);
+	fputs(value ? "true" : "false", j->out);
+}
+
+void json_emit_null(struct json_emit *j, const char *key)
+{
+	put_key(j, key);
+	fputs("null", j->out);
+}

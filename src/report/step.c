@@ -1,0 +1,177 @@
+#include "report/step.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/show.h"
+
+#include "base/banned.h"
+
+/* How much of a name a sentence can bear. */
+enum { NAME_MAX_COLUMNS = 40, THREAD_MAX_COLUMNS = 24 };
+
+bool step_same_name(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+bool step_same_block(const struct finding_step *a, const struct finding_step *b)
+{
+	if (!step_same_name(a->thread, b->thread) || a->begin != b->begin)
+		return false;
+	return a->begin || a->event == b->event;
+}
+
+enum step_tie step_tie(const struct finding_step *before, const struct finding_step *s)
+{
+	if (step_same_block(before, s))
+		return STEP_SAME_BLOCK;
+	if (step_same_name(before->thread, s->thread))
+		return STEP_SAME_THREAD;
+	if (step_same_name(before->op, "fork") && step_same_name(before->operand, s->thread))
+		return STEP_FORK;
+	if (step_same_name(s->op, "join") && step_same_name(s->operand, before->thread))
+		return STEP_JOIN;
+	return STEP_CONFLICT;
+}
+
+bool step_is_blamed(const struct finding *f, const struct finding_step *s)
+{
+	return f->blame.thread && s->begin && s->begin == f->blame.begin &&
+	       step_same_name(s->thread, f->blame.thread);
+}
+
+/* Each of them is one stretch of the cycle; the first and the last stretch meet. */
+size_t step_count_transactions(const struct finding *f)
+{
+	size_t n = f->nsteps > 0;
+
+	for (size_t i = 1; i < f->nsteps; i++)
+		n += !step_same_block(&f->steps[i - 1], &f->steps[i]);
+	if (n > 1 && step_same_block(&f->steps[0], &f->steps[f->nsteps - 1]))
+		n--;
+	return n;
+}
+
+static void add_name(struct str *b, const char *s, size_t max)
+{
+	show_add(b, s ? s : "?", max, SHOW_CUT_TAIL);
+}
+
+void step_add_op(struct str *b, const struct finding_step *s, size_t max)
+{
+	struct str op = STR_INIT;
+
+	str_add(&op, s->op ? s->op : "?");
+	if (s->operand)
+		str_fmt(&op, "(%s)", s->operand);
+	show_add(b, op.s, max, SHOW_CUT_TAIL);
+	str_free(&op);
+}
+
+static const struct words {
+	const char *op, *noun, *verb;
+} words[] = {
+	{"r", "read of", "read"},
+	{"w", "write of", "write"},
+	{"u", "update of", "update"},
+	{"acq", "acquire of", "acquire"},
+	{"rel", "release of", "release"},
+	{"racq", "shared acquire of", "acquire (shared)"},
+	{"rrel", "shared release of", "release (shared)"},
+	{"fork", "fork of", "fork"},
+	{"join", "join of", "join"},
+	{"wait", "wait for", "wait for"},
+	{"notify", "signal to", "notify"},
+	{"barrier", "passing of", "pass"},
+	{"alloc", "allocation of", "allocate"},
+	{"free", "free of", "free"},
+};
+
+static const struct words *words_of(const struct finding_step *s)
+{
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		if (step_same_name(words[i].op, s->op))
+			return &words[i];
+	return NULL;
+}
+
+/* "acquired (shared)" and l: "acquired l (shared)". */
+static void add_phrase(struct str *b, const char *phrase, const char *operand)
+{
+	const char *aside = strstr(phrase, " (");
+	size_t n = aside ? (size_t)(aside - phrase) : strlen(phrase);
+
+	str_addn(b, phrase, n);
+	if (operand) {
+		str_addc(b, ' ');
+		add_name(b, operand, NAME_MAX_COLUMNS);
+	}
+	str_add(b, phrase + n);
+}
+
+void step_add_noun(struct str *b, const struct finding_step *s)
+{
+	const struct words *w = words_of(s);
+
+	if (w && s->operand)
+		add_phrase(b, w->noun, s->operand);
+	else
+		step_add_op(b, s, NAME_MAX_COLUMNS);
+}
+
+void step_add_verb(struct str *b, const struct finding_step *s)
+{
+	const struct words *w = words_of(s);
+
+	if (w) {
+		add_phrase(b, w->verb, s->operand);
+		return;
+	}
+	str_add(b, "do ");
+	step_add_op(b, s, NAME_MAX_COLUMNS);
+}
+
+void step_add_past(struct str *b, const struct finding_step *s)
+{
+	if (s->past) {
+		add_phrase(b, s->past, s->operand);
+		return;
+	}
+	str_add(b, "did ");
+	step_add_op(b, s, NAME_MAX_COLUMNS);
+}
+
+void step_add_block(struct str *b, const char *label, uint64_t begin)
+{
+	if (!label) {
+		str_fmt(b, "block at event" SHOW_TIE "%" PRIu64, begin);
+		return;
+	}
+	str_addc(b, '\'');
+	add_name(b, label, NAME_MAX_COLUMNS);
+	str_addc(b, '\'');
+}
+
+void step_add_owner(struct str *b, const char *thread, const char *label, uint64_t begin)
+{
+	str_add(b, "thread" SHOW_TIE);
+	add_name(b, thread, THREAD_MAX_COLUMNS);
+	if (!label && !begin)
+		return;
+	str_add(b, "'s ");
+	if (label)
+		str_add(b, "block ");
+	step_add_block(b, label, begin);
+}
+
+void step_add_transaction(struct str *b, const struct finding_step *s)
+{
+	if (s->label || s->begin)
+		step_add_block(b, s->label, s->begin);
+	else
+		str_fmt(b, "event" SHOW_TIE "%" PRIu64, s->event);
+	str_add(b, SHOW_TIE "(");
+	add_name(b, s->thread, THREAD_MAX_COLUMNS);
+	str_addc(b, ')');
+}

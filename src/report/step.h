@@ -1,0 +1,56 @@
+/*
+ * Steps and blocks in words, and what joins one step to the next: what every
+ * form for people needs to know about a cycle.
+ *
+ * Names are made safe on the way (see show.h), cut where they are too long for
+ * a sentence; whatever is NULL is printed as "?".
+ *
+ * Who may include this: report writers.
+ */
+#ifndef ATOMSAN_REPORT_STEP_H
+#define ATOMSAN_REPORT_STEP_H
+
+#include <stdbool.h>
+
+#include "base/str.h"
+#include "engine/finding.h"
+
+/* What ties a step to the one before it. */
+enum step_tie {
+	STEP_SAME_BLOCK,
+	STEP_SAME_THREAD, /* but another transaction: program order */
+	STEP_FORK,        /* the one before created this one's thread */
+	STEP_JOIN,        /* this one waited for the end of that one's thread */
+	STEP_CONFLICT,
+};
+enum step_tie step_tie(const struct finding_step *before, const struct finding_step *s);
+
+/* In one transaction? A step outside blocks is alone in its own. */
+bool step_same_block(const struct finding_step *a, const struct finding_step *b);
+
+/* In the transaction that the finding blames? */
+bool step_is_blamed(const struct finding *f, const struct finding_step *s);
+
+/* How many transactions are on the cycle. */
+size_t step_count_transactions(const struct finding *f);
+
+/* Two strings that may be NULL. */
+bool step_same_name(const char *a, const char *b);
+
+/* "r(balance)" */
+void step_add_op(struct str *b, const struct finding_step *s, size_t max);
+/* "read of balance" */
+void step_add_noun(struct str *b, const struct finding_step *s);
+/* "read balance", as in "can read balance" */
+void step_add_verb(struct str *b, const struct finding_step *s);
+/* "wrote balance" */
+void step_add_past(struct str *b, const struct finding_step *s);
+
+/* "'deposit'", "block at event 3": without a word in front */
+void step_add_block(struct str *b, const char *label, uint64_t begin);
+/* "thread T2's block 'deposit'", "thread T2" outside blocks */
+void step_add_owner(struct str *b, const char *thread, const char *label, uint64_t begin);
+/* "'deposit' (T2)", "event 9 (T2)" outside blocks */
+void step_add_transaction(struct str *b, const struct finding_step *s);
+
+#endif

@@ -1,0 +1,227 @@
+/* The report for people: ThreadSanitizer's to the eye, with the cycle drawn. */
+#include "report/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/grid.h"
+#include "report/show.h"
+#include "report/step.h"
+
+#include "base/banned.h"
+
+static const char separator[] = "==================\n";
+
+/* Rows of the summary without -v. */
+enum { SUMMARY_MAX = 24 };
+
+/* About the same transaction. What has no block is by itself. */
+static int by_transaction(const struct finding *a, const struct finding *b)
+{
+	int c = group_order_string(a->transaction.thread, b->transaction.thread);
+
+	if (c)
+		return c;
+	if (a->transaction.begin != b->transaction.begin)
+		return a->transaction.begin > b->transaction.begin ? 1 : -1;
+	if (a->transaction.thread && a->transaction.begin)
+		return 0;
+	return (a > b) - (a < b);
+}
+
+/* The same block of the source, in the same light. */
+static int by_block(const struct finding *a, const struct finding *b)
+{
+	int c = !!a->blame.thread - !!b->blame.thread;
+
+	if (!c && a->blame.thread)
+		c = group_order_string(a->blame.label, b->blame.label);
+	if (!c && a->blame.thread)
+		c = group_order_string(a->blame.place, b->blame.place);
+	if (!c && !a->blame.thread)
+		c = group_order_string(a->kind, b->kind);
+	if (!c && !a->blame.thread)
+		c = group_order_string(a->transaction.label, b->transaction.label);
+	/* Where there is no block, a finding is about a variable. */
+	if (!c && !a->blame.thread && !a->transaction.label)
+		c = group_order_string(a->variable, b->variable);
+	return c ? c : (int)a->status - (int)b->status;
+}
+
+static void set_summary_row(struct grid *g, const struct group *group)
+{
+	const struct finding *f = group->v[0];
+	struct str text = STR_INIT;
+	uint64_t seen = 0;
+
+	for (size_t i = 0; i < group->n; i++)
+		seen += group->v[i]->count;
+	grid_row(g);
+	if (!f->blame.thread) {
+		const char *name = f->transaction.label ? f->transaction.label : f->variable;
+
+		str_fmt(&text, "%s%s", name ? name : "(no name)",
+			text_story_is_blameless(f) ? ", not blamed" : "");
+		grid_set(g, 0, SHOW_PLAIN, text.s);
+		grid_set(g, 1, SHOW_PLAIN, f->transaction.place);
+	} else {
+		if (f->blame.label)
+			str_add(&text, f->blame.label);
+		else
+			str_fmt(&text, "block at event %" PRIu64, f->blame.begin);
+		grid_set(g, 0, SHOW_PLAIN, text.s);
+		grid_set(g, 1, SHOW_PLAIN, f->blame.place);
+	}
+	str_reset(&text);
+	str_fmt(&text, "%" PRIu64, seen);
+	grid_set(g, 2, SHOW_PLAIN, text.s);
+	grid_set(g, 3, SHOW_PLAIN, report_status_name(f->status));
+	str_free(&text);
+}
+
+/* One finding is its own summary. */
+static void write_summary(const struct report *rep, const struct groups *blocks, FILE *out)
+{
+	size_t n = blocks->n;
+	struct grid g = GRID_INIT(2);
+
+	if (n < 2)
+		return;
+	if (n > SUMMARY_MAX && rep->verbosity < 1)
+		n = SUMMARY_MAX;
+	grid_column(&g, (struct grid_col){.min = 12});
+	grid_column(&g, (struct grid_col){.min = 12, .cut = SHOW_CUT_HEAD});
+	grid_column(&g, (struct grid_col){.min = 20, .right = true});
+	grid_column(&g, (struct grid_col){.min = 9});
+	grid_row(&g);
+	grid_set(&g, 0, SHOW_FAINT, "block");
+	grid_set(&g, 1, SHOW_FAINT, "begins at");
+	grid_set(&g, 2, SHOW_FAINT, "seen");
+	grid_set(&g, 3, SHOW_FAINT, "status");
+	for (size_t i = 0; i < n; i++)
+		set_summary_row(&g, &blocks->v[i]);
+	if (grid_fit(&g))
+		grid_print(&g, out, rep->color);
+	if (n < blocks->n)
+		fprintf(out, "  ... and %zu more, -v shows them\n", blocks->n - n);
+	putc('\n', out);
+	grid_free(&g);
+}
+
+static void add_count(struct str *b, uint64_t n, const char *noun)
+{
+	str_fmt(b, "%" PRIu64 "%s%s%s", n, SHOW_TIE, noun, n == 1 ? "" : "s");
+}
+
+/* "atomsan: 2 atomicity violations (1 block blamed) in 120 events, 3 threads" */
+static void write_verdict(const struct report *rep, const struct engine_result *res,
+			  const struct groups *blocks, FILE *out)
+{
+	bool atomicity = true, blameless = false;
+	size_t blamed = 0;
+	struct str b = STR_INIT;
+
+	for (size_t i = 0; i < blocks->n; i++) {
+		atomicity &= text_finding_is_atomicity(blocks->v[i].v[0]);
+		blameless |= text_story_is_blameless(blocks->v[i].v[0]);
+		blamed += !!blocks->v[i].v[0]->blame.thread;
+	}
+	str_add(&b, "atomsan: ");
+	if (!res->findings.n) {
+		str_add(&b, "no atomicity violation");
+	} else {
+		add_count(&b, res->findings.n, atomicity ? "atomicity violation" : "finding");
+		if (atomicity && blamed)
+			str_fmt(&b, " (%zu block%s blamed)", blamed, blamed == 1 ? "" : "s");
+		else if (atomicity && blameless)
+			str_add(&b, " (no single block blamed)");
+	}
+	str_add(&b, " in ");
+	add_count(&b, rep->source.events, "event");
+	str_add(&b, ", ");
+	if (!res->findings.n) {
+		add_count(&b, rep->source.transactions, "transaction");
+		str_add(&b, ", ");
+	}
+	add_count(&b, rep->source.threads, "thread");
+	show_wrap_styled(out, b.s, rep->color, res->findings.n ? SHOW_BOLD : SHOW_GREEN);
+	str_free(&b);
+}
+
+static void write_stats(const struct engine_result *res, FILE *out)
+{
+	struct str b = STR_INIT;
+
+	str_fmt(&b, "%s: %.3f" SHOW_TIE "seconds", res->ops->name, res->seconds);
+	for (size_t i = 0; i < res->nstats; i++)
+		str_fmt(&b, ", %s" SHOW_TIE "%" PRIu64, res->stats[i].name, res->stats[i].value);
+	show_wrap(out, b.s, 2, 4);
+	str_free(&b);
+}
+
+static void write_result(const struct report *rep, const struct engine_result *res, FILE *out)
+{
+	struct groups found = group_by(&res->findings, by_transaction);
+	struct groups blocks = group_by(&res->findings, by_block);
+
+	if (rep->nresults > 1 && rep->verbosity >= 0)
+		fprintf(out, "%s[%s]%s\n", show_on(rep->color, SHOW_BOLD), res->ops->name,
+			show_off(rep->color, SHOW_BOLD));
+	for (size_t i = 0; i < found.n; i++) {
+		if (rep->verbosity < 0) {
+			text_finding_summary(rep, &found.v[i], out);
+			continue;
+		}
+		fputs(separator, out);
+		text_finding_write(rep, &found.v[i], out);
+		fputs(separator, out);
+	}
+	if (rep->verbosity >= 0) {
+		if (found.n)
+			putc('\n', out);
+		write_summary(rep, &blocks, out);
+		write_verdict(rep, res, &blocks, out);
+	}
+	if (rep->verbosity > 0)
+		write_stats(res, out);
+	group_free(&found);
+	group_free(&blocks);
+}
+
+/* What a reader must know before believing any of it. */
+static void write_caveats(const struct report_source *src, FILE *out)
+{
+	struct str b = STR_INIT;
+
+	if (src->skipped) {
+		str_add(&b, "atomsan: ");
+		add_count(&b, src->skipped, "impossible event");
+		str_add(&b, src->skipped == 1 ? " was skipped" : " were skipped");
+		show_wrap(out, b.s, 0, 4);
+	}
+	if (src->error) {
+		str_reset(&b);
+		str_add(&b, "atomsan: the trace broke off: ");
+		show_add(&b, src->error, SIZE_MAX, SHOW_CUT_TAIL);
+		str_add(&b, "; the above is about the events before");
+		show_wrap(out, b.s, 0, 4);
+	}
+	str_free(&b);
+}
+
+static void text_write(const struct report *rep, FILE *out)
+{
+	for (size_t i = 0; i < rep->nresults; i++) {
+		if (i && rep->verbosity >= 0)
+			putc('\n', out);
+		write_result(rep, &rep->results[i], out);
+	}
+	if (rep->verbosity >= 0)
+		write_caveats(&rep->source, out);
+}
+
+const struct report_format text_format = {
+	.name = "text",
+	.summary = "for people: each finding in words, with its cycle drawn",
+	.write = text_write,
+};

@@ -1,0 +1,323 @@
+/*
+ *	      event  T1                T2
+ *	          3  * begin(deposit)                        bank.c:9
+ *	+-->      5  | r(balance)                            bank.c:12
+ *	|         8  |                 + begin(deposit)
+ *	|        10  |                 | w(balance)          bank.c:14
+ *	+---     16  | w(balance)  <-- closes the cycle      bank.c:14
+ *
+ * A bar beside a thread's events is a block that is open there, '*' begins the
+ * blamed one. Rows are in the order of events; those of a predicted finding in
+ * the order that is predicted.
+ */
+#include "report/text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "report/grid.h"
+#include "report/step.h"
+
+#include "base/banned.h"
+
+/* More steps than these are a list, and one with a gap unless -v asks for all. */
+enum { PICTURE_STEPS_MAX = 32, LIST_HEAD = 24, LIST_TAIL = 8 };
+
+/* Columns of the picture: these, then a thread each, then places. */
+enum { COL_LOOP, COL_EVENT, COL_THREADS, THREADS_MAX = GRID_COLUMNS_MAX - COL_THREADS - 1 };
+
+struct row {
+	const struct finding_step *step; /* the first step of the block where this is its begin */
+	bool is_begin;
+	uint64_t event;
+	size_t order;
+	size_t block; /* or NO_BLOCK */
+};
+#define NO_BLOCK SIZE_MAX
+
+struct block {
+	const struct finding_step *step; /* its first */
+	size_t thread;
+	size_t begin, end; /* rows */
+};
+
+struct picture {
+	const struct finding *f;
+	const char *thread[THREADS_MAX];
+	size_t nthreads;
+	struct block block[PICTURE_STEPS_MAX];
+	size_t nblocks;
+	struct row row[2 * PICTURE_STEPS_MAX];
+	size_t nrows;
+};
+
+/* The column of a thread, a new one where it is met first; THREADS_MAX: no room. */
+static size_t thread_of(struct picture *p, const char *name)
+{
+	size_t i = 0;
+
+	while (i < p->nthreads && !step_same_name(p->thread[i], name))
+		i++;
+	if (i == p->nthreads && i < THREADS_MAX)
+		p->thread[p->nthreads++] = name;
+	return i;
+}
+
+static bool has_event(const struct finding *f, const char *thread, uint64_t event)
+{
+	for (size_t i = 0; i < f->nsteps; i++)
+		if (f->steps[i].event == event && step_same_name(f->steps[i].thread, thread))
+			return true;
+	return false;
+}
+
+static void add_row(struct picture *p, const struct finding_step *s, bool is_begin, size_t block)
+{
+	p->row[p->nrows] = (struct row){
+		.step = s,
+		.is_begin = is_begin,
+		.event = is_begin ? s->begin : s->event,
+		.order = p->nrows,
+		.block = block,
+	};
+	p->nrows++;
+}
+
+static size_t block_of(struct picture *p, const struct finding_step *s)
+{
+	size_t i = 0;
+
+	if (!s->begin)
+		return NO_BLOCK;
+	while (i < p->nblocks && !step_same_block(p->block[i].step, s))
+		i++;
+	if (i == p->nblocks) {
+		p->block[p->nblocks++] =
+			(struct block){.step = s, .thread = thread_of(p, s->thread)};
+		if (!has_event(p->f, s->thread, s->begin))
+			add_row(p, s, true, i);
+	}
+	return i;
+}
+
+static int by_event(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->event != y->event)
+		return x->event > y->event ? 1 : -1;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+/* False where it cannot be drawn. */
+static bool collect(struct picture *p)
+{
+	const struct finding *f = p->f;
+
+	if (f->nsteps > PICTURE_STEPS_MAX)
+		return false;
+	for (size_t i = 0; i < f->nsteps; i++) {
+		const struct finding_step *s = &f->steps[i];
+
+		if (thread_of(p, s->thread) == THREADS_MAX)
+			return false;
+		add_row(p, s, false, block_of(p, s));
+	}
+	if (f->status != FINDING_PREDICTED)
+		qsort(p->row, p->nrows, sizeof p->row[0], by_event);
+	for (size_t i = p->nrows; i-- > 0;)
+		if (p->row[i].block != NO_BLOCK)
+			p->block[p->row[i].block].begin = i;
+	for (size_t i = 0; i < p->nrows; i++)
+		if (p->row[i].block != NO_BLOCK)
+			p->block[p->row[i].block].end = i;
+	return true;
+}
+
+static size_t row_of(const struct picture *p, const struct finding_step *s)
+{
+	size_t i = 0;
+
+	while (p->row[i].step != s || p->row[i].is_begin)
+		i++;
+	return i;
+}
+
+/* The place of a block's begin is known for the two that a finding names. */
+static const char *begin_place(const struct finding *f, const struct finding_step *s)
+{
+	const struct finding_block *named[] = {&f->blame, &f->transaction};
+
+	for (size_t i = 0; i < 2; i++)
+		if (named[i]->thread && named[i]->begin == s->begin &&
+		    step_same_name(named[i]->thread, s->thread))
+			return named[i]->place;
+	return NULL;
+}
+
+/* The row's own event: its number, what it does, where. */
+static void set_event(struct grid *g, struct picture *p, const struct row *r)
+{
+	const struct finding_step *s = r->step;
+	enum show_style style = step_is_blamed(p->f, s) ? SHOW_RED : SHOW_PLAIN;
+	struct str text = STR_INIT;
+
+	str_fmt(&text, "%" PRIu64, r->event);
+	grid_set(g, COL_EVENT, SHOW_PLAIN, text.s);
+	str_reset(&text);
+	if (r->is_begin) {
+		str_add(&text, step_is_blamed(p->f, s) ? "* begin" : "+ begin");
+		if (s->label)
+			str_fmt(&text, "(%s)", s->label);
+	} else {
+		str_add(&text, s->begin ? "| " : "  ");
+		step_add_op(&text, s, SIZE_MAX);
+	}
+	grid_set(g, COL_THREADS + thread_of(p, s->thread), style, text.s);
+	grid_set(g, g->ncols - 1, SHOW_PLAIN, r->is_begin ? begin_place(p->f, s) : s->place);
+	str_free(&text);
+}
+
+static void set_row(struct grid *g, struct picture *p, size_t i)
+{
+	for (size_t k = 0; k < p->nblocks; k++) {
+		const struct block *b = &p->block[k];
+
+		if (i > b->begin && i < b->end)
+			grid_set(g, COL_THREADS + b->thread,
+				 step_is_blamed(p->f, b->step) ? SHOW_RED : SHOW_PLAIN, "|");
+	}
+	set_event(g, p, &p->row[i]);
+}
+
+/* From the step that closes the cycle back to where it starts, in the margin. */
+static bool closes(const struct finding *f)
+{
+	return f->nsteps > 1 &&
+	       (f->pattern || f->blame.thread || step_same_name(f->kind, "cycle")) &&
+	       step_same_block(&f->steps[0], &f->steps[f->nsteps - 1]);
+}
+
+static bool draw(const struct report *rep, struct picture *p, FILE *out)
+{
+	const struct finding *f = p->f;
+	const struct finding_step *last = &f->steps[f->nsteps - 1];
+	struct grid g = GRID_INIT(2);
+	size_t from = 0, to = 0;
+	bool fits;
+
+	if (closes(f)) {
+		from = row_of(p, &f->steps[0]);
+		to = row_of(p, last);
+	}
+	grid_column(&g, (struct grid_col){.min = 4});
+	grid_column(&g, (struct grid_col){.min = SHOW_WIDTH, .right = true});
+	for (size_t i = 0; i < p->nthreads; i++)
+		grid_column(&g, (struct grid_col){.min = 10, .stretch = true});
+	grid_column(&g, (struct grid_col){.min = 12, .cut = SHOW_CUT_HEAD});
+
+	grid_row(&g);
+	grid_set(&g, COL_EVENT, SHOW_FAINT, "event");
+	for (size_t i = 0; i < p->nthreads; i++)
+		grid_set(&g, COL_THREADS + i, SHOW_FAINT, p->thread[i] ? p->thread[i] : "?");
+	for (size_t i = 0; i < p->nrows; i++) {
+		grid_row(&g);
+		set_row(&g, p, i);
+		if (from < to && i >= from && i <= to)
+			grid_set(&g, COL_LOOP, SHOW_FAINT,
+				 i == from ? "+-->"
+				 : i < to  ? "|"
+					   : "+---");
+		if (from < to && i == to)
+			grid_note(&g, COL_THREADS + thread_of(p, last->thread),
+				  f->status == FINDING_PREDICTED ? "<-- would close the cycle"
+								 : "<-- closes the cycle");
+	}
+	fits = grid_fit(&g);
+	if (fits)
+		grid_print(&g, out, rep->color);
+	grid_free(&g);
+	return fits;
+}
+
+static void set_tie(struct grid *g, size_t col, const struct finding_step *before,
+		    const struct finding_step *s)
+{
+	static const char *const ties[] = {
+		[STEP_SAME_BLOCK] = "same block",
+		[STEP_SAME_THREAD] = "same thread",
+		[STEP_FORK] = "forked by it",
+		[STEP_JOIN] = "joins its thread",
+	};
+	struct str text = STR_INIT;
+	enum step_tie tie = step_tie(before, s);
+
+	if (tie != STEP_CONFLICT)
+		str_add(&text, ties[tie]);
+	else
+		str_fmt(&text, "conflicts on %s", s->operand ? s->operand : "?");
+	grid_set(g, col, SHOW_PLAIN, text.s);
+	str_free(&text);
+}
+
+/* One step a line, in the order of the cycle. */
+static void list(const struct report *rep, const struct finding *f, FILE *out)
+{
+	static const char *const heads[] = {
+		NULL, "event", "thread", "block", "step", "place", "tied to the step before"};
+	static const struct grid_col cols[] = {
+		{.min = 1}, {.min = SHOW_WIDTH, .right = true}, {.min = 4},  {.min = 4},
+		{.min = 8}, {.min = 8, .cut = SHOW_CUT_HEAD},   {.min = 12},
+	};
+	struct grid g = GRID_INIT(2);
+	struct str text = STR_INIT;
+
+	for (size_t i = 0; i < sizeof cols / sizeof cols[0]; i++)
+		grid_column(&g, cols[i]);
+	grid_row(&g);
+	for (size_t i = 0; i < sizeof cols / sizeof cols[0]; i++)
+		grid_set(&g, i, SHOW_FAINT, heads[i]);
+	for (size_t i = 0; i < f->nsteps; i++) {
+		const struct finding_step *s = &f->steps[i];
+		enum show_style style = step_is_blamed(f, s) ? SHOW_RED : SHOW_PLAIN;
+
+		grid_row(&g);
+		if (rep->verbosity < 1 && i == LIST_HEAD && f->nsteps > LIST_HEAD + LIST_TAIL + 1) {
+			i = f->nsteps - LIST_TAIL - 1;
+			str_reset(&text);
+			str_fmt(&text, "%zu steps left out, -v shows them", i + 1 - LIST_HEAD);
+			grid_set(&g, 1, SHOW_PLAIN, "...");
+			grid_note(&g, 1, text.s);
+			continue;
+		}
+		grid_set(&g, 0, style, step_is_blamed(f, s) ? "*" : NULL);
+		str_reset(&text);
+		str_fmt(&text, "%" PRIu64, s->event);
+		grid_set(&g, 1, SHOW_PLAIN, text.s);
+		grid_set(&g, 2, style, s->thread ? s->thread : "?");
+		grid_set(&g, 3, style, s->label ? s->label : s->begin ? "(no name)" : "-");
+		str_reset(&text);
+		step_add_op(&text, s, SIZE_MAX);
+		grid_set(&g, 4, style, text.s);
+		grid_set(&g, 5, SHOW_PLAIN, s->place);
+		if (i)
+			set_tie(&g, 6, s - 1, s);
+	}
+	if (grid_fit(&g))
+		grid_print(&g, out, rep->color);
+	str_free(&text);
+	grid_free(&g);
+}
+
+void text_cycle_write(const struct report *rep, const struct finding *f, FILE *out)
+{
+	struct picture *p;
+
+	if (!f->nsteps)
+		return;
+	p = mem_zalloc(sizeof *p);
+	p->f = f;
+	if (!collect(p) || !draw(rep, p, out))
+		list(rep, f, out);
+	mem_free(p);
+}

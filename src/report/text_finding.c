@@ -1,0 +1,274 @@
+/* A group of findings: heading, sentences, picture, what it rests on, summary. */
+#include "report/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/show.h"
+#include "report/step.h"
+
+#include "base/banned.h"
+
+/* How much of what may go on for ever is printed without -v. */
+enum { ALSO_MAX = 8, NESTED_MAX = 6, RUNS_MAX = 24 };
+
+bool text_finding_is_atomicity(const struct finding *f)
+{
+	return f->transaction.thread || f->blame.thread || step_same_name(f->kind, "cycle");
+}
+
+static void add_what(struct str *b, const struct finding *f)
+{
+	if (text_finding_is_atomicity(f))
+		str_add(b, "atomicity violation");
+	else
+		show_add(b, f->kind ? f->kind : "finding", 24, SHOW_CUT_TAIL);
+}
+
+const struct finding_block *text_finding_subject(const struct finding *f)
+{
+	return f->blame.thread ? &f->blame : &f->transaction;
+}
+
+/* Data before locks, a culprit before none, then the first. */
+static const struct finding *best_of(const struct group *g)
+{
+	const struct finding *best = g->v[0];
+	int most = -1;
+
+	for (size_t i = 0; i < g->n; i++) {
+		int score = 2 * (g->v[i]->rests_on == RESTS_ON_DATA) + !!g->v[i]->blame.thread;
+
+		if (score > most) {
+			most = score;
+			best = g->v[i];
+		}
+	}
+	return best;
+}
+
+static void write_heading(const struct report *rep, const struct finding *f, FILE *out)
+{
+	const struct finding_block *block = text_finding_subject(f);
+	struct str b = STR_INIT;
+
+	str_add(&b, "WARNING: AtomSan: ");
+	add_what(&b, f);
+	if (text_story_is_blameless(f)) {
+		if (f->nsteps)
+			str_fmt(&b, " among %zu transactions", step_count_transactions(f));
+	} else if (block->label || block->begin) {
+		str_add(&b, block->label ? " in block " : " in ");
+		step_add_block(&b, block->label, block->begin);
+	} else if (f->variable) {
+		str_add(&b, " of ");
+		show_add(&b, f->variable, 40, SHOW_CUT_TAIL);
+	}
+	str_fmt(&b, " (%s)", report_status_name(f->status));
+	show_wrap_styled(out, b.s, rep->color, SHOW_BOLD_RED);
+	str_free(&b);
+}
+
+/* "* Blamed: ...": the star is the picture's. */
+static void write_blamed(const struct report *rep, const struct finding *f, FILE *out)
+{
+	size_t first, shown = rep->verbosity > 0 ? SIZE_MAX : NESTED_MAX;
+	struct str b = STR_INIT;
+
+	if (!f->blame.thread)
+		return;
+	str_add(&b, f->blame.label ? "* Blamed: block " : "* Blamed: ");
+	step_add_block(&b, f->blame.label, f->blame.begin);
+	str_add(&b, " (thread" SHOW_TIE);
+	show_add(&b, f->blame.thread, 24, SHOW_CUT_TAIL);
+	if (f->blame.label)
+		str_fmt(&b, ", begun at event" SHOW_TIE "%" PRIu64, f->blame.begin);
+	if (f->blame.place) {
+		str_add(&b, ", ");
+		show_add(&b, f->blame.place, 60, SHOW_CUT_HEAD);
+	}
+	str_add(&b, ")");
+	/* The outermost refuted block is the transaction itself. */
+	first = f->nrefuted && step_same_name(f->refuted[0], f->blame.label);
+	for (size_t i = first; i < f->nrefuted && i - first < shown; i++) {
+		str_add(&b, i > first ? ", " : first ? "; nested in it and cut too: " : "; cut: ");
+		if (f->refuted[i])
+			step_add_block(&b, f->refuted[i], 0);
+		else
+			str_add(&b, "a block without a name");
+	}
+	if (f->nrefuted - first > shown)
+		str_fmt(&b, " and %zu more", f->nrefuted - first - shown);
+	show_wrap(out, b.s, 2, 4);
+	str_free(&b);
+}
+
+static bool has_lock_step(const struct finding *f)
+{
+	static const char *const locks[] = {"acq", "rel", "racq", "rrel"};
+
+	for (size_t i = 0; i < f->nsteps; i++)
+		for (size_t k = 0; k < sizeof locks / sizeof locks[0]; k++)
+			if (step_same_name(f->steps[i].op, locks[k]))
+				return true;
+	return false;
+}
+
+static void write_rests_on(const struct finding *f, FILE *out)
+{
+	const char *text;
+
+	if (f->rests_on == RESTS_ON_NOTHING)
+		return;
+	if (f->rests_on == RESTS_ON_LOCKS)
+		text = "Rests on lock order only: every cycle needs a lock operation; the data "
+		       "alone "
+		       "could come from blocks run one after the other.";
+	else if (has_lock_step(f))
+		text = "Rests on data: there is also a cycle without lock operations.";
+	else
+		text = "Rests on data: the cycle uses no lock operation.";
+	show_wrap(out, text, 2, 2);
+}
+
+/* The order of events that would show it: "1-4, 9, 5-7". */
+static void write_schedule(const struct report *rep, const struct finding *f, FILE *out)
+{
+	size_t runs = 0;
+	struct str b = STR_INIT;
+
+	if (!f->nschedule)
+		return;
+	str_add(&b, "Schedule that shows it, by event: ");
+	for (size_t i = 0; i < f->nschedule; runs++) {
+		size_t end = i;
+
+		while (end + 1 < f->nschedule && f->schedule[end + 1] == f->schedule[end] + 1)
+			end++;
+		if (runs == RUNS_MAX && rep->verbosity < 1) {
+			str_add(&b, ", ... (-v shows all)");
+			break;
+		}
+		str_fmt(&b, "%s%" PRIu64, i ? ", " : "", f->schedule[i]);
+		if (end > i)
+			str_fmt(&b, "-%" PRIu64, f->schedule[end]);
+		i = end + 1;
+	}
+	show_wrap(out, b.s, 2, 4);
+	str_free(&b);
+}
+
+static void write_seen(const struct finding *f, FILE *out)
+{
+	if (f->count > 1)
+		fprintf(out, "  Seen %" PRIu64 " times.\n", f->count);
+}
+
+/* One of the group that is not shown: "Also closes at event 14: acq(l) bank.c:13 (lock order)". */
+static void write_also(const struct finding *f, FILE *out)
+{
+	struct str b = STR_INIT;
+
+	str_fmt(&b, "Also closes at event" SHOW_TIE "%" PRIu64, f->event);
+	if (f->nsteps) {
+		const struct finding_step *last = &f->steps[f->nsteps - 1];
+
+		str_add(&b, ": ");
+		step_add_op(&b, last, 30);
+		if (last->place) {
+			str_addc(&b, ' ');
+			show_add(&b, last->place, 30, SHOW_CUT_HEAD);
+		}
+	}
+	if (f->rests_on != RESTS_ON_NOTHING)
+		str_add(&b, f->rests_on == RESTS_ON_LOCKS ? " (lock order)" : " (data)");
+	if (text_story_is_blameless(f))
+		str_add(&b, ", no single block to blame");
+	if (f->count > 1)
+		str_fmt(&b, ", seen %" PRIu64 " times", f->count);
+	show_wrap(out, b.s, 2, 4);
+	str_free(&b);
+}
+
+static void write_others(const struct report *rep, const struct group *g, FILE *out)
+{
+	const struct finding *best = best_of(g);
+	size_t shown = 0;
+
+	for (size_t i = 0; i < g->n; i++) {
+		if (g->v[i] == best)
+			continue;
+		if (shown == ALSO_MAX && rep->verbosity < 1) {
+			fprintf(out, "  ... and %zu more like these, -v shows them\n",
+				g->n - 1 - shown);
+			break;
+		}
+		write_also(g->v[i], out);
+		shown++;
+	}
+}
+
+/* "bank.c:14 in deposit" in one line, whatever the names: what one does not need is the other's. */
+static void add_where(struct str *b, const char *place, const char *block, size_t room)
+{
+	size_t wanted = show_columns(block), mine;
+
+	if (*place && *block)
+		room -= strlen(" in ");
+	mine = wanted < room / 2 ? room - wanted : room - room / 2;
+	if (show_columns(place) < mine)
+		mine = show_columns(place);
+	show_add(b, place, mine, SHOW_CUT_HEAD);
+	if (*place && *block)
+		str_add(b, " in ");
+	show_add(b, block, room - mine, SHOW_CUT_TAIL);
+}
+
+void text_finding_summary(const struct report *rep, const struct group *g, FILE *out)
+{
+	const struct finding *f = best_of(g);
+	const struct finding_block *subject = text_finding_subject(f);
+	struct str place = STR_INIT, block = STR_INIT, b = STR_INIT;
+
+	if (f->nsteps && f->steps[f->nsteps - 1].place)
+		show_add(&place, f->steps[f->nsteps - 1].place, SIZE_MAX, SHOW_CUT_HEAD);
+	else if (f->event)
+		str_fmt(&place, "event %" PRIu64, f->event);
+	if (subject->label)
+		show_add(&block, subject->label, SIZE_MAX, SHOW_CUT_TAIL);
+	else if (subject->begin)
+		str_fmt(&block, "block at event %" PRIu64, subject->begin);
+	else if (f->variable)
+		show_add(&block, f->variable, SIZE_MAX, SHOW_CUT_TAIL);
+
+	str_add(&b, "SUMMARY: AtomSan: ");
+	add_what(&b, f);
+	if (place.n || block.n) {
+		str_addc(&b, ' ');
+		add_where(&b, place.s, block.s, SHOW_WIDTH - show_columns(b.s));
+	}
+	fprintf(out, "%s%s%s\n", show_on(rep->color, SHOW_BOLD), b.s,
+		show_off(rep->color, SHOW_BOLD));
+	str_free(&place);
+	str_free(&block);
+	str_free(&b);
+}
+
+void text_finding_write(const struct report *rep, const struct group *g, FILE *out)
+{
+	const struct finding *f = best_of(g);
+
+	write_heading(rep, f, out);
+	text_story_write(rep, f, out);
+	if (f->nsteps) {
+		putc('\n', out);
+		text_cycle_write(rep, f, out);
+		putc('\n', out);
+	}
+	write_blamed(rep, f, out);
+	write_rests_on(f, out);
+	write_schedule(rep, f, out);
+	write_seen(f, out);
+	write_others(rep, g, out);
+	text_finding_summary(rep, g, out);
+}

@@ -1,0 +1,235 @@
+/* What happened, in sentences: to be understood in a minute by who knows C and no theory. */
+#include "report/text.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+
+#include "report/show.h"
+#include "report/step.h"
+
+#include "base/banned.h"
+
+/* How much of what may go on for ever is printed without -v. */
+enum { ORDERS_MAX = 12, VISITS_MAX = 4 };
+
+bool text_story_is_blameless(const struct finding *f)
+{
+	return !f->blame.thread && f->status == FINDING_OBSERVED &&
+	       step_same_name(f->kind, "cycle");
+}
+
+static void add_event(struct str *b, uint64_t event)
+{
+	str_fmt(b, " (event" SHOW_TIE "%" PRIu64 ")", event);
+}
+
+/*
+ * A story goes: the block did this, then others did that, then the block did
+ * the last thing. Steps [0, *lead] and [*tail, n) are the block's own.
+ */
+static bool is_story(const struct finding *f, size_t *lead, size_t *tail)
+{
+	const struct finding_step *s = f->steps;
+	size_t i, k;
+
+	/* An engine that only suspects a block must not be quoted as knowing. */
+	if (!f->blame.thread && f->status == FINDING_OBSERVED)
+		return false;
+	if (f->nsteps < 3 || !s[0].begin || !step_same_block(&s[0], &s[f->nsteps - 1]))
+		return false;
+	for (i = 0; i + 1 < f->nsteps && step_same_block(&s[0], &s[i + 1]);)
+		i++;
+	for (k = f->nsteps - 1; k > i && step_same_block(&s[0], &s[k - 1]);)
+		k--;
+	if (k <= i + 1)
+		return false;
+	for (size_t m = i + 1; m < k; m++)
+		if (step_same_block(&s[0], &s[m]))
+			return false;
+	/* A cycle may also go back in time inside a block: then there is no "between". */
+	for (size_t m = i; m < k && f->status != FINDING_PREDICTED; m++)
+		if (s[m].event >= s[m + 1].event)
+			return false;
+	*lead = i;
+	*tail = k;
+	return true;
+}
+
+/* "thread T2's block 'audit' read x (event 8) and wrote y (event 9)" */
+static void add_visit(struct str *b, const struct finding *f, size_t from, size_t to)
+{
+	const struct finding_step *s = f->steps;
+	bool predicted = f->status == FINDING_PREDICTED;
+
+	/* Operations of one thread outside blocks read as one visit: "then wrote tail". */
+	if (step_tie(&s[from - 1], &s[from]) != STEP_SAME_THREAD || s[from].begin) {
+		step_add_owner(b, s[from].thread, s[from].label, s[from].begin);
+		str_add(b, predicted ? " can " : " ");
+	}
+	(predicted ? step_add_verb : step_add_past)(b, &s[from]);
+	add_event(b, s[from].event);
+	if (to == from)
+		return;
+	str_add(b, to - from > 1 ? ", ... and " : " and ");
+	(predicted ? step_add_verb : step_add_past)(b, &s[to]);
+	add_event(b, s[to].event);
+}
+
+/* What came between: one visit for each transaction, the middle of many left to the picture. */
+static void add_visits(struct str *b, const struct finding *f, size_t from, size_t to)
+{
+	const struct finding_step *s = f->steps;
+	size_t visits = 0, n = 0;
+
+	for (size_t i = from; i <= to; i++)
+		visits += i == to || !step_same_block(&s[i], &s[i + 1]);
+	for (size_t i = from; i <= to; n++) {
+		size_t end = i;
+
+		while (end < to && step_same_block(&s[i], &s[end + 1]))
+			end++;
+		if (visits <= VISITS_MAX || n < 2 || n == visits - 1) {
+			if (n)
+				str_add(b, ", then ");
+			add_visit(b, f, i, end);
+		} else if (n == 2) {
+			str_fmt(b, ", then %zu others came", visits - 3);
+		}
+		i = end + 1;
+	}
+}
+
+static void write_story(const struct finding *f, size_t lead, size_t tail, FILE *out)
+{
+	const struct finding_step *s = f->steps;
+	struct str b = STR_INIT;
+
+	step_add_owner(&b, s[0].thread, s[0].label, s[0].begin);
+	b.s[0] = (char)toupper((unsigned char)b.s[0]);
+	if (s[0].label)
+		str_fmt(&b, " (begun at event" SHOW_TIE "%" PRIu64 ")", s[0].begin);
+	str_add(&b, f->status == FINDING_PREDICTED ? " may not be atomic: " : " is not atomic: ");
+	str_add(&b, "between its ");
+	step_add_noun(&b, &s[lead]);
+	add_event(&b, s[lead].event);
+	str_add(&b, " and its ");
+	step_add_noun(&b, &s[tail]);
+	add_event(&b, s[tail].event);
+	str_add(&b, ", ");
+	add_visits(&b, f, lead + 1, tail - 1);
+	str_add(&b,
+		f->status == FINDING_PREDICTED
+			? ". The locks of this run allow that order."
+			: ". The steps conflict: no equivalent run leaves the block undisturbed.");
+	show_wrap(out, b.s, 2, 2);
+	str_free(&b);
+}
+
+/* "'a' (T1) before 'b' (T2): w(x) at event 1, then r(x) at event 3" */
+static void write_order(const struct finding_step *from, const struct finding_step *to, FILE *out)
+{
+	struct str b = STR_INIT;
+
+	step_add_transaction(&b, from);
+	str_add(&b, " before ");
+	step_add_transaction(&b, to);
+	str_add(&b, ": ");
+	switch (step_tie(from, to)) {
+	case STEP_SAME_BLOCK:
+	case STEP_SAME_THREAD:
+		str_add(&b, "same thread");
+		break;
+	case STEP_FORK:
+		step_add_op(&b, from, 40);
+		str_fmt(&b, " at event" SHOW_TIE "%" PRIu64, from->event);
+		break;
+	case STEP_JOIN:
+		step_add_op(&b, to, 40);
+		str_fmt(&b, " at event" SHOW_TIE "%" PRIu64, to->event);
+		break;
+	case STEP_CONFLICT:
+		step_add_op(&b, from, 40);
+		str_fmt(&b, " at event" SHOW_TIE "%" PRIu64 ", then ", from->event);
+		step_add_op(&b, to, 40);
+		str_fmt(&b, " at event" SHOW_TIE "%" PRIu64, to->event);
+		break;
+	}
+	show_wrap(out, b.s, 4, 8);
+	str_free(&b);
+}
+
+static void write_orders(const struct report *rep, const struct finding *f, FILE *out)
+{
+	size_t n = 0, left_out = 0;
+
+	for (size_t i = 0; i + 1 < f->nsteps; i++) {
+		if (step_same_block(&f->steps[i], &f->steps[i + 1]))
+			continue;
+		if (n++ < ORDERS_MAX || rep->verbosity > 0)
+			write_order(&f->steps[i], &f->steps[i + 1], out);
+		else
+			left_out++;
+	}
+	if (left_out)
+		fprintf(out, "    ... and %zu more, -v shows them\n", left_out);
+}
+
+static void write_blameless(const struct report *rep, const struct finding *f, FILE *out)
+{
+	struct str b = STR_INIT;
+
+	if (f->nsteps)
+		str_fmt(&b, "These %zu transactions cannot be put one after the other:",
+			step_count_transactions(f));
+	else
+		str_add(&b, "This run's transactions cannot be put one after the other.");
+	show_wrap(out, b.s, 2, 2);
+	write_orders(rep, f, out);
+	show_wrap(out,
+		  "No single block is to blame: each could be moved out of the way alone, "
+		  "together they form a cycle.",
+		  2, 2);
+	str_free(&b);
+}
+
+static void write_plain(const struct report *rep, const struct finding *f, FILE *out)
+{
+	const struct finding_block *block = text_finding_subject(f);
+	struct str b = STR_INIT;
+
+	if (block->label || block->begin) {
+		step_add_owner(&b, block->thread, block->label, block->begin);
+		b.s[0] = (char)toupper((unsigned char)b.s[0]);
+		str_add(&b, f->blame.thread ? " is not atomic" : " may not be atomic");
+		if (f->event)
+			add_event(&b, f->event);
+	} else if (f->variable) {
+		str_add(&b, "This is about ");
+		show_add(&b, f->variable, 40, SHOW_CUT_TAIL);
+	} else {
+		str_add(&b, "This came up");
+		if (f->event)
+			str_fmt(&b, " at event" SHOW_TIE "%" PRIu64, f->event);
+	}
+	if (f->blame.thread && f->nsteps > 1) {
+		str_add(&b, ": others have to come after one part of it and before another:");
+		show_wrap(out, b.s, 2, 2);
+		write_orders(rep, f, out);
+	} else {
+		str_add(&b, f->nsteps ? "; these steps say so:" : ".");
+		show_wrap(out, b.s, 2, 2);
+	}
+	str_free(&b);
+}
+
+void text_story_write(const struct report *rep, const struct finding *f, FILE *out)
+{
+	size_t lead, tail;
+
+	if (text_story_is_blameless(f))
+		write_blameless(rep, f, out);
+	else if (is_story(f, &lead, &tail))
+		write_story(f, lead, tail, out);
+	else
+		write_plain(rep, f, out);
+}

@@ -1,0 +1,22 @@
+/*
+ * UTF-8, as strictly as the standard has it: names in a report come from
+ * programs and files that promise nothing.
+ *
+ * Who may include this: report writers.
+ */
+#ifndef ATOMSAN_REPORT_UTF8_H
+#define ATOMSAN_REPORT_UTF8_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The code point at s[0..n), n > 0. Returns how many bytes it has; 0 where
+ * they are no UTF-8 (cut off, overlong, a surrogate, above U+10FFFF).
+ */
+size_t utf8_decode(const char *s, size_t n, uint32_t *cp);
+
+/* How many columns of a terminal it takes: 0, 1 or 2. */
+size_t utf8_columns(uint32_t cp);
+
+#endif

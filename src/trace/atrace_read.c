@@ -1,0 +1,344 @@
+#include <stdio.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "base/mem.h"
+#include "trace/atrace_format.h"
+#include "trace/reader_impl.h"
+
+#include "base/banned.h"
+
+struct atrace {
+	bool started;
+	bool done;
+	uint64_t delivered; /* events before those of `col` that are next */
+	/* The chunk of events being delivered. */
+	uint32_t n, at;
+	const uint8_t *op, *col[3];
+	int width[3];
+	uint64_t chunk_offset;
+	uint8_t *raw;
+	size_t raw_cap;
+	uint32_t names[NAMES_KINDS]; /* how many the file has given so far */
+	ZSTD_DCtx *zstd;
+};
+
+bool atrace_sniff(const char *p, size_t n)
+{
+	return n >= 8 && !memcmp(p, ATRACE_MAGIC, 8);
+}
+
+static void *atrace_create(struct reader *r)
+{
+	struct atrace *a = mem_zalloc(sizeof *a);
+
+	(void)r;
+	a->zstd = ZSTD_createDCtx();
+	a->names[NAMES_STRING] = 1;
+	return a;
+}
+
+static void atrace_destroy(struct reader *r)
+{
+	struct atrace *a = r->state;
+
+	ZSTD_freeDCtx(a->zstd);
+	mem_free(a->raw);
+	mem_free(a);
+}
+
+static void atrace_rewind(struct reader *r)
+{
+	struct atrace *a = r->state;
+
+	*a = (struct atrace){.raw = a->raw, .raw_cap = a->raw_cap, .zstd = a->zstd};
+	a->names[NAMES_STRING] = 1;
+}
+
+static void atrace_where(const struct reader *r, int i, struct str *out)
+{
+	str_fmt(out, "%s: event %llu", r->path,
+		(unsigned long long)(r->counts.events + (uint64_t)i + 1));
+}
+
+static bool bad(struct reader *r, uint64_t offset, const char *what)
+{
+	err_fail(&r->err, "%s: offset %llu: %s", r->path, (unsigned long long)offset, what);
+	return false;
+}
+
+/* The file ends inside of what should be there. */
+static bool cut_off(struct reader *r, const char *what)
+{
+	const struct atrace *a = r->state;
+
+	err_fail(&r->err, "%s: offset %llu: %s%s; the %llu events before it were read", r->path,
+		 (unsigned long long)(r->in.offset + r->in.avail),
+		 err_is_set(&r->in.err) ? r->in.err.text : "the trace is cut off ",
+		 err_is_set(&r->in.err) ? "" : what, (unsigned long long)a->delivered);
+	return false;
+}
+
+static bool take_names(struct reader *r, const struct chunk *c, const uint8_t *p, uint64_t offset)
+{
+	struct atrace *a = r->state;
+	uint32_t kind;
+	const uint8_t *len = p + 4, *text, *end = p + c->raw;
+
+	if (c->raw < 4 || c->count > (c->raw - 4) / 4)
+		return bad(r, offset, "the table of names does not fit its chunk");
+	memcpy(&kind, p, 4);
+	if (kind >= NAMES_KINDS)
+		return bad(r, offset, "a table of names of an unknown kind");
+	text = len + 4 * (size_t)c->count;
+	for (uint32_t i = 0; i < c->count; i++) {
+		uint32_t n, id;
+
+		memcpy(&n, len + 4 * (size_t)i, 4);
+		if (n > (size_t)(end - text))
+			return bad(r, offset, "a name is longer than its chunk");
+		id = table_intern_any(&r->names.table[kind], (const char *)text, n);
+		if (id != a->names[kind]++)
+			return bad(r, offset, "a name stands in the tables twice");
+		text += n;
+	}
+	return text == end || bad(r, offset, "bytes behind the last name of a chunk");
+}
+
+static bool take_events(struct reader *r, const struct chunk *c, const uint8_t *p, uint64_t offset)
+{
+	struct atrace *a = r->state;
+	size_t want = 4;
+
+	if (c->raw < 4 || c->count > CHUNK_EVENTS_MAX)
+		return bad(r, offset, "the events do not fit their chunk");
+	for (int i = 0; i < 3; i++) {
+		a->width[i] = p[i];
+		if (p[i] != 0 && p[i] != 1 && p[i] != 2 && p[i] != 4)
+			return bad(r, offset, "a column of events has an unknown width");
+	}
+	a->op = p + want;
+	want += c->count;
+	for (int i = 0; i < 3; i++) {
+		a->col[i] = p + want;
+		want += (size_t)c->count * (size_t)a->width[i];
+	}
+	if (want != c->raw)
+		return bad(r, offset, "the events do not fit their chunk");
+	a->n = c->count;
+	a->at = 0;
+	a->chunk_offset = offset;
+	return true;
+}
+
+static bool take_done(struct reader *r, const struct chunk *c, const uint8_t *p, uint64_t offset)
+{
+	struct atrace *a = r->state;
+	uint64_t events;
+
+	if (c->raw != 8)
+		return bad(r, offset, "the last chunk has the wrong size");
+	memcpy(&events, p, 8);
+	if (events != a->delivered)
+		return bad(r, offset, "the last chunk counts other events than there are");
+	a->done = true;
+	if (input_need(&r->in, 1))
+		return bad(r, r->in.offset, "bytes behind the last chunk");
+	if (err_is_set(&r->in.err))
+		return bad(r, r->in.offset, r->in.err.text);
+	return true;
+}
+
+/* The chunk's bytes, unpacked; NULL where they are not what the chunk says. */
+static const uint8_t *payload(struct reader *r, const struct chunk *c, uint64_t offset)
+{
+	struct atrace *a = r->state;
+	size_t got;
+
+#ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+	if (chunk_checksum(c, r->in.p) != c->checksum) {
+		bad(r, offset, "the checksum of a chunk does not match its bytes");
+		return NULL;
+	}
+#endif
+	MEM_GROW(a->raw, a->raw_cap, (size_t)c->raw + INPUT_PAD);
+	if (!(c->flags & CHUNK_ZSTD)) {
+		memcpy(a->raw, r->in.p, c->raw);
+		return a->raw;
+	}
+	got = ZSTD_decompressDCtx(a->zstd, a->raw, c->raw, r->in.p, c->stored);
+	if (ZSTD_isError(got) || got != c->raw) {
+		bad(r, offset, "the compressed bytes of a chunk are damaged");
+		return NULL;
+	}
+	return a->raw;
+}
+
+static bool next_chunk(struct reader *r)
+{
+	uint64_t offset = r->in.offset;
+	const uint8_t *p;
+	struct chunk c;
+	bool ok = true;
+
+	if (!input_need(&r->in, CHUNK_HEADER))
+		return cut_off(r, "before its last chunk");
+	if (r->in.avail < CHUNK_HEADER)
+		return cut_off(r, "in the middle of a chunk");
+	memcpy(&c, r->in.p, sizeof c);
+	if (c.stored > CHUNK_BYTES_MAX || c.raw > CHUNK_BYTES_MAX || c.zero ||
+	    c.flags & ~(CHUNK_ZSTD | CHUNK_OPTIONAL) || (!(c.flags & CHUNK_ZSTD) && c.raw != c.stored))
+		return bad(r, offset, "no chunk begins here");
+	input_skip(&r->in, CHUNK_HEADER);
+	if (input_need(&r->in, c.stored) < c.stored)
+		return cut_off(r, "in the middle of a chunk");
+	p = payload(r, &c, offset);
+	if (!p)
+		return false;
+	input_skip(&r->in, c.stored);
+	switch (c.type) {
+	case CHUNK_NAME:
+		ok = take_names(r, &c, p, offset);
+		break;
+	case CHUNK_EVNT:
+		ok = take_events(r, &c, p, offset);
+		break;
+	case CHUNK_DONE:
+		ok = take_done(r, &c, p, offset);
+		break;
+	default:
+		if (!(c.flags & CHUNK_OPTIONAL))
+			ok = bad(r, offset, "a chunk of an unknown type (a newer atomsan wrote it?)");
+	}
+	return ok;
+}
+
+static void start(struct reader *r)
+{
+	struct atrace *a = r->state;
+	uint32_t version;
+
+	a->started = true;
+	if (input_need(&r->in, ATRACE_HEADER) < ATRACE_HEADER) {
+		cut_off(r, "in its header");
+		return;
+	}
+	memcpy(&version, r->in.p + 8, 4);
+	if (version != ATRACE_VERSION) {
+		err_fail(&r->err, "%s: offset 8: version %u of the format; this atomsan reads version %u",
+			 r->path, version, ATRACE_VERSION);
+		return;
+	}
+	input_skip(&r->in, ATRACE_HEADER);
+}
+
+/* One column of n numbers, at its width, into every fourth word of ev. */
+static inline void widen(struct event *ev, size_t field, const uint8_t *col, int width, uint32_t n)
+{
+	char *to = (char *)ev + field;
+
+#define LOOP(type)                                                                                 \
+	for (uint32_t i = 0; i < n; i++) {                                                         \
+		type v;                                                                            \
+		uint32_t wide;                                                                     \
+		memcpy(&v, col + i * sizeof v, sizeof v);                                          \
+		wide = v;                                                                          \
+		memcpy(to + i * sizeof *ev, &wide, 4);                                             \
+	}
+	switch (width) {
+	case 0:
+		for (uint32_t i = 0; i < n; i++)
+			memset(to + i * sizeof *ev, 0, 4);
+		break;
+	case 1:
+		LOOP(uint8_t)
+		break;
+	case 2:
+		LOOP(uint16_t)
+		break;
+	default:
+		LOOP(uint32_t)
+	}
+#undef LOOP
+}
+
+/* Is every number in these events one of something that has a name? */
+static uint32_t first_bad(const struct reader *r, const struct event *ev, uint32_t n)
+{
+	const struct table *t = r->names.table;
+	uint32_t limit[256] = {0}, strings = t[NAMES_STRING].n, wrong = 0;
+
+	for (enum op op = OP_BEGIN; op < OP_COUNT; op++) {
+		switch (op_info[op].operand) {
+		case OPERAND_NONE:
+			limit[op] = 1;
+			break;
+		case OPERAND_VAR:
+			limit[op] = t[NAMES_VAR].n;
+			break;
+		case OPERAND_LOCK:
+		case OPERAND_SYNC:
+			limit[op] = t[NAMES_LOCK].n;
+			break;
+		case OPERAND_THREAD:
+			limit[op] = t[NAMES_THREAD].n;
+			break;
+		case OPERAND_LABEL:
+			limit[op] = strings;
+		}
+	}
+#define WRONG(e)                                                                                   \
+	((e)->thread >= t[NAMES_THREAD].n ||                                                       \
+	 (!((e)->place & STRREF_NUMBER) && (e)->place >= strings) ||                               \
+	 ((e)->operand >= limit[(e)->op] &&                                                        \
+	  !((e)->op == OP_BEGIN && (e)->operand & STRREF_NUMBER)))
+	for (uint32_t i = 0; i < n; i++)
+		wrong |= WRONG(&ev[i]);
+	if (!wrong)
+		return n;
+	for (uint32_t i = 0;; i++)
+		if (WRONG(&ev[i]))
+			return i;
+#undef WRONG
+}
+
+static int atrace_next(struct reader *r, struct event *ev)
+{
+	struct atrace *a = r->state;
+	uint32_t n, good;
+
+	if (!a->started)
+		start(r);
+	while (a->at == a->n) {
+		if (a->done || err_is_set(&r->err) || !next_chunk(r))
+			return 0;
+	}
+	n = a->n - a->at < READER_BATCH ? a->n - a->at : READER_BATCH;
+	widen(ev, offsetof(struct event, thread), a->col[0] + (size_t)a->at * (size_t)a->width[0], a->width[0], n);
+	widen(ev, offsetof(struct event, operand), a->col[1] + (size_t)a->at * (size_t)a->width[1], a->width[1], n);
+	widen(ev, offsetof(struct event, place), a->col[2] + (size_t)a->at * (size_t)a->width[2], a->width[2], n);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t op = a->op[a->at + i]; /* and the spare bytes */
+
+		memcpy(&ev[i].op, &op, 4);
+	}
+	good = first_bad(r, ev, n);
+	if (good < n) {
+		err_fail(&r->err, "%s: offset %llu: event %llu of the trace names something that no table has",
+			 r->path, (unsigned long long)a->chunk_offset,
+			 (unsigned long long)(a->delivered + good + 1));
+		a->n = a->at + good;
+	}
+	a->at += good;
+	a->delivered += good;
+	return (int)good;
+}
+
+const struct format_ops format_atrace = {
+	.name = "atrace",
+	.create = atrace_create,
+	.next = atrace_next,
+	.rewind = atrace_rewind,
+	.where = atrace_where,
+	.destroy = atrace_destroy,
+};

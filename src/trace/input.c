@@ -1,0 +1,183 @@
+#include "trace/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "base/mem.h"
+
+#include "base/banned.h"
+
+enum { RAW_SIZE = 128 * 1024, WINDOW_SIZE = 2 * RAW_SIZE };
+
+/* Some bytes from the file itself; 0 at its end or where it failed. */
+static size_t read_raw(struct input *in, char *to, size_t n)
+{
+	ssize_t got;
+
+	do
+		got = read(in->fd, to, n);
+	while (got < 0 && errno == EINTR);
+	if (got < 0) {
+		err_sys(&in->err, "reading");
+		return 0;
+	}
+	in->raw_read += (uint64_t)got;
+	for (ssize_t done = 0; in->spool >= 0 && done < got;) {
+		ssize_t put = write(in->spool, to + done, (size_t)(got - done));
+
+		if (put < 0 && errno != EINTR) {
+			err_sys(&in->err, "keeping a copy of standard input in a temporary file");
+			return 0;
+		}
+		done += put > 0 ? put : 0;
+	}
+	return (size_t)got;
+}
+
+static size_t unpack(struct input *in, char *to, size_t n)
+{
+	ZSTD_outBuffer out = {to, n, 0};
+
+	while (!out.pos) {
+		ZSTD_inBuffer src = {in->raw, in->raw_n, in->raw_at};
+		size_t left;
+
+		if (src.pos == src.size) {
+			in->raw_n = in->raw_eof ? 0 : read_raw(in, in->raw, RAW_SIZE);
+			in->raw_at = 0;
+			if (!in->raw_n) {
+				in->raw_eof = true;
+				if (in->frame_open && !err_is_set(&in->err))
+					err_fail(&in->err, "compressed data is cut off");
+				return 0;
+			}
+			continue;
+		}
+		left = ZSTD_decompressStream(in->zstd, &out, &src);
+		in->raw_at = src.pos;
+		if (ZSTD_isError(left)) {
+			err_fail(&in->err, "compressed data is damaged (%s)", ZSTD_getErrorName(left));
+			return 0;
+		}
+		in->frame_open = left != 0;
+	}
+	return out.pos;
+}
+
+size_t input_need(struct input *in, size_t n)
+{
+	if (in->avail >= n || in->eof)
+		return in->avail;
+	/* Keep what is left, at the front; a long piece makes the buffer grow as it comes. */
+	memmove(in->buf, in->p, in->avail);
+	in->p = in->buf;
+	while (in->avail < n) {
+		size_t got;
+
+		if (in->avail + INPUT_PAD >= in->cap)
+			in->buf = in->p = mem_grow_bytes(in->buf, &in->cap, in->cap * 2, 1, 0);
+		got = in->compressed
+			      ? unpack(in, in->buf + in->avail, in->cap - INPUT_PAD - in->avail)
+			      : read_raw(in, in->buf + in->avail, in->cap - INPUT_PAD - in->avail);
+		in->avail += got;
+		if (!got) {
+			in->eof = true;
+			break;
+		}
+	}
+	memset(in->buf + in->avail, 0, INPUT_PAD);
+	return in->avail;
+}
+
+/* Look at the first bytes, and put them back in front of the right decoder. */
+static void begin(struct input *in)
+{
+	static const unsigned char magic[4] = {0x28, 0xb5, 0x2f, 0xfd};
+
+	in->p = in->buf;
+	in->avail = 0;
+	in->offset = 0;
+	in->eof = in->raw_eof = in->compressed = in->frame_open = false;
+	in->err.text[0] = 0;
+	in->raw_read = 0;
+	input_need(in, 4);
+	if (in->avail < 4 || memcmp(in->p, magic, 4))
+		return;
+	if (!in->zstd)
+		in->zstd = ZSTD_createDCtx();
+	in->raw = mem_resize(in->raw, in->cap); /* the window may have grown since */
+	ZSTD_DCtx_reset(in->zstd, ZSTD_reset_session_only);
+	memcpy(in->raw, in->p, in->avail);
+	in->raw_n = in->avail;
+	in->raw_at = 0;
+	in->avail = 0;
+	in->eof = false;
+	in->compressed = true;
+}
+
+static int open_spool(struct input *in, struct err *err)
+{
+	const char *dir = getenv("TMPDIR");
+	char path[4096];
+
+	snprintf(path, sizeof path, "%s/atomsan-XXXXXX", dir && *dir ? dir : "/tmp");
+	in->spool = mkstemp(path);
+	if (in->spool < 0)
+		return err_sys(err, "%s", path);
+	unlink(path);
+	return 0;
+}
+
+int input_open(struct input *in, const char *path, bool rewindable, struct err *err)
+{
+	struct stat st;
+
+	*in = (struct input){.spool = -1};
+	in->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(0);
+	if (in->fd < 0)
+		return err_sys(err, "%s", path);
+	if (fstat(in->fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+		close(in->fd);
+		errno = EISDIR;
+		return err_sys(err, "%s", path);
+	}
+	if (S_ISREG(st.st_mode) && lseek(in->fd, 0, SEEK_CUR) == 0)
+		in->size = (uint64_t)st.st_size;
+	else if (rewindable && open_spool(in, err)) {
+		close(in->fd);
+		return -1;
+	}
+	in->cap = WINDOW_SIZE;
+	in->buf = mem_alloc(in->cap);
+	begin(in);
+	return 0;
+}
+
+int input_rewind(struct input *in, struct err *err)
+{
+	if (in->spool >= 0) {
+		close(in->fd);
+		in->fd = in->spool;
+		in->spool = -1;
+	}
+	if (lseek(in->fd, 0, SEEK_SET) < 0)
+		return err_sys(err, "going back to the start of the trace");
+	begin(in);
+	return 0;
+}
+
+void input_close(struct input *in)
+{
+	close(in->fd);
+	if (in->spool >= 0)
+		close(in->spool);
+	ZSTD_freeDCtx(in->zstd);
+	mem_free(in->raw);
+	mem_free(in->buf);
+}

@@ -1,0 +1,188 @@
+#include "trace/names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/banned.h"
+
+/*
+ * A key is the text itself where it has at most 15 bytes (its length in the
+ * last byte), so that two equal keys are two equal strings. A longer text's
+ * key is its hash with KEY_LONG in the last byte, and the text decides.
+ */
+struct table_slot {
+	uint64_t lo, hi;
+	uint32_t id_plus_1; /* 0: empty */
+};
+
+#define KEY_LONG  (0xffull << 56)
+#define TABLE_MAX 0x7ffffff0u /* below STRREF_NUMBER */
+#define CHUNK     65536
+
+static uint64_t load8(const char *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, 8);
+	return v;
+}
+
+static uint32_t slot_of(const struct table *t, uint64_t lo, uint64_t hi)
+{
+	uint64_t h = lo * 0x9e3779b97f4a7c15ull ^ hi * 0xc2b2ae3d27d4eb4full;
+
+	h ^= h >> 32;
+	h *= 0xff51afd7ed558ccdull;
+	return (uint32_t)(h >> 32) & (t->nslots - 1);
+}
+
+static void table_rehash(struct table *t)
+{
+	uint32_t old_n = t->nslots;
+	struct table_slot *old = t->slot;
+
+	t->nslots = old_n ? old_n * 2 : 64;
+	t->slot = mem_zalloc(t->nslots * sizeof *t->slot);
+	for (uint32_t i = 0; i < old_n; i++) {
+		uint32_t at;
+
+		if (!old[i].id_plus_1)
+			continue;
+		at = slot_of(t, old[i].lo, old[i].hi);
+		while (t->slot[at].id_plus_1)
+			at = (at + 1) & (t->nslots - 1);
+		t->slot[at] = old[i];
+	}
+	mem_free(old);
+}
+
+static uint32_t table_add(struct table *t, const char *s, size_t n)
+{
+	char *text;
+
+	if (t->n >= TABLE_MAX) {
+		fprintf(stderr, "atomsan: more than %u names in one trace\n", TABLE_MAX);
+		exit(2);
+	}
+	if (n + 1 > t->chunk_left) {
+		t->chunk_left = n + 1 > CHUNK ? n + 1 : CHUNK;
+		t->chunk = arena_alloc(&t->pool, t->chunk_left);
+	}
+	text = t->chunk;
+	memcpy(text, s, n);
+	text[n] = 0;
+	t->chunk += n + 1;
+	t->chunk_left -= n + 1;
+
+	MEM_GROW(t->text, t->cap, t->n + 1);
+	MEM_GROW(t->len, t->len_cap, t->n + 1);
+	t->text[t->n] = text;
+	t->len[t->n] = (uint32_t)n;
+	return t->n++;
+}
+
+uint32_t table_intern(struct table *t, const char *s, size_t n)
+{
+	uint64_t lo, hi;
+	uint32_t at;
+
+	if (n < 8) {
+		lo = load8(s) & ((1ull << 8 * n) - 1);
+		hi = (uint64_t)n << 56;
+	} else if (n < 16) {
+		lo = load8(s);
+		hi = (load8(s + 8) & ((1ull << 8 * (n - 8)) - 1)) | (uint64_t)n << 56;
+	} else {
+		lo = XXH3_64bits(s, n);
+		hi = KEY_LONG;
+	}
+	if (t->n >= t->nslots / 4 * 3)
+		table_rehash(t);
+	at = slot_of(t, lo, hi);
+	for (; t->slot[at].id_plus_1; at = (at + 1) & (t->nslots - 1)) {
+		uint32_t id = t->slot[at].id_plus_1 - 1;
+
+		if (t->slot[at].lo != lo || t->slot[at].hi != hi)
+			continue;
+		if (hi != KEY_LONG || (t->len[id] == n && !memcmp(t->text[id], s, n)))
+			return id;
+	}
+	t->slot[at] = (struct table_slot){lo, hi, t->n + 1};
+	return table_add(t, s, n);
+}
+
+uint32_t table_intern_any(struct table *t, const char *s, size_t n)
+{
+	char padded[32] = {0};
+
+	if (n >= 16)
+		return table_intern(t, s, n);
+	memcpy(padded, s, n);
+	return table_intern(t, padded, n);
+}
+
+void table_reset(struct table *t)
+{
+	arena_free(&t->pool);
+	mem_free(t->text);
+	mem_free(t->len);
+	mem_free(t->slot);
+	*t = (struct table){0};
+}
+
+void names_init(struct names *names)
+{
+	*names = (struct names){0};
+	table_intern_any(&names->table[NAMES_STRING], "", 0);
+}
+
+void names_free(struct names *names)
+{
+	for (int k = 0; k < NAMES_KINDS; k++)
+		table_reset(&names->table[k]);
+}
+
+strref names_string(struct names *names, const char *s, size_t n)
+{
+	uint32_t number = 0;
+
+	/* A number as we would print it: no table entry. */
+	if (n && n <= 9 && (s[0] != '0' || n == 1)) {
+		size_t i = 0;
+
+		while (i < n && s[i] >= '0' && s[i] <= '9')
+			number = number * 10 + (uint32_t)(s[i++] - '0');
+		if (i == n)
+			return STRREF_NUMBER | number;
+	}
+	return table_intern(&names->table[NAMES_STRING], s, n);
+}
+
+void names_add_string(const struct names *names, strref ref, struct str *out)
+{
+	if (ref & STRREF_NUMBER)
+		str_fmt(out, "%u", ref & ~STRREF_NUMBER);
+	else
+		str_addn(out, names->table[NAMES_STRING].text[ref], names->table[NAMES_STRING].len[ref]);
+}
+
+void names_add_operand(const struct names *names, const struct event *e, struct str *out)
+{
+	static const enum names_kind kind[] = {
+		[OPERAND_VAR] = NAMES_VAR,
+		[OPERAND_LOCK] = NAMES_LOCK,
+		[OPERAND_SYNC] = NAMES_LOCK,
+		[OPERAND_THREAD] = NAMES_THREAD,
+	};
+	enum operand_kind k = op_info[e->op].operand;
+
+	if (k == OPERAND_LABEL) {
+		names_add_string(names, e->operand, out);
+	} else if (k != OPERAND_NONE) {
+		const struct table *t = &names->table[kind[k]];
+
+		str_addn(out, t->text[e->operand], t->len[e->operand]);
+	}
+}

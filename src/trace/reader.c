@@ -1,0 +1,104 @@
+#include "trace/reader.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "trace/reader_impl.h"
+
+#include "base/banned.h"
+
+struct reader *reader_open(const char *path, const struct reader_options *options, struct err *err)
+{
+	struct reader *r = mem_zalloc(sizeof *r);
+
+	r->opt = *options;
+	if (input_open(&r->in, path, r->opt.rewindable, err)) {
+		mem_free(r);
+		return NULL;
+	}
+	r->path = mem_strdup(strcmp(path, "-") ? path : "<stdin>");
+	names_init(&r->names);
+	validator_init(&r->check);
+	input_need(&r->in, 16);
+	r->ops = atrace_sniff(r->in.p, r->in.avail) ? &format_atrace : &format_std;
+	r->state = r->ops->create(r);
+	return r;
+}
+
+void reader_close(struct reader *r)
+{
+	if (!r)
+		return;
+	r->ops->destroy(r);
+	validator_free(&r->check);
+	names_free(&r->names);
+	input_close(&r->in);
+	mem_free(r->path);
+	mem_free(r);
+}
+
+int reader_next(struct reader *r, struct event *ev, struct err *err)
+{
+	struct str what = STR_INIT;
+	int n, good;
+
+	if (err_is_set(&r->err)) {
+		*err = r->err;
+		return -1;
+	}
+	n = r->ops->next(r, ev);
+	good = validate(r, ev, n, &what);
+	if (good < n) {
+		struct str where = STR_INIT;
+
+		r->ops->where(r, good, &where);
+		err_fail(&r->err, "%s: %s", where.s, what.s);
+		str_free(&where);
+	}
+	str_free(&what);
+	if (!good && err_is_set(&r->err)) {
+		*err = r->err;
+		return -1;
+	}
+	r->counts.events += (uint64_t)good;
+	return good;
+}
+
+int reader_rewind(struct reader *r, struct err *err)
+{
+	if (input_rewind(&r->in, err))
+		return err_wrap(err, "%s", r->path);
+	r->err.text[0] = 0;
+	r->counts = (struct reader_counts){0};
+	validator_free(&r->check);
+	validator_init(&r->check);
+	r->ops->rewind(r);
+	return 0;
+}
+
+const struct names *reader_names(const struct reader *r)
+{
+	return &r->names;
+}
+
+const struct reader_counts *reader_counts(const struct reader *r)
+{
+	return &r->counts;
+}
+
+const char *reader_path(const struct reader *r)
+{
+	return r->path;
+}
+
+const char *reader_format(const struct reader *r, bool *compressed)
+{
+	*compressed = r->in.compressed;
+	return r->ops->name;
+}
+
+void reader_progress(const struct reader *r, uint64_t *done, uint64_t *total)
+{
+	*done = r->in.raw_read;
+	*total = r->in.size;
+}

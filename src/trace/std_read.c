@@ -1,0 +1,256 @@
+/*
+ * STD text: one event a line, `thread|operation(operand)|place`.
+ *
+ * The window always ends behind a newline while a line is being looked at, so
+ * the scanning loops need no bound: they stop at '|' or '\n' (eight bytes at a
+ * time, the classic zero-byte trick).
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "trace/reader_impl.h"
+
+#include "base/banned.h"
+
+enum { LINE_MAX_BYTES = 1 << 20, READ_AHEAD = 64 * 1024 };
+
+struct std {
+	uint64_t line;                /* lines read so far */
+	uint64_t at[READER_BATCH];    /* line of each event of the last batch */
+	const char *end;              /* behind the last whole line of the window */
+};
+
+static void *std_create(struct reader *r)
+{
+	(void)r;
+	return mem_zalloc(sizeof(struct std));
+}
+
+static void std_destroy(struct reader *r)
+{
+	mem_free(r->state);
+}
+
+static void std_rewind(struct reader *r)
+{
+	struct std *s = r->state;
+
+	s->line = 0;
+	s->end = NULL;
+}
+
+static void std_where(const struct reader *r, int i, struct str *out)
+{
+	const struct std *s = r->state;
+
+	str_fmt(out, "%s:%llu", r->path, (unsigned long long)s->at[i]);
+}
+
+/* Make sure that a whole line is in the window; false at the end. */
+static bool more_lines(struct reader *r)
+{
+	struct std *s = r->state;
+	struct input *in = &r->in;
+	size_t want = READ_AHEAD;
+
+	for (;;) {
+		const char *nl;
+
+		input_need(in, want);
+		nl = memrchr(in->p, '\n', in->avail);
+		if (nl) {
+			s->end = nl + 1;
+			return true;
+		}
+		if (in->eof) {
+			if (!in->avail || err_is_set(&in->err))
+				return false;
+			in->p[in->avail++] = '\n'; /* the pad has room for it */
+			s->end = in->p + in->avail;
+			return true;
+		}
+		if (in->avail > LINE_MAX_BYTES) {
+			err_fail(&r->err, "%s:%llu: line is longer than %d bytes", r->path,
+				 (unsigned long long)s->line + 1, LINE_MAX_BYTES);
+			return false;
+		}
+		want = in->avail * 2;
+	}
+}
+
+/* The first '|' or '\n' at or behind p. */
+static inline const char *scan(const char *p)
+{
+	const uint64_t ones = 0x0101010101010101ull, tops = ones << 7;
+
+	for (;; p += 8) {
+		uint64_t v, bar, nl, hit;
+
+		memcpy(&v, p, 8);
+		bar = v ^ ones * '|';
+		nl = v ^ ones * '\n';
+		hit = (((bar - ones) & ~bar) | ((nl - ones) & ~nl)) & tops;
+		if (hit)
+			return p + (__builtin_ctzll(hit) >> 3);
+	}
+}
+
+/* The operation spelled p[0..n); OP_NONE where there is none. */
+static enum op spelled(const char *p, size_t n)
+{
+	for (enum op op = OP_BEGIN; op < OP_COUNT; op++)
+		if (strlen(op_info[op].spelling) == n && !memcmp(op_info[op].spelling, p, n))
+			return op;
+	return OP_NONE;
+}
+
+/* What is wrong with the line that starts at `line`; always returns false. */
+static bool bad(struct reader *r, const char *fmt, const char *what, size_t n)
+{
+	const struct std *s = r->state;
+	struct str shown = STR_INIT;
+
+	str_add_shown(&shown, what, n, 60);
+	err_fail(&r->err, "%s:%llu: ", r->path, (unsigned long long)s->line);
+	n = strlen(r->err.text);
+	for (; *fmt && n + 1 < sizeof r->err.text; fmt++) {
+		if (*fmt == '@') { /* the only directive: what was shown */
+			size_t k = shown.n < sizeof r->err.text - n - 1 ? shown.n
+									: sizeof r->err.text - n - 1;
+			memcpy(r->err.text + n, shown.s, k);
+			n += k;
+		} else {
+			r->err.text[n++] = *fmt;
+		}
+	}
+	r->err.text[n] = 0;
+	str_free(&shown);
+	return false;
+}
+
+static inline size_t without_cr(const char *p, const char *end)
+{
+	return (size_t)(end - p) - (end > p && end[-1] == '\r');
+}
+
+/* The operand, p[0..n), into e; false where it is not one. */
+static bool operand(struct reader *r, struct event *e, const char *p, size_t n)
+{
+	static const int kind[] = {
+		[OPERAND_VAR] = NAMES_VAR,
+		[OPERAND_LOCK] = NAMES_LOCK,
+		[OPERAND_SYNC] = NAMES_LOCK,
+		[OPERAND_THREAD] = NAMES_THREAD,
+	};
+	enum operand_kind k = op_info[e->op].operand;
+
+	if (!n)
+		return bad(r, "operation '@' has an empty operand", op_info[e->op].spelling,
+			   strlen(op_info[e->op].spelling));
+	if (k == OPERAND_NONE)
+		return bad(r, "operation '@' takes no operand", op_info[e->op].spelling,
+			   strlen(op_info[e->op].spelling));
+	e->operand = k == OPERAND_LABEL ? names_string(&r->names, p, n)
+					: table_intern(&r->names.table[kind[k]], p, n);
+	return true;
+}
+
+/*
+ * One line, from p to its newline, which is at *end afterwards. Returns false
+ * where the line is wrong.
+ */
+static inline bool parse(struct reader *r, const char *p, struct event *e, const char **end)
+{
+	const char *bar = scan(p), *stop;
+	size_t n;
+
+	if (*bar == '\n')
+		return bad(r, "expected 'thread|operation|place', found '@'", p, without_cr(p, bar));
+	if (bar == p)
+		return bad(r, "the thread's name is empty", p, 0);
+	e->thread = table_intern(&r->names.table[NAMES_THREAD], p, (size_t)(bar - p));
+	e->operand = 0;
+	e->place = 0;
+	memset(e->spare, 0, sizeof e->spare);
+
+	p = bar + 1;
+	stop = scan(p);
+	n = *stop == '\n' ? without_cr(p, stop) : (size_t)(stop - p);
+	if (n >= 4 && p[1] == '(' && p[n - 1] == ')' && (*p == 'r' || *p == 'w')) {
+		/* Three lines in four. */
+		e->op = *p == 'r' ? OP_READ : OP_WRITE;
+		e->operand = table_intern(&r->names.table[NAMES_VAR], p + 2, n - 3);
+	} else {
+		const char *paren = memchr(p, '(', n);
+
+		e->op = spelled(p, paren ? (size_t)(paren - p) : n);
+		if (e->op == OP_NONE)
+			return bad(r, "unknown operation '@'", p, n);
+		if (paren && p[n - 1] != ')')
+			return bad(r, "no ')' at the end of '@'", p, n);
+		if (paren && !operand(r, e, paren + 1, (size_t)(p + n - 1 - (paren + 1))))
+			return false;
+		if (!paren && op_info[e->op].operand != OPERAND_NONE &&
+		    op_info[e->op].operand != OPERAND_LABEL)
+			return bad(r, "operation '@' needs an operand", p, n);
+	}
+	if (*stop == '|') {
+		p = stop + 1;
+		stop = scan(p);
+		if (*stop == '|')
+			return bad(r, "more than three columns: '@' behind the place", stop,
+				   without_cr(stop, rawmemchr(stop, '\n')));
+		n = without_cr(p, stop);
+		if (n)
+			e->place = names_string(&r->names, p, n);
+	}
+	*end = stop;
+	return true;
+}
+
+static int std_next(struct reader *r, struct event *ev)
+{
+	struct std *s = r->state;
+	struct input *in = &r->in;
+	const char *p = in->p;
+	int n = 0;
+
+	while (n < READER_BATCH) {
+		const char *end = NULL;
+
+		if (p == s->end || !s->end) {
+			input_skip(in, (size_t)(p - in->p));
+			if (!more_lines(r))
+				break;
+			p = in->p;
+		}
+		s->line++;
+		if (*p == '\n' || *p == '#' || *p == '\r') {
+			end = *p == '\n' ? p : memchr(p, '\n', (size_t)(s->end - p));
+			if (*p == '\r' && end != p + 1) {
+				bad(r, "a carriage return at the start of the line", p, 0);
+				break;
+			}
+			p = end + 1;
+			continue;
+		}
+		if (!parse(r, p, &ev[n], &end))
+			break;
+		s->at[n++] = s->line;
+		p = end + 1;
+	}
+	input_skip(in, (size_t)(p - in->p));
+	if (n < READER_BATCH && err_is_set(&in->err) && !err_is_set(&r->err))
+		err_fail(&r->err, "%s:%llu: %s", r->path, (unsigned long long)s->line + 1,
+			 in->err.text);
+	return n;
+}
+
+const struct format_ops format_std = {
+	.name = "std",
+	.create = std_create,
+	.next = std_next,
+	.rewind = std_rewind,
+	.where = std_where,
+	.destroy = std_destroy,
+};

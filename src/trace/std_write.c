@@ -1,0 +1,99 @@
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "trace/writer_impl.h"
+
+#include "base/banned.h"
+
+enum { FLUSH_AT = 1 << 18 };
+
+static void *std_create(struct writer *w)
+{
+	struct str *buf = mem_alloc(sizeof *buf);
+
+	(void)w;
+	*buf = (struct str)STR_INIT;
+	return buf;
+}
+
+/* Is buf->s[from..] something that would be read back as it is? */
+static int check_name(struct writer *w, const struct str *buf, size_t from, const char *what,
+		      struct err *err)
+{
+	struct str shown = STR_INIT;
+	const char *p = buf->s + from;
+	size_t n = buf->n - from;
+
+	if (n && !memchr(p, '|', n) && !memchr(p, '\n', n) && !memchr(p, '\r', n))
+		return 0;
+	str_add_shown(&shown, p, n, 60);
+	err_fail(err, "%s: the name '%s' of a %s cannot stand in STD text", w->out.path, shown.s, what);
+	str_free(&shown);
+	return -1;
+}
+
+static int one(struct writer *w, const struct names *names, const struct event *e, struct str *buf,
+	       struct err *err)
+{
+	size_t at = buf->n;
+
+	str_add(buf, names_thread(names, e->thread));
+	if (buf->s[at] == '#' || check_name(w, buf, at, "thread", err))
+		return err_is_set(err) ? -1 : err_fail(err, "%s: a thread's name cannot start with '#' in STD text", w->out.path);
+	str_addc(buf, '|');
+	str_add(buf, op_info[e->op].spelling);
+	if (op_info[e->op].operand != OPERAND_NONE && !(e->op == OP_BEGIN && !e->operand)) {
+		str_addc(buf, '(');
+		at = buf->n;
+		names_add_operand(names, e, buf);
+		if (check_name(w, buf, at, "thing", err))
+			return -1;
+		str_addc(buf, ')');
+	}
+	if (e->place) {
+		str_addc(buf, '|');
+		at = buf->n;
+		names_add_string(names, e->place, buf);
+		if (check_name(w, buf, at, "place", err))
+			return -1;
+	}
+	str_addc(buf, '\n');
+	return 0;
+}
+
+static int std_finish(struct writer *w, struct err *err)
+{
+	struct str *buf = w->state;
+	int rc = output_write(&w->out, buf->s, buf->n, err);
+
+	str_reset(buf);
+	return rc;
+}
+
+static int std_put(struct writer *w, const struct names *names, const struct event *ev, size_t n,
+		   struct err *err)
+{
+	struct str *buf = w->state;
+
+	for (size_t i = 0; i < n; i++) {
+		if (ev[i].op != OP_NONE && one(w, names, &ev[i], buf, err))
+			return -1;
+		if (buf->n >= FLUSH_AT && std_finish(w, err))
+			return -1;
+	}
+	return 0;
+}
+
+static void std_destroy(struct writer *w)
+{
+	str_free(w->state);
+	mem_free(w->state);
+}
+
+const struct writer_ops writer_std = {
+	.create = std_create,
+	.put = std_put,
+	.finish = std_finish,
+	.destroy = std_destroy,
+};
