@@ -81,7 +81,7 @@ static void print_text(const struct reader *r, const struct figure *f, size_t n)
 static int stats(int argc, char **argv)
 {
 	static struct event ev[READER_BATCH];
-	struct reader_options ropt = {.lenient = o.lenient};
+	struct reader_options ropt = {.lenient = o.lenient, .count_ops = true, .keep_repeats = true};
 	bool json = o.format && !strcmp(o.format, "json");
 	struct figure f[MAX_FIGURES];
 	struct err err = {0};

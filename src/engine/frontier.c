@@ -241,7 +241,9 @@ static void join(struct frontier *f, const struct event *e, uint32_t *t, uint64_
 	}
 }
 
-static inline void take_one(struct frontier *f, const struct event *e, uint64_t event)
+/* An event whose edges may bring something, or that is not of the usual kind. */
+__attribute__((noinline)) static void take_slow(struct frontier *f, const struct event *e,
+						uint64_t event)
 {
 	struct order *o = &f->order;
 	struct thread *thread;
@@ -305,10 +307,75 @@ static inline void take_one(struct frontier *f, const struct event *e, uint64_t 
 	}
 }
 
+/*
+ * What an operation on a variable or lock does, where its edges bring nothing.
+ * One way through for reads, writes, acquires and releases: which comes next is
+ * hard to predict, that its edges bring nothing is not.
+ */
+struct effect {
+	bool usual;          /* is it one of those? */
+	bool is_lock;
+	uint64_t ignore_w;   /* all ones: no edge from the last write */
+	uint64_t ignore_r;   /* all ones: reads stay as they are */
+	uint64_t set_w;      /* all ones: becomes the last write */
+	uint64_t set_r;      /* all ones: becomes the read; otherwise reads go, unless ignored */
+};
+#define ON ~0ull
+static const struct effect effects[OP_COUNT] = {
+	[OP_READ] = {true, false, 0, 0, 0, ON},
+	[OP_WRITE] = {true, false, 0, 0, ON, 0},
+	[OP_UPDATE] = {true, false, 0, 0, ON, 0},
+	[OP_ACQUIRE] = {true, true, 0, 0, 0, 0},
+	[OP_RELEASE] = {true, true, ON, ON, ON, 0},
+	[OP_ACQUIRE_SHARED] = {true, true, 0, ON, 0, 0},
+	[OP_RELEASE_SHARED] = {true, true, ON, 0, 0, ON},
+};
+
+static inline bool take_fast(struct frontier *f, struct var *const tables[2], const struct event *e,
+			     uint64_t event)
+{
+	const struct effect *does = &effects[e->op];
+	struct order *o = &f->order;
+	uint32_t t = o->slot_of[e->thread];
+
+	if (__builtin_expect(t == ORDER_NO_SLOT, 0))
+		return false;
+	if (does->usual) {
+		struct var *v = &tables[does->is_lock][e->operand];
+		const int32_t *seen = o->seen + (size_t)t * o->cap;
+		step now = o->slot[t].now, w = v->w & ~does->ignore_w, r = v->r & ~does->ignore_r;
+
+		if (__builtin_expect((r & READ_LIST) || seen[step_slot(w)] < step_index(w) ||
+					     seen[step_slot(r)] < step_index(r),
+				     0))
+			return false;
+		v->w = (now & does->set_w) | (v->w & ~does->set_w);
+		v->r = (now & does->set_r) | (v->r & does->ignore_r);
+		return true;
+	}
+	if (e->op == OP_BEGIN || e->op == OP_END) {
+		struct thread *thread = &f->thread[e->thread];
+		bool begin = e->op == OP_BEGIN;
+
+		/* Inner blocks change nothing. */
+		if (thread->depth != !begin) {
+			thread->depth += begin ? 1 : UINT32_MAX;
+			return true;
+		}
+		if (!order_toggle(o, t, begin))
+			return false;
+		thread->depth = begin;
+		thread->begin = event;
+		return true;
+	}
+	return false;
+}
+
 static void frontier_take(void *engine, const struct batch *b)
 {
 	struct frontier *f = engine;
 	const struct table *names = b->names->table;
+	struct var *tables[2];
 
 	if (f->explain) {
 		explain_take(f->explain, b);
@@ -319,9 +386,12 @@ static void frontier_take(void *engine, const struct batch *b)
 	MEM_GROW0(f->thread, f->thread_cap, names[NAMES_THREAD].n);
 	order_threads(&f->order, names[NAMES_THREAD].n);
 
+	tables[0] = f->var;
+	tables[1] = f->lock;
 	if (names[NAMES_VAR].n < LARGE_TABLE) {
 		for (uint32_t i = 0; i < b->n; i++)
-			take_one(f, &b->ev[i], b->first + i);
+			if (!take_fast(f, tables, &b->ev[i], b->first + i))
+				take_slow(f, &b->ev[i], b->first + i);
 		return;
 	}
 	for (uint32_t i = 0; i < b->n; i++) {
@@ -329,7 +399,8 @@ static void frontier_take(void *engine, const struct batch *b)
 
 		if (op_is_access(ahead->op))
 			__builtin_prefetch(&f->var[ahead->operand], 1);
-		take_one(f, &b->ev[i], b->first + i);
+		if (!take_fast(f, tables, &b->ev[i], b->first + i))
+			take_slow(f, &b->ev[i], b->first + i);
 	}
 }
 

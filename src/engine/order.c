@@ -131,6 +131,7 @@ static uint32_t new_slot(struct order *o, uint32_t thread)
 		t = o->n++;
 		o->slot[t].now = (step)t << 32;
 	}
+	o->seen[(size_t)t * o->cap + t] = ORDER_NEVER;
 	o->slot[t] = (struct order_slot){.now = o->slot[t].now + 1, .thread = thread};
 	o->slot_of[thread] = t;
 	return t;

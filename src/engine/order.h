@@ -22,7 +22,7 @@
  * stored; a transaction that ends leaves the matrix and nothing is swept.
  *
  * Most edges change nothing, and one comparison tells: seen[t][s] is the
- * highest index of s from which t took an edge; an edge from there or before
+ * highest index of s from which t took an edge (for t itself: any); one from there or before
  * brings nothing new, now or later (what reaches (s, i) later does so through
  * a transaction that is open now, and so reaches t by the matrix).
  *
@@ -118,12 +118,26 @@ void order_leave(struct order *o, uint32_t thread);
 uint32_t order_begin(struct order *o, uint32_t t);
 void order_end(struct order *o, uint32_t t);
 
+/*
+ * The usual begin or end, without a branch on which of them it is; false where
+ * it is not usual and nothing was done.
+ */
+static inline bool order_toggle(struct order *o, uint32_t t, bool begin)
+{
+	struct order_slot *slot = &o->slot[t];
+
+	if (slot->reached || step_index(slot->now) >= o->last_index)
+		return false;
+	slot->now += begin;
+	slot->open = begin;
+	o->reach[(size_t)t * o->cap + t] = begin ? step_index(slot->now) : ORDER_NEVER;
+	return true;
+}
+
 /* Is an edge from `src` into slot t known to bring nothing? */
 static inline bool order_knows(const struct order *o, uint32_t t, step src)
 {
-	uint32_t s = step_slot(src);
-
-	return s == t || o->seen[(size_t)t * o->cap + s] >= step_index(src);
+	return o->seen[(size_t)t * o->cap + step_slot(src)] >= step_index(src);
 }
 
 /* Does the open transaction of slot t, if there is one, reach `src`? */

@@ -27,6 +27,9 @@ static void add_html(struct str *b, const char *s)
 {
 	size_t n = strlen(s);
 
+	/* Graphviz takes an empty <b></b> for a syntax error. */
+	if (!n)
+		str_add(b, SPACE);
 	for (size_t i = 0; i < n;) {
 		uint32_t cp;
 		size_t len = utf8_decode(s + i, n - i, &cp);
@@ -138,7 +141,7 @@ static void add_box(struct str *b, const struct graph *g, size_t index)
 		str_fmt(b, "\t\t<tr><td align=\"left\">%" PRIu64 ": ", s->event);
 		add_op(b, s);
 		str_add(b, "</td><td align=\"right\">" GRAY);
-		add_html(b, s->place ? s->place : " ");
+		add_html(b, s->place ? s->place : "");
 		str_add(b, "</font></td></tr>\n");
 	}
 	str_fmt(b, "\t</table>>%s];\n", blamed ? ", color=\"firebrick\", penwidth=2.5" : "");

@@ -55,14 +55,14 @@ static bool is_story(const struct finding *f, size_t *lead, size_t *tail)
 	return true;
 }
 
-/* "thread T2's block 'audit' read x (event 8) and wrote y (event 9)" */
-static void add_visit(struct str *b, const struct finding *f, size_t from, size_t to)
+/* "thread T2's block 'audit' read x (event 8) and wrote y (event 9)"; `who` may be known already.
+ */
+static void add_visit(struct str *b, const struct finding *f, size_t from, size_t to, bool who)
 {
 	const struct finding_step *s = f->steps;
 	bool predicted = f->status == FINDING_PREDICTED;
 
-	/* Operations of one thread outside blocks read as one visit: "then wrote tail". */
-	if (step_tie(&s[from - 1], &s[from]) != STEP_SAME_THREAD || s[from].begin) {
+	if (who) {
 		step_add_owner(b, s[from].thread, s[from].label, s[from].begin);
 		str_add(b, predicted ? " can " : " ");
 	}
@@ -80,6 +80,7 @@ static void add_visits(struct str *b, const struct finding *f, size_t from, size
 {
 	const struct finding_step *s = f->steps;
 	size_t visits = 0, n = 0;
+	bool skipped = false;
 
 	for (size_t i = from; i <= to; i++)
 		visits += i == to || !step_same_block(&s[i], &s[i + 1]);
@@ -89,11 +90,16 @@ static void add_visits(struct str *b, const struct finding *f, size_t from, size
 		while (end < to && step_same_block(&s[i], &s[end + 1]))
 			end++;
 		if (visits <= VISITS_MAX || n < 2 || n == visits - 1) {
+			/* One thread's operations outside blocks: "then wrote tail". */
+			bool goes_on = n && !skipped && !s[i].begin && !s[i - 1].begin &&
+				       step_tie(&s[i - 1], &s[i]) == STEP_SAME_THREAD;
+
 			if (n)
 				str_add(b, ", then ");
-			add_visit(b, f, i, end);
+			add_visit(b, f, i, end, !goes_on);
 		} else if (n == 2) {
 			str_fmt(b, ", then %zu others came", visits - 3);
+			skipped = true;
 		}
 		i = end + 1;
 	}

@@ -16,6 +16,7 @@ struct atrace {
 	uint32_t n, at;
 	const uint8_t *op, *col[3];
 	int width[3];
+	uint32_t wide[3][READER_BATCH]; /* scratch */
 	uint64_t chunk_offset;
 	uint8_t *raw;
 	size_t raw_cap;
@@ -51,7 +52,10 @@ static void atrace_rewind(struct reader *r)
 {
 	struct atrace *a = r->state;
 
-	*a = (struct atrace){.raw = a->raw, .raw_cap = a->raw_cap, .zstd = a->zstd};
+	a->started = a->done = false;
+	a->delivered = 0;
+	a->n = a->at = 0;
+	memset(a->names, 0, sizeof a->names);
 	a->names[NAMES_STRING] = 1;
 }
 
@@ -92,14 +96,14 @@ static bool take_names(struct reader *r, const struct chunk *c, const uint8_t *p
 		return bad(r, offset, "a table of names of an unknown kind");
 	text = len + 4 * (size_t)c->count;
 	for (uint32_t i = 0; i < c->count; i++) {
-		uint32_t n, id;
+		uint32_t n;
 
 		memcpy(&n, len + 4 * (size_t)i, 4);
 		if (n > (size_t)(end - text))
 			return bad(r, offset, "a name is longer than its chunk");
-		id = table_intern_any(&r->names.table[kind], (const char *)text, n);
-		if (id != a->names[kind]++)
-			return bad(r, offset, "a name stands in the tables twice");
+		/* After a rewind they are there already. */
+		if (a->names[kind]++ == r->names.table[kind].n)
+			table_append(&r->names.table[kind], (const char *)text, n);
 		text += n;
 	}
 	return text == end || bad(r, offset, "bytes behind the last name of a chunk");
@@ -232,23 +236,19 @@ static void start(struct reader *r)
 	input_skip(&r->in, ATRACE_HEADER);
 }
 
-/* One column of n numbers, at its width, into every fourth word of ev. */
-static inline void widen(struct event *ev, size_t field, const uint8_t *col, int width, uint32_t n)
+/* n numbers of a column, from the at-th, at its width. */
+static void widen(uint32_t *to, const uint8_t *col, int width, uint32_t at, uint32_t n)
 {
-	char *to = (char *)ev + field;
-
+	col += (size_t)at * (size_t)width;
 #define LOOP(type)                                                                                 \
 	for (uint32_t i = 0; i < n; i++) {                                                         \
 		type v;                                                                            \
-		uint32_t wide;                                                                     \
 		memcpy(&v, col + i * sizeof v, sizeof v);                                          \
-		wide = v;                                                                          \
-		memcpy(to + i * sizeof *ev, &wide, 4);                                             \
+		to[i] = v;                                                                         \
 	}
 	switch (width) {
 	case 0:
-		for (uint32_t i = 0; i < n; i++)
-			memset(to + i * sizeof *ev, 0, 4);
+		memset(to, 0, n * sizeof *to);
 		break;
 	case 1:
 		LOOP(uint8_t)
@@ -314,14 +314,10 @@ static int atrace_next(struct reader *r, struct event *ev)
 			return 0;
 	}
 	n = a->n - a->at < READER_BATCH ? a->n - a->at : READER_BATCH;
-	widen(ev, offsetof(struct event, thread), a->col[0] + (size_t)a->at * (size_t)a->width[0], a->width[0], n);
-	widen(ev, offsetof(struct event, operand), a->col[1] + (size_t)a->at * (size_t)a->width[1], a->width[1], n);
-	widen(ev, offsetof(struct event, place), a->col[2] + (size_t)a->at * (size_t)a->width[2], a->width[2], n);
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t op = a->op[a->at + i]; /* and the spare bytes */
-
-		memcpy(&ev[i].op, &op, 4);
-	}
+	for (int i = 0; i < 3; i++)
+		widen(a->wide[i], a->col[i], a->width[i], a->at, n);
+	for (uint32_t i = 0; i < n; i++)
+		ev[i] = (struct event){a->wide[0][i], a->wide[1][i], a->wide[2][i], a->op[a->at + i], {0}};
 	good = first_bad(r, ev, n);
 	if (good < n) {
 		err_fail(&r->err, "%s: offset %llu: event %llu of the trace names something that no table has",

@@ -58,7 +58,7 @@ static void table_rehash(struct table *t)
 	mem_free(old);
 }
 
-static uint32_t table_add(struct table *t, const char *s, size_t n)
+uint32_t table_append(struct table *t, const char *s, size_t n)
 {
 	char *text;
 
@@ -110,7 +110,7 @@ uint32_t table_intern(struct table *t, const char *s, size_t n)
 			return id;
 	}
 	t->slot[at] = (struct table_slot){lo, hi, t->n + 1};
-	return table_add(t, s, n);
+	return table_append(t, s, n);
 }
 
 uint32_t table_intern_any(struct table *t, const char *s, size_t n)

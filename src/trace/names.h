@@ -38,6 +38,8 @@ struct table {
 uint32_t table_intern(struct table *t, const char *s, size_t n);
 /* The same without that demand. */
 uint32_t table_intern_any(struct table *t, const char *s, size_t n);
+/* Give a string the next number without looking whether it has one: not to be mixed with the above. */
+uint32_t table_append(struct table *t, const char *s, size_t n);
 void table_reset(struct table *t); /* forget everything */
 
 enum names_kind { NAMES_THREAD, NAMES_VAR, NAMES_LOCK, NAMES_STRING, NAMES_KINDS };

@@ -61,6 +61,8 @@ int reader_next(struct reader *r, struct event *ev, struct err *err)
 		return -1;
 	}
 	r->counts.events += (uint64_t)good;
+	for (int i = 0; i < good && r->opt.count_ops; i++)
+		r->counts.op[ev[i].op]++;
 	return good;
 }
 

@@ -29,6 +29,7 @@
 enum { READER_BATCH = 1024 };
 
 struct reader_options {
+	bool count_ops;  /* fill in counts.op */
 	bool lenient;    /* skip impossible events, and count them */
 	bool keep_repeats; /* deliver repeated acquires and their releases as they stand */
 	bool rewindable; /* reader_rewind() may be called, also on a pipe */
@@ -41,7 +42,7 @@ struct reader_counts {
 	uint64_t blocks;       /* blocks begun, of any depth */
 	uint64_t skipped;      /* impossible, with `lenient` */
 	uint64_t repeats;      /* repeated acquires, and their releases */
-	uint64_t op[OP_COUNT]; /* by operation, as they stand in the trace */
+	uint64_t op[OP_COUNT]; /* by operation, with `count_ops`; OP_NONE: those dropped */
 };
 
 struct reader;

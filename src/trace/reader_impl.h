@@ -50,7 +50,6 @@ struct reader {
 	void *state;
 	struct validator check;
 	struct err err;    /* set: deliver no more */
-	int delivered;     /* how many the last batch had */
 };
 
 void validator_init(struct validator *v);
