@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #include "base/banned.h"
 
@@ -77,33 +78,23 @@ void str_fmt(struct str *b, const char *fmt, ...)
 	b->n += (size_t)n;
 }
 
-/* How many bytes the valid UTF-8 sequence at s has; 0 where there is none. */
-static size_t utf8_len(const unsigned char *s, size_t n)
-{
-	size_t want = s[0] < 0x80 ? 1 : s[0] >= 0xc2 && s[0] < 0xe0 ? 2 : s[0] >= 0xe0 && s[0] < 0xf0 ? 3 : 0;
-
-	if (!want || want > n)
-		return 0;
-	for (size_t i = 1; i < want; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	return want;
-}
-
 void str_add_shown(struct str *b, const char *s, size_t n, size_t max)
 {
 	for (size_t i = 0; i < n;) {
-		const unsigned char *c = (const unsigned char *)s + i;
-		size_t len = utf8_len(c, n - i);
+		uint32_t cp = 0;
+		size_t len = utf8_decode(s + i, n - i, &cp);
 
+		/* Control characters, the second set too, would drive the terminal. */
+		if (cp < 0x20 || (cp >= 0x7f && cp < 0xa0))
+			len = 0;
 		if (i + (len ? len : 1) > max) {
 			str_add(b, "...");
 			return;
 		}
-		if (!len || *c < 0x20 || *c == 0x7f)
-			str_fmt(b, "\\x%02x", *c);
-		else
+		if (len)
 			str_addn(b, s + i, len);
+		else
+			str_fmt(b, "\\x%02x", (unsigned char)s[i]);
 		i += len ? len : 1;
 	}
 }

@@ -14,8 +14,7 @@
 extern const struct command cmd_gen; /* main.c lists it */
 
 static struct {
-	uint64_t events, seed, threads, vars, locks;
-	int inject;
+	uint64_t events, seed, threads, vars, locks, inject;
 	const char *output, *format;
 	bool list;
 } o = {.events = 1000000, .seed = 1, .output = "-"};
@@ -26,8 +25,7 @@ static const struct opt opts[] = {
 	OPT_U64(0, "threads", "N", &o.threads, "how many threads, as the shape says otherwise"),
 	OPT_U64(0, "vars", "N", &o.vars, "how many variables that locks guard"),
 	OPT_U64(0, "locks", "N", &o.locks, "how many locks"),
-	OPT_COUNT(0, "inject", &o.inject,
-		  "plant a lost update; --inject=K plants K in the second half"),
+	OPT_U64_OR_1(0, "inject", "K", &o.inject, "plant K lost updates in the second half (1)"),
 	OPT_STR('o', "output", "FILE", &o.output, "write there, not to standard output"),
 	OPT_STR(0, "format", "NAME", &o.format, "std or atrace; by FILE's ending otherwise"),
 	OPT_FLAG(0, "list", &o.list, "print the table of shapes"),
@@ -85,7 +83,7 @@ static int run(int argc, char **argv)
 	options = (struct gen_options){.shape = argv[0],
 				       .events = o.events,
 				       .seed = o.seed,
-				       .inject = (uint64_t)o.inject,
+				       .inject = o.inject,
 				       .threads = o.threads,
 				       .vars = o.vars,
 				       .locks = o.locks};

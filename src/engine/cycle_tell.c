@@ -16,14 +16,14 @@
 struct told {
 	uint64_t event;
 	uint64_t begin; /* 0: outside blocks */
-	strref begin_label;
+	strref begin_label, begin_place;
 	struct event e;
 };
 
 struct thread {
 	uint32_t depth;
 	uint64_t begin;
-	strref label;
+	strref label, place;
 };
 
 struct cycle_tell {
@@ -123,6 +123,7 @@ static void add_steps(const struct cycle_tell *t, struct finding *f, const struc
 			.operand = operand(f, names, &told->e),
 			.label = string(f, names, told->begin_label),
 			.begin = told->begin,
+			.begin_place = string(f, names, told->begin_place),
 			.place = string(f, names, told->e.place),
 		};
 	}
@@ -188,6 +189,7 @@ void cycle_tell_take(struct cycle_tell *t, const struct batch *b)
 		if (e->op == OP_BEGIN && !thread->depth++) {
 			thread->begin = event;
 			thread->label = event_label(e);
+			thread->place = e->place;
 		}
 		if (t->next_told < t->ntold && t->told[t->next_told].event == event) {
 			struct told *told = &t->told[t->next_told++];
@@ -196,6 +198,7 @@ void cycle_tell_take(struct cycle_tell *t, const struct batch *b)
 			if (thread->depth) {
 				told->begin = thread->begin;
 				told->begin_label = thread->label;
+				told->begin_place = thread->place;
 			}
 		}
 		if (t->cycles[t->next_cycle].closing.event == event)

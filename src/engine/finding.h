@@ -47,6 +47,7 @@ struct finding_step {
 	const char *label;   /* of the transaction that it belongs to, or NULL */
 	uint64_t begin;      /* event number of that transaction's begin; 0 outside blocks */
 	const char *place;   /* or NULL */
+	const char *begin_place; /* where that transaction began, or NULL */
 };
 
 struct finding {

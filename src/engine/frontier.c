@@ -258,8 +258,6 @@ __attribute__((noinline)) static void take_slow(struct frontier *f, const struct
 	switch (e->op) {
 	case OP_READ:
 		v = &f->var[e->operand];
-		if (v->w == o->slot[t].now)
-			return; /* its own write covers its read */
 		if (!order_knows(o, t, v->w))
 			add_edge(f, e, &t, v->w, event);
 		record_read(f, v, t);

@@ -306,7 +306,7 @@ static void take_one(struct velodrome *v, const struct event *e, uint64_t event)
 		join(v, e, event);
 		break;
 	default:
-		break; /* carries no conflict */
+		after_nothing(v, t, event); /* conflicts only within its thread */
 	}
 }
 

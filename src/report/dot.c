@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "report/step.h"
-#include "report/utf8.h"
+#include "base/utf8.h"
 
 #include "base/str.h"
 

@@ -20,7 +20,7 @@ static void write_source(struct json_emit *j, const struct report_source *src)
 	json_emit_close(j);
 }
 
-/* Leaves the object open: blame has one member more. */
+/* Leaves the object open: more members follow. */
 static void open_block(struct json_emit *j, const char *key, const struct finding_block *block)
 {
 	json_emit_open(j, key, '{', JSON_ONE_LINE);
@@ -40,6 +40,7 @@ static void write_blame(struct json_emit *j, const struct finding *f)
 	for (size_t i = 0; i < f->nrefuted; i++)
 		json_emit_str(j, NULL, f->refuted[i]);
 	json_emit_close(j);
+	json_emit_str(j, "place", f->blame.place);
 	json_emit_close(j);
 }
 
@@ -56,6 +57,10 @@ static void write_steps(struct json_emit *j, const struct finding *f)
 		json_emit_str(j, "operand", s->operand);
 		json_emit_str(j, "label", s->label);
 		json_emit_str(j, "place", s->place);
+		if (s->begin)
+			json_emit_u64(j, "begin", s->begin);
+		else
+			json_emit_null(j, "begin");
 		json_emit_close(j);
 	}
 	json_emit_close(j);
@@ -88,6 +93,7 @@ static void write_finding(struct json_emit *j, const struct finding *f)
 	json_emit_u64(j, "event", f->event);
 	if (f->transaction.thread) {
 		open_block(j, "transaction", &f->transaction);
+		json_emit_str(j, "place", f->transaction.place);
 		json_emit_close(j);
 	} else {
 		json_emit_null(j, "transaction");

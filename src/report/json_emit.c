@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/utf8.h"
+#include "base/utf8.h"
 
 #include "base/banned.h"
 

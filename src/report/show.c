@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "report/utf8.h"
+#include "base/utf8.h"
 
 #include "base/banned.h"
 

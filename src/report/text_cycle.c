@@ -143,18 +143,6 @@ static size_t row_of(const struct picture *p, const struct finding_step *s)
 	return i;
 }
 
-/* The place of a block's begin is known for the two that a finding names. */
-static const char *begin_place(const struct finding *f, const struct finding_step *s)
-{
-	const struct finding_block *named[] = {&f->blame, &f->transaction};
-
-	for (size_t i = 0; i < 2; i++)
-		if (named[i]->thread && named[i]->begin == s->begin &&
-		    step_same_name(named[i]->thread, s->thread))
-			return named[i]->place;
-	return NULL;
-}
-
 /* The row's own event: its number, what it does, where. */
 static void set_event(struct grid *g, struct picture *p, const struct row *r)
 {
@@ -174,7 +162,7 @@ static void set_event(struct grid *g, struct picture *p, const struct row *r)
 		step_add_op(&text, s, SIZE_MAX);
 	}
 	grid_set(g, COL_THREADS + thread_of(p, s->thread), style, text.s);
-	grid_set(g, g->ncols - 1, SHOW_PLAIN, r->is_begin ? begin_place(p->f, s) : s->place);
+	grid_set(g, g->ncols - 1, SHOW_PLAIN, r->is_begin ? s->begin_place : s->place);
 	str_free(&text);
 }
 

@@ -220,8 +220,10 @@ static int std_next(struct reader *r, struct event *ev)
 
 		if (p == s->end || !s->end) {
 			input_skip(in, (size_t)(p - in->p));
-			if (!more_lines(r))
+			if (!more_lines(r)) {
+				s->end = p = in->p; /* the window has moved all the same */
 				break;
+			}
 			p = in->p;
 		}
 		s->line++;

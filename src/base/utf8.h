@@ -1,11 +1,9 @@
 /*
- * UTF-8, as strictly as the standard has it: names in a report come from
+ * UTF-8, as strictly as the standard has it: names come from
  * programs and files that promise nothing.
- *
- * Who may include this: report writers.
  */
-#ifndef ATOMSAN_REPORT_UTF8_H
-#define ATOMSAN_REPORT_UTF8_H
+#ifndef ATOMSAN_BASE_UTF8_H
+#define ATOMSAN_BASE_UTF8_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,0 +1,64 @@
+# A short front to CMake and the scripts; `make help` lists what there is.
+
+BUILD ?= build
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 600
+JOBS ?= $(shell nproc)
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+export JOBS CC
+MAKEFLAGS += --no-print-directory
+
+.PHONY: all demo test bench fuzz format lint install clean help
+.NOTPARALLEL:
+
+# The CLI, at build/bin/atomsan.
+all:
+	@scripts/setup build
+	@cmake -S . -B $(BUILD) --log-level=NOTICE \
+		$(if $(wildcard $(BUILD)/CMakeCache.txt),,-DCMAKE_C_COMPILER=$(CC))
+	@cmake --build $(BUILD) --target product --parallel $(JOBS)
+	@test build != $(BUILD) || ln -sfn $(BUILD)/compile_commands.json compile_commands.json
+
+demo: all
+	@scripts/demo $(BUILD)/bin/atomsan
+
+# Everything that can be checked, under gcc, clang and the sanitizers.
+test:
+	@scripts/setup test
+	@scripts/test
+
+bench: all
+	@bench/run
+
+# Each fuzz target for FUZZ_SECONDS.
+fuzz: all
+	@scripts/setup fuzz
+	@scripts/fuzz --seconds=$(FUZZ_SECONDS)
+
+format:
+	@scripts/setup lint
+	@scripts/lint --fix
+
+lint: all
+	@scripts/setup lint
+	@scripts/lint
+
+# DESTDIR is honoured.
+install: all
+	@cmake --install $(BUILD) --prefix '$(PREFIX)'
+
+clean:
+	rm -rf build build-asan build-clang build-fuzz build-test compile_commands.json
+
+help:
+	@echo 'make            build/bin/atomsan'
+	@echo 'make demo       the checker at work on a lost update'
+	@echo 'make test       build with gcc, clang and sanitizers; run every test'
+	@echo 'make bench      measure; bench/README.md says what'
+	@echo 'make fuzz       fuzz the readers, FUZZ_SECONDS=600 each'
+	@echo 'make format     clang-format, in place'
+	@echo 'make lint       clang-format, clang-tidy, cppcheck, shellcheck'
+	@echo 'make install    to PREFIX=/usr/local, below DESTDIR'
+	@echo 'make clean      remove every build tree'

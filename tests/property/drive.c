@@ -1,0 +1,139 @@
+#include "drive.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "rng.h"
+
+#include "base/banned.h"
+
+/* More than any engine has reason to ask for. */
+enum { PASSES_MAX = 8 };
+
+/*
+ * Not finding_list's own emit: that one may drop duplicates, and is not what
+ * is tested here.
+ */
+static void keep(struct finding_sink *sink, struct finding *f)
+{
+	struct finding_list *l = (struct finding_list *)sink;
+
+	MEM_GROW(l->v, l->cap, l->n + 1);
+	l->v[l->n++] = f;
+}
+
+void drive_free(struct finding_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		finding_free(l->v[i]);
+	mem_free(l->v);
+	*l = (struct finding_list){0};
+}
+
+static void name(struct table *t, char prefix, uint32_t id)
+{
+	struct str s = STR_INIT;
+
+	if (id >= t->n) {
+		str_fmt(&s, "%c%u", prefix, id);
+		table_intern_any(t, s.s, s.n);
+		str_free(&s);
+	}
+}
+
+/* Event number k as an engine is given it. Names that it needs become known. */
+static struct event dressed(const struct trace *t, uint64_t k, struct names *names)
+{
+	struct event e = t->ev[k - 1];
+
+	name(&names->table[NAMES_THREAD], 'T', e.thread);
+	switch (op_info[e.op].operand) {
+	case OPERAND_VAR:
+		name(&names->table[NAMES_VAR], 'x', e.operand);
+		break;
+	case OPERAND_LOCK:
+	case OPERAND_SYNC:
+		name(&names->table[NAMES_LOCK], 'l', e.operand);
+		break;
+	case OPERAND_THREAD:
+		name(&names->table[NAMES_THREAD], 'T', e.operand);
+		break;
+	default:
+		break;
+	}
+	if (t->style != STYLE_LABELS)
+		e.place = STRREF_NUMBER | (strref)k;
+	if (e.op == OP_BEGIN && t->style != STYLE_PLACES) {
+		struct str s = STR_INIT;
+		size_t n;
+
+		trace_label(t, k, &s);
+		n = s.n;
+		str_pad(&s, 0, 16); /* names_string() reads on */
+		e.operand = names_string(names, s.s, n);
+		str_free(&s);
+	}
+	return e;
+}
+
+static void take(const struct contender *who, void *engine, const struct trace *t, uint64_t first,
+		 uint32_t n, struct names *names)
+{
+	struct event *ev = mem_alloc(n * sizeof *ev);
+
+	for (uint32_t i = 0; i < n; i++)
+		ev[i] = dressed(t, first + i, names);
+	who->ops->take(engine, &(struct batch){ev, n, first, names});
+	/* An engine that kept a pointer must not get away with it. */
+	memset(ev, 0xa5, n * sizeof *ev);
+	mem_free(ev);
+}
+
+static void pass(const struct contender *who, void *engine, const struct trace *t, uint64_t end,
+		 struct rng *rng, struct names *names)
+{
+	/* The whole trace at once, or single events, or anything between. */
+	unsigned style = rng_below(rng, 3);
+
+	for (uint64_t at = 1; at <= end;) {
+		uint64_t n = style == 0 ? end : style == 1 ? 1 : rng_between(rng, 1, 12);
+
+		if (n > end - at + 1)
+			n = end - at + 1;
+		take(who, engine, t, at, (uint32_t)n, names);
+		at += n;
+	}
+}
+
+bool drive(const struct contender *who, const struct trace *t, uint64_t seed,
+	   struct finding_list *out, struct str *what)
+{
+	struct engine_stat stats[ENGINE_STATS_MAX];
+	struct rng rng = {seed};
+	uint64_t end = t->n;
+	unsigned passes = 0;
+	struct names names;
+	bool ok = true;
+	void *engine;
+
+	*out = (struct finding_list){.sink = {keep}, .all = true};
+	names_init(&names);
+	engine = who->ops->create(&who->options, &out->sink);
+	do {
+		pass(who, engine, t, end, &rng, &names);
+		end = who->ops->finish(engine);
+		passes++;
+		if (end > t->n || (end && !who->ops->second_pass) || passes > PASSES_MAX) {
+			str_fmt(what, "after pass %u it wants events 1 to %lu of %zu", passes,
+				(unsigned long)end, t->n);
+			ok = false;
+		}
+	} while (end && ok);
+	if (who->ops->stats && who->ops->stats(engine, stats) > ENGINE_STATS_MAX) {
+		str_add(what, "it has more stats than there is room for");
+		ok = false;
+	}
+	who->ops->destroy(engine);
+	names_free(&names);
+	return ok;
+}

@@ -1,0 +1,99 @@
+#include "isolate.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/banned.h"
+
+/* Away from what sanitizers and abort() exit with. */
+enum { EXIT_JUDGED = 100 };
+
+void *isolate_shared(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED) {
+		perror("mmap");
+		exit(2);
+	}
+	return p;
+}
+
+void isolate_judge(struct judge *j, const struct trace *t, uint64_t seed, struct verdict *v)
+{
+	static size_t *who; /* one page for all calls */
+	struct judge copy = *j;
+	int status, quiet;
+	pid_t child;
+
+	if (!who)
+		who = isolate_shared(sizeof *who);
+	*who = 0;
+	fflush(NULL);
+	child = fork();
+	if (child < 0) {
+		perror("fork");
+		exit(2);
+	}
+	if (!child) {
+		/* What a dying engine says was said once already. */
+		quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
+		if (quiet >= 0)
+			dup2(quiet, STDERR_FILENO);
+		alarm(ISOLATE_SECONDS);
+		copy.account = NULL;
+		copy.running = who;
+		judge_trace(&copy, t, seed, v);
+		*who = v->who;
+		_exit(EXIT_JUDGED + (int)v->failure);
+	}
+	waitpid(child, &status, 0);
+	v->who = *who;
+	v->failure = FAIL_CRASH;
+	if (WIFEXITED(status) && WEXITSTATUS(status) >= EXIT_JUDGED &&
+	    WEXITSTATUS(status) < EXIT_JUDGED + FAIL_COUNT)
+		v->failure = (enum failure)(WEXITSTATUS(status) - EXIT_JUDGED);
+	str_reset(&v->what);
+	if (WIFSIGNALED(status))
+		str_fmt(&v->what, "ended by signal %d", WTERMSIG(status));
+	else if (v->failure == FAIL_CRASH)
+		str_fmt(&v->what, "exited with %d", WEXITSTATUS(status));
+}
+
+struct want {
+	struct judge judge; /* a copy: what shrinking tries is not counted */
+	uint64_t seed;
+	enum failure failure;
+	size_t who;
+};
+
+static bool fails_alike(void *arg, const struct trace *t)
+{
+	struct want *w = arg;
+	struct verdict v = {.what = STR_INIT};
+	bool alike;
+
+	if (w->failure == FAIL_CRASH)
+		isolate_judge(&w->judge, t, w->seed, &v);
+	else
+		judge_trace(&w->judge, t, w->seed, &v);
+	alike = v.failure == w->failure && v.who == w->who;
+	str_free(&v.what);
+	return alike;
+}
+
+void isolate_shrink(struct judge *j, struct trace *t, uint64_t seed, struct verdict *v)
+{
+	struct want w = {.judge = *j, .seed = seed, .failure = v->failure, .who = v->who};
+
+	w.judge.account = NULL;
+	shrink(t, fails_alike, &w);
+	if (w.failure == FAIL_CRASH)
+		isolate_judge(&w.judge, t, seed, v);
+	else
+		judge_trace(&w.judge, t, seed, v);
+}

@@ -1,0 +1,27 @@
+/*
+ * Judging in a process of its own, for engines that do not come back.
+ *
+ * Who may include this: tests/property.
+ */
+#ifndef ATOMSAN_TESTS_PROPERTY_ISOLATE_H
+#define ATOMSAN_TESTS_PROPERTY_ISOLATE_H
+
+#include "judge.h"
+#include "shrink.h"
+
+/* Seconds for one small trace, after which an engine counts as hanging. */
+enum { ISOLATE_SECONDS = 20 };
+
+/* Zeroed memory that children share; never freed. */
+void *isolate_shared(size_t bytes);
+
+/* As judge_trace(), with FAIL_CRASH for a death; counts and account stay as they are. */
+void isolate_judge(struct judge *j, const struct trace *t, uint64_t seed, struct verdict *v);
+
+/*
+ * Shrink a trace so that `v`, its verdict, stays what it is: the same failure of
+ * the same contender. Afterwards `v` is the verdict on what is left.
+ */
+void isolate_shrink(struct judge *j, struct trace *t, uint64_t seed, struct verdict *v);
+
+#endif

@@ -1,0 +1,401 @@
+/*
+ * The property test of the precise engines: random small traces, judged
+ * against the twin and against each other. See README.md.
+ *
+ * The work is done in a child, so that an engine that crashes or hangs is
+ * reported, and its trace shrunk, like any other failure.
+ */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cases.h"
+#include "isolate.h"
+#include "random_trace.h"
+#include "self_test.h"
+
+#include "base/banned.h"
+
+struct options {
+	uint64_t count, seed, length;
+	uint64_t failures;  /* stop after so many */
+	const char *engine; /* or NULL for all */
+	const char *trace;
+	bool print, self_test;
+};
+
+/* Where the worker is; the supervisor looks when it has died. */
+struct progress {
+	uint64_t seed;
+	size_t fixed;  /* 1 + index of the case, or 0 */
+	size_t who;    /* the contender that is running */
+	bool reported; /* the failure has been printed */
+	bool done;     /* all traces are through */
+};
+
+static const char usage[] =
+	"usage: test_precise [--count N] [--seed S] [--length N] [--engine NAME] [--failures N]\n"
+	"       test_precise --seed S --print      the trace of a seed\n"
+	"       test_precise --trace FILE          judge this trace\n"
+	"       test_precise --self-test           can this test fail?\n";
+
+static uint64_t number(const char *s)
+{
+	char *end;
+	uint64_t n = strtoull(s, &end, 10);
+
+	if (!*s || *end) {
+		fprintf(stderr, "test_precise: not a number: '%s'\n", s);
+		exit(2);
+	}
+	return n;
+}
+
+static void parse(struct options *o, int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"count", required_argument, NULL, 'c'},
+		{"seed", required_argument, NULL, 's'},
+		{"length", required_argument, NULL, 'l'},
+		{"engine", required_argument, NULL, 'e'},
+		{"failures", required_argument, NULL, 'f'},
+		{"help", no_argument, NULL, 'h'},
+		{"trace", required_argument, NULL, 't'},
+		{"print", no_argument, NULL, 'p'},
+		{"self-test", no_argument, NULL, 'S'},
+		{NULL, 0, NULL, 0},
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		switch (c) {
+		case 'c':
+			o->count = number(optarg);
+			break;
+		case 's':
+			o->seed = number(optarg);
+			break;
+		case 'l':
+			o->length = number(optarg);
+			break;
+		case 'f':
+			o->failures = number(optarg);
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(0);
+		case 'e':
+			o->engine = optarg;
+			break;
+		case 't':
+			o->trace = optarg;
+			break;
+		case 'p':
+			o->print = true;
+			break;
+		case 'S':
+			o->self_test = true;
+			break;
+		default:
+			fputs(usage, stderr);
+			exit(2);
+		}
+	}
+	if (optind != argc || !o->failures || o->length < 4 || o->length > 4000) {
+		fputs(usage, stderr);
+		exit(2);
+	}
+}
+
+static void add_contender(struct judge *j, const char *engine, const char *name, bool no_merge)
+{
+	const struct engine_ops *ops = engine_by_name(engine);
+
+	/* An engine that is not there must not pass for one that is right. */
+	if (!ops) {
+		fprintf(stderr, "test_precise: there is no engine '%s'\n", engine);
+		exit(2);
+	}
+	j->who[j->n++] = (struct contender){name, ops, {.no_merge = no_merge}};
+}
+
+static void add_contenders(struct judge *j, const char *engine)
+{
+	if (engine && strcmp(engine, "velodrome") && strcmp(engine, "frontier")) {
+		add_contender(j, engine, engine, false);
+		return;
+	}
+	if (!engine || !strcmp(engine, "velodrome")) {
+		add_contender(j, "velodrome", "velodrome", false);
+		add_contender(j, "velodrome", "velodrome without merge", true);
+	}
+	if (!engine || !strcmp(engine, "frontier"))
+		add_contender(j, "frontier", "frontier", false);
+}
+
+/* What a person needs: the small trace, what everybody says of it, how to see it again. */
+static void report(struct judge *j, struct trace *t, uint64_t seed, struct verdict *v,
+		   const char *origin)
+{
+	struct str text = STR_INIT, account = STR_INIT;
+	struct judge again = *j;
+	struct verdict ignored = {.what = STR_INIT};
+
+	printf("FAILED: %s, seed %" PRIu64 ": %s: %s: %s\n", origin, seed, j->who[v->who].name,
+	       failure_name[v->failure], v->what.s);
+	fflush(stdout);
+	isolate_shrink(j, t, seed, v);
+	trace_print(t, &text);
+	printf("shrunk to %zu events: %s: %s: %s\n%s", t->n, j->who[v->who].name,
+	       failure_name[v->failure], v->what.s, text.s);
+	if (v->failure != FAIL_CRASH) {
+		again.account = &account;
+		judge_trace(&again, t, seed, &ignored);
+		printf("%s", account.s);
+	}
+	printf("again: --seed %" PRIu64 " --count 1, or this text with --trace\n", seed);
+	fflush(stdout);
+	str_free(&text);
+	str_free(&account);
+	str_free(&ignored.what);
+}
+
+/* Is there a finding at that event that rests on data, by each contender? */
+static bool found_later(struct judge *j, const struct fixed_case *c, const struct trace *t)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < j->n; i++) {
+		struct str what = STR_INIT;
+		struct finding_list said;
+		bool found = false;
+
+		drive(&j->who[i], t, 1, &said, &what);
+		for (size_t k = 0; k < said.n; k++)
+			found |= said.v[k]->event == c->later_data &&
+				 said.v[k]->rests_on == RESTS_ON_DATA;
+		drive_free(&said);
+		str_free(&what);
+		if (!found)
+			printf("FAILED: case '%s': %s: no later finding at event %" PRIu64
+			       " that rests on data\n",
+			       c->name, j->who[i].name, c->later_data);
+		all &= found;
+	}
+	return all;
+}
+
+struct tally {
+	uint64_t passed, failed;
+};
+
+static void run_case(struct judge *j, const struct fixed_case *c, struct progress *p,
+		     struct tally *tally)
+{
+	struct verdict v = {.what = STR_INIT};
+	struct trace t = {0};
+	bool ok = true;
+
+	/* Some seeds, for the ways to cut it into batches. */
+	for (p->seed = 1; p->seed <= 8 && ok; p->seed++) {
+		case_trace(c, &t);
+		t.style = (enum trace_style)(p->seed % STYLE_COUNT);
+		alarm(ISOLATE_SECONDS);
+		judge_trace(j, &t, p->seed, &v);
+		ok = !v.failure;
+		if (!ok)
+			report(j, &t, p->seed, &v, c->name);
+	}
+	if (ok && c->later_data)
+		ok = found_later(j, c, &t);
+	tally->passed += ok;
+	tally->failed += !ok;
+	trace_free(&t);
+	str_free(&v.what);
+}
+
+static void run_random(const struct options *o, struct judge *j, struct progress *p,
+		       struct tally *tally)
+{
+	struct verdict v = {.what = STR_INIT};
+	struct trace t = {0};
+
+	for (uint64_t i = 0; i < o->count && tally->failed < o->failures; i++) {
+		p->seed = o->seed + i;
+		alarm(ISOLATE_SECONDS);
+		random_trace(&t, p->seed, (unsigned)o->length);
+		judge_trace(j, &t, p->seed, &v);
+		alarm(0);
+		tally->passed += !v.failure;
+		tally->failed += v.failure != FAIL_NOTHING;
+		if (v.failure)
+			report(j, &t, p->seed, &v, "random trace");
+	}
+	trace_free(&t);
+	str_free(&v.what);
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+/* Was there anything to get wrong? Too few traces tell nothing either way. */
+static bool was_a_test(const struct judge_counts *c)
+{
+	double bad = percent(c->violations, c->traces);
+
+	printf("%" PRIu64 " traces, %.1f%% not serializable; of those %.1f%% with blame, %.1f%% on "
+	       "locks only; %" PRIu64 " findings, %.1f%% with blame\n",
+	       c->traces, bad, percent(c->blamed, c->violations),
+	       percent(c->on_locks, c->violations), c->findings,
+	       percent(c->findings_blamed, c->findings));
+	if (c->traces < 1000)
+		return true;
+	if (bad < 20 || bad > 80 || c->blamed == c->violations || !c->blamed || !c->on_locks) {
+		printf("FAILED: the traces are too much alike to test anything\n");
+		return false;
+	}
+	return true;
+}
+
+static int work(const struct options *o, struct progress *p)
+{
+	struct judge j = {.running = &p->who};
+	struct str wrong = STR_INIT;
+	struct tally tally = {0};
+
+	add_contenders(&j, o->engine);
+	tally.failed = cases_check_twin(&wrong);
+	printf("%s", wrong.s);
+	str_free(&wrong);
+	for (size_t i = 0; fixed_cases[i].name && tally.failed < o->failures; i++) {
+		p->fixed = i + 1;
+		run_case(&j, &fixed_cases[i], p, &tally);
+	}
+	p->fixed = 0;
+	j.counts = (struct judge_counts){0};
+	run_random(o, &j, p, &tally);
+	if (!was_a_test(&j.counts) && !tally.failed)
+		tally.failed++;
+	printf("%" PRIu64 " passed, %" PRIu64 " failed\n", tally.passed, tally.failed);
+	fflush(stdout);
+	p->reported = tally.failed > 0;
+	p->done = true;
+	return tally.failed ? 1 : 0;
+}
+
+/* The worker died without a word about why. */
+static int report_death(const struct options *o, const struct progress *p)
+{
+	struct judge j = {0};
+	struct verdict v = {.failure = FAIL_CRASH, .who = p->who, .what = STR_INIT};
+	struct trace t = {0};
+	const char *origin = "random trace";
+
+	if (p->done) {
+		printf("FAILED: after the last trace (a leak?)\n");
+		return 1;
+	}
+	add_contenders(&j, o->engine);
+	if (p->fixed) {
+		origin = fixed_cases[p->fixed - 1].name;
+		case_trace(&fixed_cases[p->fixed - 1], &t);
+		t.style = (enum trace_style)(p->seed % STYLE_COUNT);
+	} else {
+		random_trace(&t, p->seed, (unsigned)o->length);
+	}
+	str_add(&v.what, "did not come back");
+	report(&j, &t, p->seed, &v, origin);
+	printf("%u passed, 1 failed\n", 0);
+	trace_free(&t);
+	str_free(&v.what);
+	return 1;
+}
+
+static int supervise(const struct options *o)
+{
+	struct progress *p = isolate_shared(sizeof *p);
+	int status;
+	pid_t child;
+
+	fflush(NULL);
+	child = fork();
+	if (child < 0) {
+		perror("fork");
+		return 2;
+	}
+	if (!child)
+		exit(work(o, p));
+	waitpid(child, &status, 0);
+	if (WIFEXITED(status) && (!WEXITSTATUS(status) || p->reported || WEXITSTATUS(status) == 2))
+		return WEXITSTATUS(status);
+	return report_death(o, p);
+}
+
+static int judge_file(const struct options *o)
+{
+	struct judge j = {0};
+	struct verdict v = {.what = STR_INIT};
+	struct str account = STR_INIT, text = STR_INIT;
+	struct err err = {{0}};
+	struct trace t = {0};
+	FILE *f = fopen(o->trace, "r");
+	int c;
+
+	if (!f) {
+		perror(o->trace);
+		return 2;
+	}
+	while ((c = getc(f)) != EOF)
+		str_addc(&text, (char)c);
+	fclose(f);
+	if (trace_parse(&t, text.s, &err)) {
+		fprintf(stderr, "%s: %s\n", o->trace, err.text);
+		return 2;
+	}
+	add_contenders(&j, o->engine);
+	j.account = &account;
+	judge_trace(&j, &t, o->seed, &v);
+	printf("%s", account.s);
+	if (v.failure)
+		printf("FAILED: %s: %s: %s\n", j.who[v.who].name, failure_name[v.failure],
+		       v.what.s);
+	str_free(&account);
+	str_free(&text);
+	str_free(&v.what);
+	trace_free(&t);
+	return v.failure ? 1 : 0;
+}
+
+static int print_seed(const struct options *o)
+{
+	struct str text = STR_INIT;
+	struct trace t = {0};
+
+	random_trace(&t, o->seed, (unsigned)o->length);
+	trace_print(&t, &text);
+	fputs(text.s, stdout);
+	str_free(&text);
+	trace_free(&t);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = {.count = 20000, .seed = 1, .length = 60, .failures = 1};
+
+	parse(&o, argc, argv);
+	if (o.self_test)
+		return self_test();
+	if (o.print)
+		return print_seed(&o);
+	if (o.trace)
+		return judge_file(&o);
+	return supervise(&o);
+}
