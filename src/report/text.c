@@ -113,8 +113,11 @@ static void add_count(struct str *b, uint64_t n, const char *noun)
 	str_fmt(b, "%" PRIu64 "%s%s%s", n, SHOW_TIE, noun, n == 1 ? "" : "s");
 }
 
-/* "atomsan: 2 atomicity violations (1 block blamed) in 120 events, 3 threads" */
-static void write_verdict(const struct report *rep, const struct engine_result *res,
+/*
+ * "atomsan: 2 atomicity violations (1 block blamed) in 120 events, 3 threads". A
+ * transaction that closes several cycles is one violation.
+ */
+static void write_verdict(const struct report *rep, const struct groups *found,
 			  const struct groups *blocks, FILE *out)
 {
 	bool atomicity = true, blameless = false;
@@ -127,10 +130,10 @@ static void write_verdict(const struct report *rep, const struct engine_result *
 		blamed += !!blocks->v[i].v[0]->blame.thread;
 	}
 	str_add(&b, "atomsan: ");
-	if (!res->findings.n) {
+	if (!found->n) {
 		str_add(&b, "no atomicity violation");
 	} else {
-		add_count(&b, res->findings.n, atomicity ? "atomicity violation" : "finding");
+		add_count(&b, found->n, atomicity ? "atomicity violation" : "finding");
 		if (atomicity && blamed)
 			str_fmt(&b, " (%zu block%s blamed)", blamed, blamed == 1 ? "" : "s");
 		else if (atomicity && blameless)
@@ -139,12 +142,12 @@ static void write_verdict(const struct report *rep, const struct engine_result *
 	str_add(&b, " in ");
 	add_count(&b, rep->source.events, "event");
 	str_add(&b, ", ");
-	if (!res->findings.n) {
+	if (!found->n) {
 		add_count(&b, rep->source.transactions, "transaction");
 		str_add(&b, ", ");
 	}
 	add_count(&b, rep->source.threads, "thread");
-	show_wrap_styled(out, b.s, rep->color, res->findings.n ? SHOW_BOLD : SHOW_GREEN);
+	show_wrap_styled(out, b.s, rep->color, found->n ? SHOW_BOLD : SHOW_GREEN);
 	str_free(&b);
 }
 
@@ -180,7 +183,7 @@ static void write_result(const struct report *rep, const struct engine_result *r
 		if (found.n)
 			putc('\n', out);
 		write_summary(rep, &blocks, out);
-		write_verdict(rep, res, &blocks, out);
+		write_verdict(rep, &found, &blocks, out);
 	}
 	if (rep->verbosity > 0)
 		write_stats(res, out);

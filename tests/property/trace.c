@@ -225,7 +225,7 @@ static int parse_word(struct trace *t, const char *w, size_t n, struct known *th
 		      struct known *vars, struct known *locks, struct err *err)
 {
 	const char *end = w + n, *op = memchr(w, '|', n), *bar, *open;
-	uint32_t thread, operand = 0;
+	uint32_t thread = 0, operand = 0;
 	struct known *kind = NULL;
 	int code = 0;
 

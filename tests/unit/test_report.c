@@ -122,7 +122,7 @@ static const char want_group[] =
 	"  deposit             bank.c:9      4  observed\n"
 	"  credit, not blamed                1  observed\n"
 	"\n"
-	"atomsan: 3 atomicity violations (1 block blamed) in 120 events, 3 threads\n";
+	"atomsan: 2 atomicity violations (1 block blamed) in 120 events, 3 threads\n";
 /* clang-format on */
 
 static void test_group(void **state)
