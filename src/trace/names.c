@@ -7,36 +7,9 @@
 
 #include "base/banned.h"
 
-/*
- * A key is the text itself where it has at most 15 bytes (its length in the
- * last byte), so that two equal keys are two equal strings. A longer text's
- * key is its hash with KEY_LONG in the last byte, and the text decides.
- */
-struct table_slot {
-	uint64_t lo, hi;
-	uint32_t id_plus_1; /* 0: empty */
-};
-
 #define KEY_LONG  (0xffull << 56)
 #define TABLE_MAX 0x7ffffff0u /* below STRREF_NUMBER */
 #define CHUNK     65536
-
-static uint64_t load8(const char *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, 8);
-	return v;
-}
-
-static uint32_t slot_of(const struct table *t, uint64_t lo, uint64_t hi)
-{
-	uint64_t h = lo * 0x9e3779b97f4a7c15ull ^ hi * 0xc2b2ae3d27d4eb4full;
-
-	h ^= h >> 32;
-	h *= 0xff51afd7ed558ccdull;
-	return (uint32_t)(h >> 32) & (t->nslots - 1);
-}
 
 static void table_rehash(struct table *t)
 {
@@ -50,7 +23,7 @@ static void table_rehash(struct table *t)
 
 		if (!old[i].id_plus_1)
 			continue;
-		at = slot_of(t, old[i].lo, old[i].hi);
+		at = table_slot_of(t, old[i].lo, old[i].hi);
 		while (t->slot[at].id_plus_1)
 			at = (at + 1) & (t->nslots - 1);
 		t->slot[at] = old[i];
@@ -83,24 +56,13 @@ uint32_t table_append(struct table *t, const char *s, size_t n)
 	return t->n++;
 }
 
-uint32_t table_intern(struct table *t, const char *s, size_t n)
+uint32_t table_intern_key(struct table *t, const char *s, size_t n, uint64_t lo, uint64_t hi)
 {
-	uint64_t lo, hi;
 	uint32_t at;
 
-	if (n < 8) {
-		lo = load8(s) & ((1ull << 8 * n) - 1);
-		hi = (uint64_t)n << 56;
-	} else if (n < 16) {
-		lo = load8(s);
-		hi = (load8(s + 8) & ((1ull << 8 * (n - 8)) - 1)) | (uint64_t)n << 56;
-	} else {
-		lo = XXH3_64bits(s, n);
-		hi = KEY_LONG;
-	}
 	if (t->n >= t->nslots / 4 * 3)
 		table_rehash(t);
-	at = slot_of(t, lo, hi);
+	at = table_slot_of(t, lo, hi);
 	for (; t->slot[at].id_plus_1; at = (at + 1) & (t->nslots - 1)) {
 		uint32_t id = t->slot[at].id_plus_1 - 1;
 
@@ -111,6 +73,11 @@ uint32_t table_intern(struct table *t, const char *s, size_t n)
 	}
 	t->slot[at] = (struct table_slot){lo, hi, t->n + 1};
 	return table_append(t, s, n);
+}
+
+uint32_t table_intern_long(struct table *t, const char *s, size_t n)
+{
+	return table_intern_key(t, s, n, XXH3_64bits(s, n), KEY_LONG);
 }
 
 uint32_t table_intern_any(struct table *t, const char *s, size_t n)

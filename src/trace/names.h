@@ -13,10 +13,21 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "trace/event.h"
+
+/*
+ * A key is the text itself where it has at most 15 bytes (its length in the
+ * last byte), so that two equal keys are two equal strings. A longer text's
+ * key is its hash with all bits of the last byte set, and the text decides.
+ */
+struct table_slot {
+	uint64_t lo, hi;
+	uint32_t id_plus_1; /* 0: empty */
+};
 
 struct table {
 	uint32_t n;
@@ -31,11 +42,44 @@ struct table {
 	struct arena pool;
 };
 
+/* Parts of table_intern(): where a key's search starts; the rare ways out. */
+static inline uint32_t table_slot_of(const struct table *t, uint64_t lo, uint64_t hi)
+{
+	uint64_t h = lo * 0x9e3779b97f4a7c15ull ^ hi * 0xc2b2ae3d27d4eb4full;
+
+	h ^= h >> 32;
+	h *= 0xff51afd7ed558ccdull;
+	return (uint32_t)(h >> 32) & (t->nslots - 1);
+}
+uint32_t table_intern_key(struct table *t, const char *s, size_t n, uint64_t lo, uint64_t hi);
+uint32_t table_intern_long(struct table *t, const char *s, size_t n);
+
 /*
  * The number of a string, adding it where it is new. `s` must be followed by
  * at least 16 readable bytes, whatever they hold.
  */
-uint32_t table_intern(struct table *t, const char *s, size_t n);
+static inline uint32_t table_intern(struct table *t, const char *s, size_t n)
+{
+	const struct table_slot *slot;
+	uint64_t lo, hi, more;
+
+	if (n >= 16)
+		return table_intern_long(t, s, n);
+	memcpy(&lo, s, 8);
+	memcpy(&more, s + 8, 8);
+	hi = (uint64_t)n << 56;
+	if (n < 8)
+		lo &= (1ull << 8 * n) - 1;
+	else
+		hi |= more & ((1ull << 8 * (n - 8)) - 1);
+	if (t->nslots) {
+		slot = &t->slot[table_slot_of(t, lo, hi)];
+		if (slot->lo == lo && slot->hi == hi && slot->id_plus_1)
+			return slot->id_plus_1 - 1;
+	}
+	return table_intern_key(t, s, n, lo, hi);
+}
+
 /* The same without that demand. */
 uint32_t table_intern_any(struct table *t, const char *s, size_t n);
 /* Give a string the next number without looking whether it has one: not to be mixed with the above. */

@@ -18,12 +18,17 @@ struct std {
 	uint64_t line;                /* lines read so far */
 	uint64_t at[READER_BATCH];    /* line of each event of the last batch */
 	const char *end;              /* behind the last whole line of the window */
+	uint64_t spelling[OP_COUNT];  /* as word() makes it: none has over 8 bytes */
 };
 
 static void *std_create(struct reader *r)
 {
+	struct std *s = mem_zalloc(sizeof *s);
+
 	(void)r;
-	return mem_zalloc(sizeof(struct std));
+	for (enum op op = OP_BEGIN; op < OP_COUNT; op++)
+		memcpy(&s->spelling[op], op_info[op].spelling, strlen(op_info[op].spelling));
+	return s;
 }
 
 static void std_destroy(struct reader *r)
@@ -78,10 +83,12 @@ static bool more_lines(struct reader *r)
 	}
 }
 
+static const uint64_t ones = 0x0101010101010101ull;
+
 /* The first '|' or '\n' at or behind p. */
 static inline const char *scan(const char *p)
 {
-	const uint64_t ones = 0x0101010101010101ull, tops = ones << 7;
+	const uint64_t tops = ones << 7;
 
 	for (;; p += 8) {
 		uint64_t v, bar, nl, hit;
@@ -95,11 +102,22 @@ static inline const char *scan(const char *p)
 	}
 }
 
-/* The operation spelled p[0..n); OP_NONE where there is none. */
-static enum op spelled(const char *p, size_t n)
+/* The first n bytes at p as one number; n is at most 8. */
+static inline uint64_t word(const char *p, size_t n)
 {
+	uint64_t v;
+
+	memcpy(&v, p, 8);
+	return n < 8 ? v & ((1ull << 8 * n) - 1) : v;
+}
+
+/* The operation spelled p[0..n); OP_NONE where there is none. */
+static enum op spelled(const struct std *s, const char *p, size_t n)
+{
+	uint64_t w = word(p, n <= 8 ? n : 0);
+
 	for (enum op op = OP_BEGIN; op < OP_COUNT; op++)
-		if (strlen(op_info[op].spelling) == n && !memcmp(op_info[op].spelling, p, n))
+		if (s->spelling[op] == w)
 			return op;
 	return OP_NONE;
 }
@@ -181,9 +199,12 @@ static inline bool parse(struct reader *r, const char *p, struct event *e, const
 		e->op = *p == 'r' ? OP_READ : OP_WRITE;
 		e->operand = table_intern(&r->names.table[NAMES_VAR], p + 2, n - 3);
 	} else {
-		const char *paren = memchr(p, '(', n);
+		/* No spelling is longer than 7 bytes: the parenthesis is among the first 8. */
+		uint64_t zero = word(p, n < 8 ? n : 8) ^ ones * '(';
+		uint64_t hit = (zero - ones) & ~zero & ones << 7;
+		const char *paren = hit ? p + (__builtin_ctzll(hit) >> 3) : NULL;
 
-		e->op = spelled(p, paren ? (size_t)(paren - p) : n);
+		e->op = spelled(r->state, p, paren ? (size_t)(paren - p) : n);
 		if (e->op == OP_NONE)
 			return bad(r, "unknown operation '@'", p, n);
 		if (paren && p[n - 1] != ')')
