@@ -6,7 +6,22 @@
 
 #include "base/banned.h"
 
-typedef int32_t lanes __attribute__((vector_size(4 * ORDER_LANES)));
+/* Four indices at a time: every machine has that. */
+typedef int32_t lanes __attribute__((vector_size(16)));
+typedef uint64_t halves __attribute__((vector_size(16)));
+enum { LANES = 4 };
+
+static inline bool some(lanes v)
+{
+	halves h = (halves)v;
+
+	return (h[0] | h[1]) != 0;
+}
+
+static inline lanes load(const int32_t *p)
+{
+	return *(const lanes *)p; /* rows are aligned, their length a multiple of ORDER_LANES */
+}
 
 /* Idle slots are taken away only where there are many; ended threads' always. */
 enum { FIRST_CAP = 8, TAKE_IDLE_FROM = 256 };
@@ -193,11 +208,11 @@ void order_end(struct order *o, uint32_t t)
 bool order_alive(const struct order *o, step src)
 {
 	const int32_t *row = reach_row(o, step_slot(src));
+	lanes any = {0};
 
-	for (uint32_t a = 0; a < o->n; a++)
-		if (row[a] <= step_index(src))
-			return true;
-	return false;
+	for (uint32_t a = 0; a < o->n; a += LANES)
+		any |= load(row + a) <= step_index(src);
+	return some(any);
 }
 
 /* The open transaction of slot a reaches (u, index). */
@@ -215,6 +230,21 @@ static void lower(struct order *o, uint32_t a, uint32_t u, int32_t index,
 		o->why[(size_t)u * o->cap + a] = *why;
 }
 
+/* The open transaction of slot a reaches what t is doing now, and so all that t's reaches. */
+static void reach(struct order *o, uint32_t a, uint32_t t, const struct order_why *why)
+{
+	lower(o, a, t, step_index(o->slot[t].now), why);
+	if (!o->slot[t].open)
+		return;
+	for (uint32_t k = 0; k < o->slot[t].reached; k++) {
+		uint32_t u = o->reached[(size_t)t * o->cap + k];
+
+		lower(o, a, u, reach_row(o, u)[t], o->why ? &o->why[(size_t)u * o->cap + t] : NULL);
+	}
+}
+
+#define NEWLY_REACHED(a) ((load(row_s + (a)) <= i) & (load(row_t + (a)) == ORDER_NEVER))
+
 enum order_edge order_add(struct order *o, uint32_t t, step src, uint64_t src_name,
 			  uint64_t dst_name)
 {
@@ -231,10 +261,9 @@ enum order_edge order_add(struct order *o, uint32_t t, step src, uint64_t src_na
 	 * Whoever reaches src, and not t yet. (Whoever reaches t at all reaches
 	 * its current transaction: it is the last of its chain.)
 	 */
-	for (uint32_t a = 0; a < o->n; a += ORDER_LANES)
-		any |= (*(const lanes *)(row_s + a) <= i) &
-		       (*(const lanes *)(row_t + a) == ORDER_NEVER);
-	if (!(any[0] | any[1] | any[2] | any[3] | any[4] | any[5] | any[6] | any[7]))
+	for (uint32_t a = 0; a < o->n; a += LANES)
+		any |= NEWLY_REACHED(a);
+	if (!some(any))
 		return ORDER_ADDED;
 
 	if (!o->slot[t].open) {
@@ -245,18 +274,12 @@ enum order_edge order_add(struct order *o, uint32_t t, step src, uint64_t src_na
 		}
 		o->slot[t].now++;
 	}
-	for (uint32_t a = 0; a < o->n; a++) {
-		if (row_s[a] > i || row_t[a] != ORDER_NEVER)
-			continue;
-		lower(o, a, t, step_index(o->slot[t].now), &why);
-		if (!o->slot[t].open)
-			continue;
-		for (uint32_t k = 0; k < o->slot[t].reached; k++) {
-			uint32_t u = o->reached[(size_t)t * o->cap + k];
+	for (uint32_t first = 0; first < o->n; first += LANES) {
+		lanes hit = NEWLY_REACHED(first);
 
-			lower(o, a, u, reach_row(o, u)[t],
-			      o->why ? &o->why[(size_t)u * o->cap + t] : NULL);
-		}
+		for (uint32_t k = 0; some(hit) && k < LANES; k++)
+			if (hit[k])
+				reach(o, first + k, t, &why);
 	}
 	return ORDER_ADDED;
 }

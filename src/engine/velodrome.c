@@ -19,15 +19,22 @@
 #include "base/banned.h"
 
 struct read {
-	uint32_t thread;
 	graph_step at;
+	uint32_t thread;
+	uint32_t list; /* in a variable: where there are several, 1 + index into `reads` */
 };
 
 /* A variable, or a lock: an exclusive release is its write, a shared one its read. */
 struct var {
 	graph_step w;
-	struct read *r;
-	uint32_t nr, cap;
+	struct read r;
+};
+
+struct reads {
+	struct read *v;
+	size_t cap;
+	uint32_t n;
+	uint32_t next_free; /* 1 + index */
 };
 
 struct thread {
@@ -38,6 +45,8 @@ struct thread {
 	bool ran;
 };
 
+enum { PREFETCH = 16 };
+
 struct velodrome {
 	struct graph graph;
 	bool merge;
@@ -45,6 +54,9 @@ struct velodrome {
 	size_t var_cap, lock_cap;
 	struct thread *thread;
 	size_t thread_cap;
+	struct reads *reads;
+	size_t nreads, reads_cap;
+	uint32_t free_reads;
 	graph_step *from; /* scratch: predecessors of an operation outside blocks */
 	size_t nfrom, from_cap;
 	struct closings closings;
@@ -62,24 +74,21 @@ static void *velodrome_create(const struct engine_options *options, struct findi
 	return v;
 }
 
-static void free_vars(struct var *vars, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		mem_free(vars[i].r);
-	mem_free(vars);
-}
-
 static void drop_state(struct velodrome *v)
 {
 	struct graph counts = v->graph;
 
-	free_vars(v->var, v->var_cap);
-	free_vars(v->lock, v->lock_cap);
+	for (size_t i = 0; i < v->nreads; i++)
+		mem_free(v->reads[i].v);
+	mem_free(v->reads);
+	mem_free(v->var);
+	mem_free(v->lock);
 	mem_free(v->thread);
 	mem_free(v->from);
 	graph_free(&v->graph);
+	v->reads = NULL;
+	v->nreads = 0;
 	v->var = v->lock = NULL;
-	v->var_cap = v->lock_cap = 0;
 	v->thread = NULL;
 	v->from = NULL;
 	v->graph = (struct graph){.allocated = counts.allocated, .max_alive = counts.max_alive};
@@ -156,29 +165,87 @@ static graph_step outside(struct velodrome *v, struct thread *t, uint64_t event)
 	return t->last = graph_step_of(node, event);
 }
 
+static struct reads *new_list(struct velodrome *v, struct var *x)
+{
+	uint32_t at = v->free_reads;
+
+	if (at) {
+		v->free_reads = v->reads[at - 1].next_free;
+	} else {
+		MEM_GROW0(v->reads, v->reads_cap, v->nreads + 1);
+		at = (uint32_t)++v->nreads;
+	}
+	x->r.list = at;
+	return &v->reads[at - 1];
+}
+
+static void add_to_list(struct reads *list, graph_step at, uint32_t thread)
+{
+	MEM_GROW(list->v, list->cap, list->n + 1);
+	list->v[list->n++] = (struct read){.at = at, .thread = thread};
+}
+
 static void record_read(struct velodrome *v, struct var *x, uint32_t thread, graph_step at)
 {
+	struct reads *list;
 	uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < x->nr; i++) {
-		if (x->r[i].thread == thread) {
-			x->r[i].at = at;
+	if (!x->r.list) {
+		if (x->r.thread == thread || !graph_step_alive(&v->graph, x->r.at)) {
+			x->r = (struct read){.at = at, .thread = thread};
+			return;
+		}
+		list = new_list(v, x);
+		add_to_list(list, x->r.at, x->r.thread);
+		add_to_list(list, at, thread);
+		return;
+	}
+	list = &v->reads[x->r.list - 1];
+	for (uint32_t i = 0; i < list->n; i++) {
+		if (list->v[i].thread == thread) {
+			list->v[i].at = at;
 			return;
 		}
 	}
-	if (!graph_step_alive(&v->graph, at))
-		return;
-	if (x->nr == x->cap) {
-		for (uint32_t i = 0; i < x->nr; i++)
-			if (graph_step_alive(&v->graph, x->r[i].at))
-				x->r[kept++] = x->r[i];
-		x->nr = kept;
-		if (kept >= x->cap / 2) {
-			x->cap = x->cap ? x->cap * 2 : 1;
-			x->r = mem_resize(x->r, x->cap * sizeof *x->r);
-		}
+	/* Before it grows: some may be dead. */
+	for (uint32_t i = 0; list->n == list->cap && i < list->n; i++)
+		if (graph_step_alive(&v->graph, list->v[i].at))
+			list->v[kept++] = list->v[i];
+	if (list->n == list->cap)
+		list->n = kept;
+	add_to_list(list, at, thread);
+}
+
+/* The reads of a variable, to look at or to thin out. */
+static struct read *reads_of(struct velodrome *v, struct var *x, uint32_t *n)
+{
+	if (x->r.list) {
+		*n = v->reads[x->r.list - 1].n;
+		return v->reads[x->r.list - 1].v;
 	}
-	x->r[x->nr++] = (struct read){thread, at};
+	*n = x->r.at != 0;
+	return &x->r;
+}
+
+/* Keep the first n of them. */
+static void keep_reads(struct velodrome *v, struct var *x, uint32_t n)
+{
+	uint32_t at = x->r.list;
+
+	if (at && n > 1) {
+		v->reads[at - 1].n = n;
+		return;
+	}
+	if (at) {
+		struct reads *list = &v->reads[at - 1];
+
+		x->r = n ? list->v[0] : (struct read){0};
+		list->n = 0;
+		list->next_free = v->free_reads;
+		v->free_reads = at;
+	} else if (!n) {
+		x->r.at = 0;
+	}
 }
 
 /* A read or a shared acquire. */
@@ -201,21 +268,22 @@ static graph_step after_all(struct velodrome *v, const struct event *e, struct v
 			    uint64_t event)
 {
 	struct thread *t = &v->thread[e->thread];
-	uint32_t kept = 0;
+	uint32_t n, kept = 0;
+	struct read *r = reads_of(v, x, &n);
 
 	if (t->depth) {
 		edge(v, e, x->w, event);
-		for (uint32_t i = 0; i < x->nr; i++)
-			if (!edge(v, e, x->r[i].at, event))
-				x->r[kept++] = x->r[i];
-		x->nr = kept;
+		for (uint32_t i = 0; i < n; i++)
+			if (!edge(v, e, r[i].at, event))
+				r[kept++] = r[i];
+		keep_reads(v, x, kept);
 		return t->last = graph_step_of(t->node, event);
 	}
 	v->nfrom = 0;
 	from(v, x->w);
-	for (uint32_t i = 0; i < x->nr; i++)
-		from(v, x->r[i].at);
-	x->nr = 0;
+	for (uint32_t i = 0; i < n; i++)
+		from(v, r[i].at);
+	keep_reads(v, x, 0);
 	return outside(v, t, event);
 }
 
@@ -262,7 +330,8 @@ static void join(struct velodrome *v, const struct event *e, uint64_t event)
 	}
 }
 
-static void take_one(struct velodrome *v, const struct event *e, uint64_t event)
+__attribute__((noinline)) static void take_slow(struct velodrome *v, const struct event *e,
+						uint64_t event)
 {
 	struct thread *t = &v->thread[e->thread];
 	struct var *x;
@@ -310,10 +379,55 @@ static void take_one(struct velodrome *v, const struct event *e, uint64_t event)
 	}
 }
 
+/*
+ * An access or lock operation inside a block where nobody else's node is
+ * involved: what came before it is dead or its own.
+ */
+struct effect {
+	bool usual, is_lock, from_w, from_r, set_w, set_r;
+};
+static const struct effect effects[OP_COUNT] = {
+	[OP_READ] = {.usual = true, .from_w = true, .from_r = true, .set_r = true},
+	[OP_WRITE] = {.usual = true, .from_w = true, .from_r = true, .set_w = true},
+	[OP_UPDATE] = {.usual = true, .from_w = true, .from_r = true, .set_w = true},
+	[OP_ACQUIRE] = {.usual = true, .is_lock = true, .from_w = true, .from_r = true},
+	[OP_RELEASE] = {.usual = true, .is_lock = true, .set_w = true},
+};
+
+static inline bool take_fast(struct velodrome *v, struct var *const tables[2],
+			     const struct event *e, uint64_t event)
+{
+	const struct effect *does = &effects[e->op];
+	struct thread *t = &v->thread[e->thread];
+	const struct graph_node *node = v->graph.node;
+	graph_step now = graph_step_of(t->node, event), w, r;
+	struct var *x;
+	bool mine;
+
+	if (!does->usual || !t->depth)
+		return false;
+	x = &tables[does->is_lock][e->operand];
+	w = does->from_w ? x->w : now;
+	r = does->from_r ? x->r.at : now;
+	mine = x->r.thread == e->thread;
+	if (x->r.list ||
+	    !((((uint32_t)w & GRAPH_NONE) == t->node) |
+	      (node[w & GRAPH_NONE].born > w >> GRAPH_NODE_BITS)) ||
+	    !(mine | (((uint32_t)r & GRAPH_NONE) == t->node) |
+	      (node[r & GRAPH_NONE].born > r >> GRAPH_NODE_BITS)))
+		return false;
+	t->last = now;
+	x->w = does->set_w ? now : x->w;
+	x->r.at = does->set_r ? now : does->from_r ? 0 : x->r.at;
+	x->r.thread = does->set_r ? e->thread : x->r.thread;
+	return true;
+}
+
 static void velodrome_take(void *engine, const struct batch *b)
 {
 	struct velodrome *v = engine;
 	const struct table *names = b->names->table;
+	struct var *tables[2];
 
 	if (v->explain) {
 		explain_take(v->explain, b);
@@ -322,8 +436,16 @@ static void velodrome_take(void *engine, const struct batch *b)
 	MEM_GROW0(v->var, v->var_cap, names[NAMES_VAR].n);
 	MEM_GROW0(v->lock, v->lock_cap, names[NAMES_LOCK].n);
 	MEM_GROW0(v->thread, v->thread_cap, names[NAMES_THREAD].n);
-	for (uint32_t i = 0; i < b->n; i++)
-		take_one(v, &b->ev[i], b->first + i);
+	tables[0] = v->var;
+	tables[1] = v->lock;
+	for (uint32_t i = 0; i < b->n; i++) {
+		const struct event *ahead = &b->ev[i + PREFETCH < b->n ? i + PREFETCH : i];
+
+		if (op_is_access(ahead->op))
+			__builtin_prefetch(&v->var[ahead->operand], 1);
+		if (!take_fast(v, tables, &b->ev[i], b->first + i))
+			take_slow(v, &b->ev[i], b->first + i);
+	}
 }
 
 static uint64_t velodrome_finish(void *engine)

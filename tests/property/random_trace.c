@@ -447,6 +447,18 @@ static void draw_mix(struct gen *g, unsigned max_length)
 			g->thread[t].waits_for_fork = rng_percent(r, 95);
 		return;
 	}
+	/* Few threads, long blocks, little to fight for: what follows the first finding. */
+	if (rng_percent(r, 12)) {
+		m->threads = rng_between(r, 3, 4);
+		m->vars = rng_between(r, 1, 2);
+		m->depth = rng_between(r, 1, 2);
+		m->own = m->shape = 0;
+		m->stay_inside = m->stay_outside = rng_between(r, 0, 30);
+		w[OP_BEGIN] = rng_between(r, 3, 10);
+		w[OP_END] = 1;
+		w[OP_READ] = rng_between(r, 15, 40);
+		w[OP_WRITE] = rng_between(r, 4, 20);
+	}
 	if (rng_percent(r, 50))
 		for (unsigned t = 1; t < m->threads; t++)
 			g->thread[t].waits_for_fork = rng_percent(r, 60);
