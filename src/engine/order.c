@@ -33,7 +33,7 @@ static int32_t *reach_row(const struct order *o, uint32_t s)
 
 void order_init(struct order *o, bool keep_why)
 {
-	*o = (struct order){.last_index = ORDER_NEVER - 1};
+	*o = (struct order){.last_index = ORDER_NEVER - 1, .take_idle = TAKE_IDLE_FROM};
 	if (keep_why)
 		o->why = mem_alloc(1);
 }
@@ -112,7 +112,7 @@ static uint32_t sweep(struct order *o)
 	for (uint32_t s = 0; s < o->n; s++) {
 		struct order_slot *slot = &o->slot[s];
 
-		if (!slot->left && (slot->thread == ORDER_NO_SLOT || o->cap < TAKE_IDLE_FROM))
+		if (!slot->left && (slot->thread == ORDER_NO_SLOT || o->cap < o->take_idle))
 			continue;
 		/* One with few indices left is not worth having: it stays retired. */
 		if (slot_alive(o, s) || step_index(slot->now) > o->last_index / 2)
@@ -133,7 +133,7 @@ static uint32_t new_slot(struct order *o, uint32_t thread)
 	uint32_t t;
 
 	if (!o->nfree && o->n == o->cap) {
-		uint32_t taken = o->nleft || o->cap >= TAKE_IDLE_FROM ? sweep(o) : 0;
+		uint32_t taken = o->nleft || o->cap >= o->take_idle ? sweep(o) : 0;
 
 		if (taken <= o->cap / 4)
 			grow(o);

@@ -88,7 +88,8 @@ struct order {
 	uint32_t nfree, nleft;
 	uint32_t *slot_of; /* by thread */
 	size_t nthreads;
-	int32_t last_index; /* a thread moves to a new slot here */
+	int32_t last_index; /* a thread moves to a new slot here; tests make it small */
+	uint32_t take_idle; /* idle slots are taken away from this many on; likewise */
 };
 enum { ORDER_LANES = 8 };
 

@@ -338,6 +338,31 @@ static void long_transaction(struct gen *g)
 		emit(g, old, OP_END, 0);
 }
 
+/*
+ * Two or three open blocks and somebody outside fight for one or two variables:
+ * what engines make of the trace after the first finding, whose closing edge
+ * they left out. (Reads that cover other reads are what goes wrong here.)
+ */
+static void brawl(struct gen *g)
+{
+	unsigned n = rng_between(&g->rng, 3, 4), vars = rng_between(&g->rng, 1, 2);
+	unsigned reads = rng_between(&g->rng, 50, 80);
+	uint32_t who[4], var = some_var(g, 0);
+
+	for (unsigned i = 0; i < n; i++)
+		who[i] = some_thread(g);
+	leave_blocks(g, who[0]);
+	for (unsigned i = 1; i < n; i++)
+		if (!g->thread[who[i]].depth)
+			emit(g, who[i], OP_BEGIN, 0);
+	for (unsigned i = rng_between(&g->rng, 5, 20); i; i--) {
+		uint32_t t = who[rng_below(&g->rng, n)];
+		enum op op = rng_percent(&g->rng, reads) ? OP_READ : OP_WRITE;
+
+		emit(g, t, op, (var + rng_below(&g->rng, vars)) % g->mix.vars);
+	}
+}
+
 /* A locked section, inside one block or across its edges. */
 static void locked_section(struct gen *g)
 {
@@ -447,18 +472,6 @@ static void draw_mix(struct gen *g, unsigned max_length)
 			g->thread[t].waits_for_fork = rng_percent(r, 95);
 		return;
 	}
-	/* Few threads, long blocks, little to fight for: what follows the first finding. */
-	if (rng_percent(r, 12)) {
-		m->threads = rng_between(r, 3, 4);
-		m->vars = rng_between(r, 1, 2);
-		m->depth = rng_between(r, 1, 2);
-		m->own = m->shape = 0;
-		m->stay_inside = m->stay_outside = rng_between(r, 0, 30);
-		w[OP_BEGIN] = rng_between(r, 3, 10);
-		w[OP_END] = 1;
-		w[OP_READ] = rng_between(r, 15, 40);
-		w[OP_WRITE] = rng_between(r, 4, 20);
-	}
 	if (rng_percent(r, 50))
 		for (unsigned t = 1; t < m->threads; t++)
 			g->thread[t].waits_for_fork = rng_percent(r, 60);
@@ -480,6 +493,8 @@ void random_trace(struct trace *t, uint64_t seed, unsigned max_length)
 			random_turn(&g);
 		else if (g.mix.crowd && rng_percent(&g.rng, 70))
 			short_life(&g);
+		else if (rng_percent(&g.rng, 10))
+			brawl(&g);
 		else if (rng_percent(&g.rng, 15))
 			long_transaction(&g);
 		else if (rng_percent(&g.rng, 30))

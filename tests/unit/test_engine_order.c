@@ -1,0 +1,233 @@
+/*
+ * The order of transactions against the graph that it stands for: every edge
+ * kept, reachability by search. Threads come and go, so that slots are taken
+ * back and given to others, and indices run out early, so that threads move.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "engine/order.h"
+
+#include "base/banned.h"
+
+enum { THREADS = 40, NODES = 6000, STEPS = 3000 };
+
+struct node {
+	uint32_t *out;
+	size_t n, cap;
+};
+
+struct model {
+	struct node node[NODES];
+	uint32_t nnodes;
+	bool seen[NODES];
+};
+
+/* What a variable would hold: a step of the order, and the node that it stands for. */
+struct mark {
+	step at;
+	uint32_t node;
+};
+
+static uint64_t seed;
+
+static uint32_t below(uint32_t n)
+{
+	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)((seed >> 33) % n);
+}
+
+static uint32_t new_node(struct model *m, uint32_t before)
+{
+	uint32_t n = m->nnodes++;
+
+	assert_true(n < NODES);
+	if (before != UINT32_MAX) {
+		struct node *b = &m->node[before];
+
+		MEM_GROW(b->out, b->cap, b->n + 1);
+		b->out[b->n++] = n;
+	}
+	return n;
+}
+
+static bool path(struct model *m, uint32_t from, uint32_t to)
+{
+	uint32_t *stack = mem_alloc(NODES * sizeof *stack), n = 0;
+	bool found = false;
+
+	memset(m->seen, 0, sizeof m->seen);
+	stack[n++] = from;
+	m->seen[from] = true;
+	while (n && !found) {
+		struct node *at = &m->node[stack[--n]];
+
+		found = at == &m->node[to];
+		for (size_t i = 0; i < at->n; i++) {
+			if (m->seen[at->out[i]])
+				continue;
+			m->seen[at->out[i]] = true;
+			stack[n++] = at->out[i];
+		}
+	}
+	mem_free(stack);
+	return found;
+}
+
+/* One random history; returns how many edges closed a cycle. */
+static uint32_t play(uint64_t s, uint32_t alive, uint32_t *slots)
+{
+	struct model *m = mem_zalloc(sizeof *m);
+	struct mark marks[12] = {{0}};
+	uint32_t node[THREADS], cycles = 0;
+	bool open[THREADS] = {false}, dead[THREADS] = {false};
+	struct order o;
+
+	seed = s;
+	order_init(&o, true);
+	o.last_index = 12;
+	o.take_idle = 8;
+	order_threads(&o, THREADS);
+	memset(node, 0xff, sizeof node);
+	for (int i = 0; i < STEPS; i++) {
+		uint32_t t = below(THREADS), slot;
+		struct mark *mark = &marks[below(12)];
+
+		/* Only some are about at a time: the others idle, or have ended. */
+		if (dead[t] || (t + (uint32_t)i / 200) % THREADS >= alive)
+			continue;
+		slot = order_slot_of(&o, t);
+		switch (below(8)) {
+		case 0:
+			if (!open[t]) {
+				slot = order_begin(&o, slot);
+				node[t] = new_node(m, node[t]);
+				open[t] = true;
+			}
+			break;
+		case 1:
+		case 2:
+			if (open[t]) {
+				order_end(&o, slot);
+				open[t] = false;
+			}
+			break;
+		case 3:
+			if (below(40) == 0) {
+				order_leave(&o, t);
+				dead[t] = true;
+				continue;
+			}
+			break;
+		default:
+			/* An operation outside blocks is a node of its own. */
+			if (!open[t])
+				node[t] = new_node(m, node[t]);
+			if (!mark->at || order_knows(&o, slot, mark->at)) {
+				if (mark->at) {
+					assert_false(open[t] && mark->node != node[t] &&
+						     path(m, node[t], mark->node));
+					/* It is known: the graph may have it too. */
+					struct node *from = &m->node[mark->node];
+
+					if (mark->node != node[t]) {
+						MEM_GROW(from->out, from->cap, from->n + 1);
+						from->out[from->n++] = node[t];
+					}
+				}
+				break;
+			}
+			if (order_add(&o, slot, mark->at, 0, 0) == ORDER_CYCLE) {
+				assert_true(open[t] && path(m, node[t], mark->node));
+				cycles++;
+			} else {
+				struct node *from = &m->node[mark->node];
+
+				assert_false(path(m, node[t], mark->node));
+				MEM_GROW(from->out, from->cap, from->n + 1);
+				from->out[from->n++] = node[t];
+			}
+			break;
+		}
+		if (node[t] != UINT32_MAX && below(2))
+			*mark = (struct mark){o.slot[order_slot_of(&o, t)].now, node[t]};
+	}
+	*slots = o.n;
+	order_free(&o);
+	for (uint32_t i = 0; i < NODES; i++)
+		mem_free(m->node[i].out);
+	mem_free(m);
+	return cycles;
+}
+
+static void test_against_graph(void **state)
+{
+	uint32_t cycles = 0, most = 0, slots;
+
+	(void)state;
+	for (uint64_t s = 1; s <= 150; s++) {
+		cycles += play(s, 2 + (uint32_t)(s % 12), &slots);
+		most = slots > most ? slots : most;
+	}
+	assert_true(cycles > 1000);
+	assert_true(most > 8); /* it had to grow */
+}
+
+/* A hundred thousand threads, few at a time, take a few slots. */
+static void test_slots_come_back(void **state)
+{
+	enum { MANY = 100000 };
+	struct order o;
+
+	(void)state;
+	order_init(&o, false);
+	order_threads(&o, MANY);
+	for (uint32_t t = 0; t < MANY; t++) {
+		uint32_t slot = order_slot_of(&o, t), before;
+
+		slot = order_begin(&o, slot);
+		if (t) {
+			before = order_slot_of(&o, t - 1);
+			order_add(&o, slot, o.slot[before].now, 0, 0);
+			order_end(&o, before);
+			order_leave(&o, t - 1);
+		}
+	}
+	assert_true(o.cap <= 64);
+	order_free(&o);
+}
+
+/* The same where nobody says that they have ended: idle slots come back too. */
+static void test_idle_slots_come_back(void **state)
+{
+	enum { MANY = 20000 };
+	struct order o;
+
+	(void)state;
+	order_init(&o, false);
+	order_threads(&o, MANY);
+	for (uint32_t t = 0; t < MANY; t++) {
+		uint32_t slot = order_begin(&o, order_slot_of(&o, t));
+
+		order_end(&o, slot);
+	}
+	assert_true(o.cap <= 512);
+	order_free(&o);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_against_graph),
+		cmocka_unit_test(test_slots_come_back),
+		cmocka_unit_test(test_idle_slots_come_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
