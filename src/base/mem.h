@@ -33,9 +33,11 @@ size_t mem_next_cap(size_t cap, size_t need);
 void *mem_grow_bytes(void *p, size_t *cap, size_t need, size_t elem, int zero);
 
 #define MEM_GROW(p, cap, need)                                                                     \
-	((need) > (cap) ? (void)((p) = mem_grow_bytes((p), &(cap), (need), sizeof *(p), 0)) : (void)0)
+	((need) > (cap) ? (void)((p) = mem_grow_bytes((p), &(cap), (need), sizeof *(p), 0))        \
+			: (void)0)
 #define MEM_GROW0(p, cap, need)                                                                    \
-	((need) > (cap) ? (void)((p) = mem_grow_bytes((p), &(cap), (need), sizeof *(p), 1)) : (void)0)
+	((need) > (cap) ? (void)((p) = mem_grow_bytes((p), &(cap), (need), sizeof *(p), 1))        \
+			: (void)0)
 
 /*
  * An arena: many small pieces that all die together. Never moves what it

@@ -161,7 +161,10 @@ void opt_print(const struct opt *opts, FILE *out)
 			continue;
 		snprintf(left, sizeof left, "%c%c%s --%s%s%s", o->letter ? '-' : ' ',
 			 o->letter ? o->letter : ' ', o->letter ? "," : " ", o->name,
-			 !o->arg ? "" : o->kind == OPT_KIND_U64_OR_1 ? "[=" : "=", o->arg ? o->arg : "");
+			 !o->arg                        ? ""
+			 : o->kind == OPT_KIND_U64_OR_1 ? "[="
+							: "=",
+			 o->arg ? o->arg : "");
 		if (o->kind == OPT_KIND_U64_OR_1)
 			snprintf(left + strlen(left), sizeof left - strlen(left), "]");
 		fprintf(out, "  %-28s %s\n", left, o->help);

@@ -31,6 +31,7 @@ int cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* "atomsan CMD: ..." and how to get help; returns EXIT_BAD. */
-int cli_usage(const struct command *cmd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int cli_usage(const struct command *cmd, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 #endif

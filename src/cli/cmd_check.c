@@ -21,13 +21,15 @@ static struct {
 } o;
 
 static const struct opt opts[] = {
-	OPT_STR('e', "engine", "NAME[,NAME...]", &o.engine, "which engines ('atomsan engines' lists them)"),
+	OPT_STR('e', "engine", "NAME[,NAME...]", &o.engine,
+		"which engines ('atomsan engines' lists them)"),
 	OPT_STR('f', "format", "FORMAT", &o.format, "text (the default), json or dot"),
 	OPT_STR('o', "output", "FILE", &o.output, "write the findings there"),
 	OPT_FLAG(0, "all", &o.all, "print every finding, also those that look the same"),
 	OPT_STR(0, "color", "WHEN", &o.color, "auto (the default), always or never"),
 	OPT_FLAG(0, "lenient", &o.lenient, "skip events that cannot have happened, and count them"),
-	OPT_FLAG(0, "no-merge", &o.no_merge, "velodrome: a node for every operation outside blocks"),
+	OPT_FLAG(0, "no-merge", &o.no_merge,
+		 "velodrome: a node for every operation outside blocks"),
 	OPT_COUNT('q', "quiet", &o.quiet, "one line a finding"),
 	OPT_COUNT('v', "verbose", &o.verbose, "the engine's figures too"),
 	OPT_END,
@@ -47,7 +49,8 @@ static size_t pick_engines(const char *names, const struct engine_ops **v, struc
 		const struct engine_ops *ops = engine_by_name(name);
 
 		if (!ops)
-			err_fail(err, "there is no engine '%s' ('atomsan engines' lists them)", name);
+			err_fail(err, "there is no engine '%s' ('atomsan engines' lists them)",
+				 name);
 		for (size_t i = 0; i < n; i++)
 			if (v[i] == ops)
 				err_fail(err, "engine '%s' is named twice", name);
@@ -166,7 +169,8 @@ static int check(int argc, char **argv)
 		return cli_usage(&cmd_check, argc ? "one trace at a time" : "which trace?");
 	n = pick_engines(o.engine ? o.engine : engines[0]->name, ops, &err);
 	if (!n)
-		return cli_usage(&cmd_check, "%s", err_is_set(&err) ? err.text : "too many engines");
+		return cli_usage(&cmd_check, "%s",
+				 err_is_set(&err) ? err.text : "too many engines");
 	if (!format)
 		return cli_usage(&cmd_check, "there is no format '%s'", o.format);
 	if (use_color(&rep.color))

@@ -13,9 +13,11 @@ static struct {
 } o;
 
 static const struct opt opts[] = {
-	OPT_STR(0, "from", "FORMAT", &o.from, "insist that the input is std or atrace (else its first bytes tell)"),
+	OPT_STR(0, "from", "FORMAT", &o.from,
+		"insist that the input is std or atrace (else its first bytes tell)"),
 	OPT_STR(0, "to", "FORMAT", &o.to, "write std or atrace (else the output's name tells)"),
-	OPT_FLAG(0, "lenient", &o.lenient, "leave out events that cannot have happened, and count them"),
+	OPT_FLAG(0, "lenient", &o.lenient,
+		 "leave out events that cannot have happened, and count them"),
 	OPT_END,
 };
 
@@ -60,7 +62,8 @@ static int convert(int argc, char **argv)
 		return cli_usage(&cmd_convert, "it takes an input and an output");
 	to = o.to ? trace_format_by_name(o.to) : trace_format_by_path(argv[1]);
 	if (to == TRACE_UNKNOWN)
-		return cli_usage(&cmd_convert, "what to write? '%s' is neither std nor atrace (use --to)",
+		return cli_usage(&cmd_convert,
+				 "what to write? '%s' is neither std nor atrace (use --to)",
 				 o.to ? o.to : argv[1]);
 	if (o.from && trace_format_by_name(o.from) == TRACE_UNKNOWN)
 		return cli_usage(&cmd_convert, "--from takes std or atrace, not '%s'", o.from);
@@ -69,7 +72,8 @@ static int convert(int argc, char **argv)
 	r = reader_open(argv[0], &ropt, &err);
 	if (!r)
 		return cli_error("%s", err.text);
-	if (o.from && trace_format_by_name(o.from) != trace_format_by_name(reader_format(r, &compressed))) {
+	if (o.from &&
+	    trace_format_by_name(o.from) != trace_format_by_name(reader_format(r, &compressed))) {
 		reader_close(r);
 		return cli_error("%s: not an %s trace", argv[0], o.from);
 	}

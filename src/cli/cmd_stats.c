@@ -74,14 +74,15 @@ static void print_text(const struct reader *r, const struct figure *f, size_t n)
 	printf("%-18s %s (%s%s)\n", "trace", reader_path(r), format, compressed ? ", zstd" : "");
 	for (size_t i = 0; i < n; i++)
 		if (f[i].value || !f[i].is_op)
-			printf("%s%-*s %llu\n", f[i].is_op ? "  " : "", f[i].is_op ? 16 : 18, f[i].name,
-			       (unsigned long long)f[i].value);
+			printf("%s%-*s %llu\n", f[i].is_op ? "  " : "", f[i].is_op ? 16 : 18,
+			       f[i].name, (unsigned long long)f[i].value);
 }
 
 static int stats(int argc, char **argv)
 {
 	static struct event ev[READER_BATCH];
-	struct reader_options ropt = {.lenient = o.lenient, .count_ops = true, .keep_repeats = true};
+	struct reader_options ropt = {
+		.lenient = o.lenient, .count_ops = true, .keep_repeats = true};
 	bool json = o.format && !strcmp(o.format, "json");
 	struct figure f[MAX_FIGURES];
 	struct err err = {0};

@@ -63,8 +63,9 @@ int cli_usage(const struct command *cmd, const char *fmt, ...)
 
 static void print_overview(FILE *out)
 {
-	fprintf(out, "AtomSan %s: finds blocks meant to be atomic that another thread cut through.\n\n"
-		     "usage: atomsan COMMAND [options] ...\n\n",
+	fprintf(out,
+		"AtomSan %s: finds blocks meant to be atomic that another thread cut through.\n\n"
+		"usage: atomsan COMMAND [options] ...\n\n",
 		ATOMSAN_VERSION);
 	for (int i = 0; commands[i]; i++)
 		fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);

@@ -27,16 +27,16 @@
 /* A transaction that is watched, from its begin to its last closing event. */
 struct target {
 	bool watched;
-	uint64_t heard;          /* latest own operation that came back in; 0 none */
-	struct mark *now;        /* by the event being taken: the other side's mark, or NULL */
-	uint64_t now_src;        /* and the event there, */
-	uint32_t now_thread;     /* and its thread */
-	uint64_t last;           /* watched until this event */
+	uint64_t heard;      /* latest own operation that came back in; 0 none */
+	struct mark *now;    /* by the event being taken: the other side's mark, or NULL */
+	uint64_t now_src;    /* and the event there, */
+	uint32_t now_thread; /* and its thread */
+	uint64_t last;       /* watched until this event */
 };
 
 struct mark {
 	struct target *target;
-	uint64_t value;  /* the operation of the target that was heard of */
+	uint64_t value;    /* the operation of the target that was heard of */
 	struct mark *from; /* NULL: the target's own */
 	uint64_t src, dst; /* the edge: events */
 	uint32_t src_thread;

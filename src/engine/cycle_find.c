@@ -34,7 +34,7 @@ struct var {
 };
 
 struct thread {
-	uint64_t last; /* event; 0: has not run */
+	uint64_t last;  /* event; 0: has not run */
 	uint64_t *open; /* events of the begins of its open blocks */
 	size_t depth, cap;
 	struct clock clock[VIEWS];
@@ -406,7 +406,8 @@ static void close_cycle(struct cycle_find *f)
 	size_t n;
 
 	if (!f->closed[ALL].src) {
-		fprintf(stderr, "atomsan: internal error: event %llu closes no cycle the second time\n",
+		fprintf(stderr,
+			"atomsan: internal error: event %llu closes no cycle the second time\n",
 			(unsigned long long)f->event);
 		abort();
 	}

@@ -78,9 +78,9 @@ struct engine_result {
  * holds what the events before it gave. `tick` is called now and then with the
  * reader, for a progress line; it may be NULL.
  */
-int engine_run(const struct engine_ops *ops, const struct engine_options *options,
-	       struct reader *r, bool all, void (*tick)(struct reader *r, int pass),
-	       struct engine_result *out, struct err *err);
+int engine_run(const struct engine_ops *ops, const struct engine_options *options, struct reader *r,
+	       bool all, void (*tick)(struct reader *r, int pass), struct engine_result *out,
+	       struct err *err);
 void engine_result_free(struct engine_result *res);
 
 #endif

@@ -55,9 +55,9 @@ static int pass(const struct engine_ops *ops, void *engine, struct reader *r, ui
 	return n;
 }
 
-int engine_run(const struct engine_ops *ops, const struct engine_options *options,
-	       struct reader *r, bool all, void (*tick)(struct reader *r, int pass),
-	       struct engine_result *out, struct err *err)
+int engine_run(const struct engine_ops *ops, const struct engine_options *options, struct reader *r,
+	       bool all, void (*tick)(struct reader *r, int pass), struct engine_result *out,
+	       struct err *err)
 {
 	double start = now();
 	int pass_no = 1, rc;

@@ -41,12 +41,12 @@ struct finding_block {
 struct finding_step {
 	const char *thread;
 	uint64_t event;
-	const char *op;      /* spelling: "r", "acq" */
-	const char *past;    /* for sentences: "read" */
-	const char *operand; /* or NULL */
-	const char *label;   /* of the transaction that it belongs to, or NULL */
-	uint64_t begin;      /* event number of that transaction's begin; 0 outside blocks */
-	const char *place;   /* or NULL */
+	const char *op;          /* spelling: "r", "acq" */
+	const char *past;        /* for sentences: "read" */
+	const char *operand;     /* or NULL */
+	const char *label;       /* of the transaction that it belongs to, or NULL */
+	uint64_t begin;          /* event number of that transaction's begin; 0 outside blocks */
+	const char *place;       /* or NULL */
 	const char *begin_place; /* where that transaction began, or NULL */
 };
 

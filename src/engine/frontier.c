@@ -311,12 +311,12 @@ __attribute__((noinline)) static void take_slow(struct frontier *f, const struct
  * hard to predict, that its edges bring nothing is not.
  */
 struct effect {
-	bool usual;          /* is it one of those? */
+	bool usual; /* is it one of those? */
 	bool is_lock;
-	uint64_t ignore_w;   /* all ones: no edge from the last write */
-	uint64_t ignore_r;   /* all ones: reads stay as they are */
-	uint64_t set_w;      /* all ones: becomes the last write */
-	uint64_t set_r;      /* all ones: becomes the read; otherwise reads go, unless ignored */
+	uint64_t ignore_w; /* all ones: no edge from the last write */
+	uint64_t ignore_r; /* all ones: reads stay as they are */
+	uint64_t set_w;    /* all ones: becomes the last write */
+	uint64_t set_r;    /* all ones: becomes the read; otherwise reads go, unless ignored */
 };
 #define ON ~0ull
 static const struct effect effects[OP_COUNT] = {

@@ -104,7 +104,9 @@ uint32_t graph_new(struct graph *g, uint64_t now)
 		g->free_node = g->node[n].out;
 	} else {
 		if (g->nnodes == GRAPH_NONE) {
-			fprintf(stderr, "atomsan: velodrome: more than %d transactions alive; use --engine=frontier\n",
+			fprintf(stderr,
+				"atomsan: velodrome: more than %d transactions alive; use "
+				"--engine=frontier\n",
 				GRAPH_NONE);
 			exit(2);
 		}

@@ -81,7 +81,7 @@ struct order {
 	uint32_t cap; /* row length: a multiple of ORDER_LANES */
 	int32_t *reach;
 	int32_t *seen;
-	uint32_t *reached; /* the list of slots that slot t's open transaction reaches */
+	uint32_t *reached;     /* the list of slots that slot t's open transaction reaches */
 	struct order_why *why; /* like reach; NULL unless asked for */
 	struct order_slot *slot;
 	uint32_t *free; /* slots to give away */

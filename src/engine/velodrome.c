@@ -38,10 +38,10 @@ struct reads {
 };
 
 struct thread {
-	uint32_t depth; /* of blocks */
-	uint32_t node;  /* C: the open transaction, where depth is not 0 */
+	uint32_t depth;  /* of blocks */
+	uint32_t node;   /* C: the open transaction, where depth is not 0 */
 	graph_step last; /* L */
-	uint64_t begin; /* event of the outermost block */
+	uint64_t begin;  /* event of the outermost block */
 	bool ran;
 };
 

@@ -32,7 +32,9 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define ATRACE_MAGIC   "\x89" "ATRACE\n"
+#define ATRACE_MAGIC                                                                               \
+	"\x89"                                                                                     \
+	"ATRACE\n"
 #define ATRACE_VERSION 1u
 
 enum { ATRACE_HEADER = 16, CHUNK_HEADER = 32 };

@@ -191,7 +191,8 @@ static bool next_chunk(struct reader *r)
 		return cut_off(r, "in the middle of a chunk");
 	memcpy(&c, r->in.p, sizeof c);
 	if (c.stored > CHUNK_BYTES_MAX || c.raw > CHUNK_BYTES_MAX || c.zero ||
-	    c.flags & ~(CHUNK_ZSTD | CHUNK_OPTIONAL) || (!(c.flags & CHUNK_ZSTD) && c.raw != c.stored))
+	    c.flags & ~(CHUNK_ZSTD | CHUNK_OPTIONAL) ||
+	    (!(c.flags & CHUNK_ZSTD) && c.raw != c.stored))
 		return bad(r, offset, "no chunk begins here");
 	input_skip(&r->in, CHUNK_HEADER);
 	if (input_need(&r->in, c.stored) < c.stored)
@@ -212,7 +213,8 @@ static bool next_chunk(struct reader *r)
 		break;
 	default:
 		if (!(c.flags & CHUNK_OPTIONAL))
-			ok = bad(r, offset, "a chunk of an unknown type (a newer atomsan wrote it?)");
+			ok = bad(r, offset,
+				 "a chunk of an unknown type (a newer atomsan wrote it?)");
 	}
 	return ok;
 }
@@ -229,7 +231,8 @@ static void start(struct reader *r)
 	}
 	memcpy(&version, r->in.p + 8, 4);
 	if (version != ATRACE_VERSION) {
-		err_fail(&r->err, "%s: offset 8: version %u of the format; this atomsan reads version %u",
+		err_fail(&r->err,
+			 "%s: offset 8: version %u of the format; this atomsan reads version %u",
 			 r->path, version, ATRACE_VERSION);
 		return;
 	}
@@ -317,10 +320,13 @@ static int atrace_next(struct reader *r, struct event *ev)
 	for (int i = 0; i < 3; i++)
 		widen(a->wide[i], a->col[i], a->width[i], a->at, n);
 	for (uint32_t i = 0; i < n; i++)
-		ev[i] = (struct event){a->wide[0][i], a->wide[1][i], a->wide[2][i], a->op[a->at + i], {0}};
+		ev[i] = (struct event){
+			a->wide[0][i], a->wide[1][i], a->wide[2][i], a->op[a->at + i], {0}};
 	good = first_bad(r, ev, n);
 	if (good < n) {
-		err_fail(&r->err, "%s: offset %llu: event %llu of the trace names something that no table has",
+		err_fail(&r->err,
+			 "%s: offset %llu: event %llu of the trace names something that no table "
+			 "has",
 			 r->path, (unsigned long long)a->chunk_offset,
 			 (unsigned long long)(a->delivered + good + 1));
 		a->n = a->at + good;

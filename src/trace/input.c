@@ -62,7 +62,8 @@ static size_t unpack(struct input *in, char *to, size_t n)
 		left = ZSTD_decompressStream(in->zstd, &out, &src);
 		in->raw_at = src.pos;
 		if (ZSTD_isError(left)) {
-			err_fail(&in->err, "compressed data is damaged (%s)", ZSTD_getErrorName(left));
+			err_fail(&in->err, "compressed data is damaged (%s)",
+				 ZSTD_getErrorName(left));
 			return 0;
 		}
 		in->frame_open = left != 0;

@@ -132,7 +132,8 @@ void names_add_string(const struct names *names, strref ref, struct str *out)
 	if (ref & STRREF_NUMBER)
 		str_fmt(out, "%u", ref & ~STRREF_NUMBER);
 	else
-		str_addn(out, names->table[NAMES_STRING].text[ref], names->table[NAMES_STRING].len[ref]);
+		str_addn(out, names->table[NAMES_STRING].text[ref],
+			 names->table[NAMES_STRING].len[ref]);
 }
 
 void names_add_operand(const struct names *names, const struct event *e, struct str *out)

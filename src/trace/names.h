@@ -32,12 +32,12 @@ struct table_slot {
 struct table {
 	uint32_t n;
 	size_t cap;
-	const char **text;   /* text[id], terminated; lives in `pool` */
-	uint32_t *len;       /* len[id] */
+	const char **text; /* text[id], terminated; lives in `pool` */
+	uint32_t *len;     /* len[id] */
 	struct table_slot *slot;
-	uint32_t nslots;     /* power of two, 0 at first */
+	uint32_t nslots; /* power of two, 0 at first */
 	size_t len_cap;
-	char *chunk;         /* where the next text goes */
+	char *chunk; /* where the next text goes */
 	size_t chunk_left;
 	struct arena pool;
 };
@@ -82,7 +82,8 @@ static inline uint32_t table_intern(struct table *t, const char *s, size_t n)
 
 /* The same without that demand. */
 uint32_t table_intern_any(struct table *t, const char *s, size_t n);
-/* Give a string the next number without looking whether it has one: not to be mixed with the above. */
+/* Give a string the next number without looking whether it has one: not to be mixed with the above.
+ */
 uint32_t table_append(struct table *t, const char *s, size_t n);
 void table_reset(struct table *t); /* forget everything */
 

@@ -17,7 +17,8 @@ int output_open(struct output *o, const char *path, struct err *err)
 	size_t n = strlen(path);
 
 	*o = (struct output){0};
-	o->fd = strcmp(path, "-") ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : dup(1);
+	o->fd = strcmp(path, "-") ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)
+				  : dup(1);
 	if (o->fd < 0)
 		return err_sys(err, "%s", path);
 	o->path = mem_strdup(strcmp(path, "-") ? path : "<stdout>");

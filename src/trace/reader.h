@@ -29,10 +29,10 @@
 enum { READER_BATCH = 1024 };
 
 struct reader_options {
-	bool count_ops;  /* fill in counts.op */
-	bool lenient;    /* skip impossible events, and count them */
+	bool count_ops;    /* fill in counts.op */
+	bool lenient;      /* skip impossible events, and count them */
 	bool keep_repeats; /* deliver repeated acquires and their releases as they stand */
-	bool rewindable; /* reader_rewind() may be called, also on a pipe */
+	bool rewindable;   /* reader_rewind() may be called, also on a pipe */
 };
 
 /* What has been delivered so far. */
@@ -48,8 +48,7 @@ struct reader_counts {
 struct reader;
 
 /* NULL, with the sentence in `err`, where it cannot be opened or is neither kind. */
-struct reader *reader_open(const char *path, const struct reader_options *options,
-			   struct err *err);
+struct reader *reader_open(const char *path, const struct reader_options *options, struct err *err);
 void reader_close(struct reader *r);
 
 /*

@@ -49,7 +49,7 @@ struct reader {
 	const struct format_ops *ops;
 	void *state;
 	struct validator check;
-	struct err err;    /* set: deliver no more */
+	struct err err; /* set: deliver no more */
 };
 
 void validator_init(struct validator *v);

@@ -15,10 +15,10 @@
 enum { LINE_MAX_BYTES = 1 << 20, READ_AHEAD = 64 * 1024 };
 
 struct std {
-	uint64_t line;                /* lines read so far */
-	uint64_t at[READER_BATCH];    /* line of each event of the last batch */
-	const char *end;              /* behind the last whole line of the window */
-	uint64_t spelling[OP_COUNT];  /* as word() makes it: none has over 8 bytes */
+	uint64_t line;               /* lines read so far */
+	uint64_t at[READER_BATCH];   /* line of each event of the last batch */
+	const char *end;             /* behind the last whole line of the window */
+	uint64_t spelling[OP_COUNT]; /* as word() makes it: none has over 8 bytes */
 };
 
 static void *std_create(struct reader *r)
@@ -133,8 +133,9 @@ static bool bad(struct reader *r, const char *fmt, const char *what, size_t n)
 	n = strlen(r->err.text);
 	for (; *fmt && n + 1 < sizeof r->err.text; fmt++) {
 		if (*fmt == '@') { /* the only directive: what was shown */
-			size_t k = shown.n < sizeof r->err.text - n - 1 ? shown.n
-									: sizeof r->err.text - n - 1;
+			size_t k = shown.n < sizeof r->err.text - n - 1
+					   ? shown.n
+					   : sizeof r->err.text - n - 1;
 			memcpy(r->err.text + n, shown.s, k);
 			n += k;
 		} else {
@@ -183,7 +184,8 @@ static inline bool parse(struct reader *r, const char *p, struct event *e, const
 	size_t n;
 
 	if (*bar == '\n')
-		return bad(r, "expected 'thread|operation|place', found '@'", p, without_cr(p, bar));
+		return bad(r, "expected 'thread|operation|place', found '@'", p,
+			   without_cr(p, bar));
 	if (bar == p)
 		return bad(r, "the thread's name is empty", p, 0);
 	e->thread = table_intern(&r->names.table[NAMES_THREAD], p, (size_t)(bar - p));

@@ -28,7 +28,8 @@ static int check_name(struct writer *w, const struct str *buf, size_t from, cons
 	if (n && !memchr(p, '|', n) && !memchr(p, '\n', n) && !memchr(p, '\r', n))
 		return 0;
 	str_add_shown(&shown, p, n, 60);
-	err_fail(err, "%s: the name '%s' of a %s cannot stand in STD text", w->out.path, shown.s, what);
+	err_fail(err, "%s: the name '%s' of a %s cannot stand in STD text", w->out.path, shown.s,
+		 what);
 	str_free(&shown);
 	return -1;
 }
@@ -40,7 +41,11 @@ static int one(struct writer *w, const struct names *names, const struct event *
 
 	str_add(buf, names_thread(names, e->thread));
 	if (buf->s[at] == '#' || check_name(w, buf, at, "thread", err))
-		return err_is_set(err) ? -1 : err_fail(err, "%s: a thread's name cannot start with '#' in STD text", w->out.path);
+		return err_is_set(err)
+			       ? -1
+			       : err_fail(err,
+					  "%s: a thread's name cannot start with '#' in STD text",
+					  w->out.path);
 	str_addc(buf, '|');
 	str_add(buf, op_info[e->op].spelling);
 	if (op_info[e->op].operand != OPERAND_NONE && !(e->op == OP_BEGIN && !e->operand)) {

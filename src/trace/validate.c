@@ -112,7 +112,8 @@ static enum verdict acquire(struct reader *r, const struct event *e, struct str 
 		str_fmt(what, "%s acquires lock %s, which %s holds%s",
 			names_thread(&r->names, e->thread),
 			r->names.table[NAMES_LOCK].text[e->operand],
-			names_thread(&r->names, holder), lock->owner & HELD_SHARED ? " shared" : "");
+			names_thread(&r->names, holder),
+			lock->owner & HELD_SHARED ? " shared" : "");
 	}
 	return IMPOSSIBLE;
 }

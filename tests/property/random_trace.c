@@ -16,6 +16,7 @@ struct mix {
 	unsigned own;    /* percent of accesses that are to the thread's own variable */
 	unsigned shared; /* percent of acquires that are shared */
 	unsigned repeat; /* percent of acquires that repeat one */
+	unsigned brawl;  /* percent of shapes that are brawls */
 	unsigned shape;  /* percent of turns that are a shape */
 	unsigned noise;  /* percent of a shape's steps that another event precedes */
 	unsigned tidy;   /* percent: a thread that ends closes its blocks first */
@@ -446,6 +447,9 @@ static void draw_mix(struct gen *g, unsigned max_length)
 	m->shared = rng_percent(r, 50) ? 0 : rng_between(r, 10, 90);
 	m->repeat = rng_percent(r, 70) ? 0 : 40;
 	m->shape = rng_percent(r, 30) ? 0 : rng_percent(r, 80) ? rng_between(r, 1, 30) : 100;
+	m->brawl = 5;
+	if (rng_percent(r, 12))
+		m->brawl = m->shape = rng_between(r, 70, 100);
 	m->noise = rng_percent(r, 50) ? 0 : rng_between(r, 0, 40);
 	m->tidy = rng_between(r, 0, 100);
 
@@ -493,7 +497,7 @@ void random_trace(struct trace *t, uint64_t seed, unsigned max_length)
 			random_turn(&g);
 		else if (g.mix.crowd && rng_percent(&g.rng, 70))
 			short_life(&g);
-		else if (rng_percent(&g.rng, 10))
+		else if (rng_percent(&g.rng, g.mix.brawl))
 			brawl(&g);
 		else if (rng_percent(&g.rng, 15))
 			long_transaction(&g);
