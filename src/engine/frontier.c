@@ -139,8 +139,9 @@ static void drop_list(struct frontier *f, struct var *v)
 }
 
 /*
- * A read by slot t joins others. Those that t knows lie before it and are
- * covered by it; those that no open transaction reaches will never matter.
+ * A read by slot t joins others. Those that no open transaction reaches will
+ * never matter. Those that t knows lie before it, but it does not stand for
+ * them: its edge to a later write may close a cycle and be left out, theirs not.
  */
 __attribute__((noinline)) static void add_read(struct frontier *f, struct var *v, uint32_t t)
 {
@@ -173,7 +174,7 @@ __attribute__((noinline)) static void add_read(struct frontier *f, struct var *v
 		uint32_t kept = 0;
 
 		for (uint32_t i = 0; i < list->n; i++)
-			if (!order_knows(o, t, list->v[i]) && order_alive(o, list->v[i]))
+			if (order_alive(o, list->v[i]))
 				list->v[kept++] = list->v[i];
 		list->n = kept;
 		if (kept > list->cap / 2)
@@ -188,9 +189,7 @@ static inline void record_read(struct frontier *f, struct var *v, uint32_t t)
 {
 	step now = f->order.slot[t].now;
 
-	if (v->r == now)
-		return;
-	if (!(v->r & READ_LIST) && order_knows(&f->order, t, v->r))
+	if (!v->r || (!(v->r & READ_LIST) && step_slot(v->r) == t))
 		v->r = now;
 	else
 		add_read(f, v, t);
@@ -343,8 +342,11 @@ static inline bool take_fast(struct frontier *f, struct var *const tables[2], co
 		const int32_t *seen = o->seen + (size_t)t * o->cap;
 		step now = o->slot[t].now, w = v->w & ~does->ignore_w, r = v->r & ~does->ignore_r;
 
-		if (__builtin_expect((r & READ_LIST) || seen[step_slot(w)] < step_index(w) ||
-					     seen[step_slot(r)] < step_index(r),
+		if (__builtin_expect((r & READ_LIST) || seen[step_slot(w)] < step_index(w), 0))
+			return false;
+		/* A read takes the place of none or of its own; a write follows known ones. */
+		if (__builtin_expect(!((!r | (step_slot(r) == t)) |
+				       ((seen[step_slot(r)] >= step_index(r)) & !does->set_r)),
 				     0))
 			return false;
 		v->w = (now & does->set_w) | (v->w & ~does->set_w);
