@@ -310,46 +310,66 @@ __attribute__((noinline)) static void take_slow(struct frontier *f, const struct
  * hard to predict, that its edges bring nothing is not.
  */
 struct effect {
-	bool usual; /* is it one of those? */
-	bool is_lock;
 	uint64_t ignore_w; /* all ones: no edge from the last write */
 	uint64_t ignore_r; /* all ones: reads stay as they are */
 	uint64_t set_w;    /* all ones: becomes the last write */
 	uint64_t set_r;    /* all ones: becomes the read; otherwise reads go, unless ignored */
+	bool usual;        /* is it one of those? */
+	bool is_lock;
 };
 #define ON ~0ull
 static const struct effect effects[OP_COUNT] = {
-	[OP_READ] = {true, false, 0, 0, 0, ON},
-	[OP_WRITE] = {true, false, 0, 0, ON, 0},
-	[OP_UPDATE] = {true, false, 0, 0, ON, 0},
-	[OP_ACQUIRE] = {true, true, 0, 0, 0, 0},
-	[OP_RELEASE] = {true, true, ON, ON, ON, 0},
-	[OP_ACQUIRE_SHARED] = {true, true, 0, ON, 0, 0},
-	[OP_RELEASE_SHARED] = {true, true, ON, 0, 0, ON},
+	[OP_READ] = {0, 0, 0, ON, true, false},
+	[OP_WRITE] = {0, 0, ON, 0, true, false},
+	[OP_UPDATE] = {0, 0, ON, 0, true, false},
+	[OP_ACQUIRE] = {0, 0, 0, 0, true, true},
+	[OP_RELEASE] = {ON, ON, ON, 0, true, true},
+	[OP_ACQUIRE_SHARED] = {0, ON, 0, 0, true, true},
+	[OP_RELEASE_SHARED] = {ON, 0, 0, ON, true, true},
 };
 
-static inline bool take_fast(struct frontier *f, struct var *const tables[2], const struct event *e,
+/* What take_fast() looks at, held in registers; take_slow() may move it. */
+struct view {
+	const uint32_t *slot_of;
+	const struct order_slot *slot;
+	const int32_t *seen, *self;
+	size_t cap;
+	struct var *table[2];
+};
+
+static inline struct view look(const struct frontier *f)
+{
+	const struct order *o = &f->order;
+
+	return (struct view){o->slot_of, o->slot, o->seen, o->self + o->cap, o->cap, {f->var, f->lock}};
+}
+
+static inline uint64_t pick(uint64_t mask, uint64_t yes, uint64_t no)
+{
+	return no ^ ((yes ^ no) & mask);
+}
+
+static inline bool take_fast(struct frontier *f, const struct view *at, const struct event *e,
 			     uint64_t event)
 {
 	const struct effect *does = &effects[e->op];
-	struct order *o = &f->order;
-	uint32_t t = o->slot_of[e->thread];
+	uint32_t t = at->slot_of[e->thread];
 
 	if (__builtin_expect(t == ORDER_NO_SLOT, 0))
 		return false;
 	if (does->usual) {
-		struct var *v = &tables[does->is_lock][e->operand];
-		const int32_t *seen = o->seen + (size_t)t * o->cap;
-		step now = o->slot[t].now, w = v->w & ~does->ignore_w, r = v->r & ~does->ignore_r;
-
-		if (__builtin_expect((r & READ_LIST) || seen[step_slot(w)] < step_index(w), 0))
-			return false;
+		struct var *v = &at->table[does->is_lock][e->operand];
+		const int32_t *seen = at->seen + t * at->cap;
 		/* A read takes the place of none or of its own; a write follows known ones. */
-		if (__builtin_expect(!((!r | (step_slot(r) == t)) |
-				       ((seen[step_slot(r)] >= step_index(r)) & !does->set_r)),
+		const int32_t *reads = (const int32_t *)pick(
+			does->set_r, (uintptr_t)(at->self - t), (uintptr_t)seen);
+		step now = at->slot[t].now, w = v->w & ~does->ignore_w, r = v->r & ~does->ignore_r;
+
+		if (__builtin_expect((r & READ_LIST) || seen[step_slot(w)] < step_index(w) ||
+					     reads[step_slot(r)] < step_index(r),
 				     0))
 			return false;
-		v->w = (now & does->set_w) | (v->w & ~does->set_w);
+		v->w = pick(does->set_w, now, v->w);
 		v->r = (now & does->set_r) | (v->r & does->ignore_r);
 		return true;
 	}
@@ -362,7 +382,7 @@ static inline bool take_fast(struct frontier *f, struct var *const tables[2], co
 			thread->depth += begin ? 1 : UINT32_MAX;
 			return true;
 		}
-		if (!order_toggle(o, t, begin))
+		if (!order_toggle(&f->order, t, begin))
 			return false;
 		thread->depth = begin;
 		thread->begin = event;
@@ -375,7 +395,8 @@ static void frontier_take(void *engine, const struct batch *b)
 {
 	struct frontier *f = engine;
 	const struct table *names = b->names->table;
-	struct var *tables[2];
+	bool large = names[NAMES_VAR].n >= LARGE_TABLE;
+	struct view at;
 
 	if (f->explain) {
 		explain_take(f->explain, b);
@@ -386,21 +407,14 @@ static void frontier_take(void *engine, const struct batch *b)
 	MEM_GROW0(f->thread, f->thread_cap, names[NAMES_THREAD].n);
 	order_threads(&f->order, names[NAMES_THREAD].n);
 
-	tables[0] = f->var;
-	tables[1] = f->lock;
-	if (names[NAMES_VAR].n < LARGE_TABLE) {
-		for (uint32_t i = 0; i < b->n; i++)
-			if (!take_fast(f, tables, &b->ev[i], b->first + i))
-				take_slow(f, &b->ev[i], b->first + i);
-		return;
-	}
+	at = look(f);
 	for (uint32_t i = 0; i < b->n; i++) {
-		const struct event *ahead = &b->ev[i + PREFETCH < b->n ? i + PREFETCH : i];
-
-		if (op_is_access(ahead->op))
-			__builtin_prefetch(&f->var[ahead->operand], 1);
-		if (!take_fast(f, tables, &b->ev[i], b->first + i))
+		if (large && i + PREFETCH < b->n && op_is_access(b->ev[i + PREFETCH].op))
+			__builtin_prefetch(&f->var[b->ev[i + PREFETCH].operand], 1);
+		if (!take_fast(f, &at, &b->ev[i], b->first + i)) {
 			take_slow(f, &b->ev[i], b->first + i);
+			at = look(f);
+		}
 	}
 }
 

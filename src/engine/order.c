@@ -42,6 +42,7 @@ void order_free(struct order *o)
 {
 	mem_free(o->reach);
 	mem_free(o->seen);
+	mem_free(o->self);
 	mem_free(o->reached);
 	mem_free(o->why);
 	mem_free(o->slot);
@@ -84,6 +85,9 @@ static void grow(struct order *o)
 	mem_free(o->seen);
 	mem_free(o->reached);
 	mem_free(o->why);
+	mem_free(o->self);
+	o->self = mem_zalloc_lines(2 * (size_t)cap * sizeof *o->self);
+	o->self[cap] = ORDER_NEVER;
 	o->reach = reach;
 	o->seen = seen;
 	o->reached = reached;

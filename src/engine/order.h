@@ -81,6 +81,7 @@ struct order {
 	uint32_t cap; /* row length: a multiple of ORDER_LANES */
 	int32_t *reach;
 	int32_t *seen;
+	int32_t *self; /* self + cap - t is a row like seen[t] that knows only slot t itself */
 	uint32_t *reached;     /* the list of slots that slot t's open transaction reaches */
 	struct order_why *why; /* like reach; NULL unless asked for */
 	struct order_slot *slot;

@@ -265,44 +265,38 @@ static void widen(uint32_t *to, const uint8_t *col, int width, uint32_t at, uint
 #undef LOOP
 }
 
-/* Is every number in these events one of something that has a name? */
-static uint32_t first_bad(const struct reader *r, const struct event *ev, uint32_t n)
+/* How many of these events, from the first, name only what has a name? */
+static uint32_t all_named(const struct reader *r, const struct event *ev, uint32_t n)
 {
+	const struct atrace *a = r->state;
 	const struct table *t = r->names.table;
-	uint32_t limit[256] = {0}, strings = t[NAMES_STRING].n, wrong = 0;
+	uint32_t threads = t[NAMES_THREAD].n, strings = t[NAMES_STRING].n, wrong = 0;
+	const uint32_t limits[] = {
+		[OPERAND_NONE] = 1,
+		[OPERAND_VAR] = t[NAMES_VAR].n,
+		[OPERAND_LOCK] = t[NAMES_LOCK].n,
+		[OPERAND_SYNC] = t[NAMES_LOCK].n,
+		[OPERAND_THREAD] = threads,
+		[OPERAND_LABEL] = strings,
+	};
+	uint32_t limit[256] = {0};
 
-	for (enum op op = OP_BEGIN; op < OP_COUNT; op++) {
-		switch (op_info[op].operand) {
-		case OPERAND_NONE:
-			limit[op] = 1;
-			break;
-		case OPERAND_VAR:
-			limit[op] = t[NAMES_VAR].n;
-			break;
-		case OPERAND_LOCK:
-		case OPERAND_SYNC:
-			limit[op] = t[NAMES_LOCK].n;
-			break;
-		case OPERAND_THREAD:
-			limit[op] = t[NAMES_THREAD].n;
-			break;
-		case OPERAND_LABEL:
-			limit[op] = strings;
-		}
-	}
-#define WRONG(e)                                                                                   \
-	((e)->thread >= t[NAMES_THREAD].n ||                                                       \
-	 (!((e)->place & STRREF_NUMBER) && (e)->place >= strings) ||                               \
-	 ((e)->operand >= limit[(e)->op] &&                                                        \
-	  !((e)->op == OP_BEGIN && (e)->operand & STRREF_NUMBER)))
+	for (enum op op = OP_BEGIN; op < OP_COUNT; op++)
+		limit[op] = limits[op_info[op].operand];
+	/* Numbers that stand for themselves have the top bit: as signed ones they are small. */
 	for (uint32_t i = 0; i < n; i++)
-		wrong |= WRONG(&ev[i]);
+		wrong |= (a->wide[0][i] >= threads) | ((int32_t)a->wide[2][i] >= (int32_t)strings);
+	for (uint32_t i = 0; i < n; i++)
+		wrong |= a->wide[1][i] >= limit[ev[i].op] &&
+			 !(ev[i].op == OP_BEGIN && a->wide[1][i] & STRREF_NUMBER);
 	if (!wrong)
 		return n;
-	for (uint32_t i = 0;; i++)
-		if (WRONG(&ev[i]))
+	for (uint32_t i = 0; i < n; i++)
+		if (a->wide[0][i] >= threads || (int32_t)a->wide[2][i] >= (int32_t)strings ||
+		    (a->wide[1][i] >= limit[ev[i].op] &&
+		     !(ev[i].op == OP_BEGIN && a->wide[1][i] & STRREF_NUMBER)))
 			return i;
-#undef WRONG
+	return n;
 }
 
 static int atrace_next(struct reader *r, struct event *ev)
@@ -322,7 +316,7 @@ static int atrace_next(struct reader *r, struct event *ev)
 	for (uint32_t i = 0; i < n; i++)
 		ev[i] = (struct event){
 			a->wide[0][i], a->wide[1][i], a->wide[2][i], a->op[a->at + i], {0}};
-	good = first_bad(r, ev, n);
+	good = all_named(r, ev, n);
 	if (good < n) {
 		err_fail(&r->err,
 			 "%s: offset %llu: event %llu of the trace names something that no table "

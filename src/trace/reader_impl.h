@@ -33,6 +33,7 @@ bool atrace_sniff(const char *p, size_t n);
 struct validator {
 	struct thread_state *threads;
 	size_t threads_cap;
+	uint32_t nthreads, running; /* how many have a name; how many of them are running */
 	struct lock_state *locks;
 	size_t locks_cap;
 	struct holders *holders; /* of locks held shared */

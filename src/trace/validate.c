@@ -176,8 +176,10 @@ static enum verdict fork_or_join(struct reader *r, const struct event *e, struct
 	if (e->op == OP_JOIN) {
 		if (e->operand == e->thread)
 			why = "joins itself";
-		else
+		else {
+			r->check.running -= child->phase == RUNNING;
 			child->phase = JOINED;
+		}
 	} else if (child->phase == UNSEEN) {
 		child->phase = FORKED;
 	} else {
@@ -205,7 +207,8 @@ static enum verdict fork_or_join(struct reader *r, const struct event *e, struct
 /* `what` may be NULL. */
 static enum verdict judge(struct reader *r, const struct event *e, struct str *what)
 {
-	struct thread_state *t = &r->check.threads[e->thread];
+	struct validator *v = &r->check;
+	struct thread_state *t = &v->threads[e->thread];
 
 	if (t->phase == JOINED) {
 		if (what)
@@ -213,6 +216,7 @@ static enum verdict judge(struct reader *r, const struct event *e, struct str *w
 				names_thread(&r->names, e->thread));
 		return IMPOSSIBLE;
 	}
+	v->running += t->phase != RUNNING;
 	t->phase = RUNNING;
 	switch (e->op) {
 	case OP_BEGIN:
@@ -271,26 +275,35 @@ static bool settle(struct reader *r, struct event *e, struct str *what)
  */
 struct sorted {
 	uint32_t nlocks, nblocks;
-	uint16_t locks[READER_BATCH], blocks[READER_BATCH];
+	uint16_t locks[READER_BATCH + 1], blocks[READER_BATCH + 1];
+};
+
+/* What an operation adds to the three counts of sort_batch(), 21 bits each. */
+#define A_LOCK  (1ull)
+#define A_BLOCK (1ull << 21)
+#define ODD     (1ull << 42)
+static const uint64_t sorts[OP_COUNT] = {
+	[OP_ACQUIRE] = A_LOCK,	      [OP_RELEASE] = A_LOCK, [OP_ACQUIRE_SHARED] = A_LOCK,
+	[OP_RELEASE_SHARED] = A_LOCK, [OP_BEGIN] = A_BLOCK,  [OP_END] = A_BLOCK,
+	[OP_FORK] = ODD,	      [OP_JOIN] = ODD,
 };
 
 /* False where the batch is not of that sort. */
 static bool sort_batch(const struct validator *v, const struct event *ev, int n, struct sorted *s)
 {
-	uint32_t nlocks = 0, nblocks = 0, odd = 0;
+	uint64_t counts = 0, odd = 0;
 
 	for (int i = 0; i < n; i++) {
-		enum op op = ev[i].op;
-
-		odd |= v->threads[ev[i].thread].phase ^ RUNNING;
-		odd |= op == OP_FORK || op == OP_JOIN;
-		s->locks[nlocks] = s->blocks[nblocks] = (uint16_t)i;
-		nlocks += op_is_lock(op);
-		nblocks += op == OP_BEGIN || op == OP_END;
+		s->locks[counts & (A_BLOCK - 1)] = (uint16_t)i;
+		s->blocks[counts >> 21 & (A_BLOCK - 1)] = (uint16_t)i;
+		counts += sorts[ev[i].op];
 	}
-	s->nlocks = nlocks;
-	s->nblocks = nblocks;
-	return !odd;
+	if (v->running < v->nthreads)
+		for (int i = 0; i < n; i++)
+			odd |= v->threads[ev[i].thread].phase ^ RUNNING;
+	s->nlocks = counts & (A_BLOCK - 1);
+	s->nblocks = counts >> 21 & (A_BLOCK - 1);
+	return !(odd | counts >> 42);
 }
 
 static int validate_sorted(struct reader *r, struct event *ev, int n, const struct sorted *s,
@@ -339,6 +352,7 @@ int validate(struct reader *r, struct event *ev, int n, struct str *what)
 
 	MEM_GROW0(v->threads, v->threads_cap, r->names.table[NAMES_THREAD].n);
 	MEM_GROW0(v->locks, v->locks_cap, r->names.table[NAMES_LOCK].n);
+	v->nthreads = r->names.table[NAMES_THREAD].n;
 	if (sort_batch(v, ev, n, &s))
 		return validate_sorted(r, ev, n, &s, what);
 	for (int i = 0; i < n; i++)

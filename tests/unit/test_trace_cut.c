@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "trace/atrace_format.h"
 #include "trace_fixture.h"
 
 #include "base/banned.h"
@@ -197,25 +196,6 @@ struct hand {
 	size_t n;
 };
 
-static void put_u32(struct str *s, uint32_t v)
-{
-	str_addn(s, (const char *)&v, 4);
-}
-
-static void put_chunk(struct hand *h, uint32_t type, uint32_t flags, uint32_t count,
-		      const struct str *payload)
-{
-	struct chunk c = {.type = type,
-			  .flags = flags,
-			  .stored = (uint32_t)payload->n,
-			  .raw = (uint32_t)payload->n,
-			  .count = count};
-
-	c.checksum = chunk_checksum(&c, payload->s);
-	str_addn(&h->file, (const char *)&c, sizeof c);
-	str_addn(&h->file, payload->s, payload->n);
-}
-
 static void put_names(struct hand *h, const struct names *names, uint32_t kind, uint32_t first,
 		      uint32_t last)
 {
@@ -227,7 +207,7 @@ static void put_names(struct hand *h, const struct names *names, uint32_t kind, 
 		put_u32(&p, t->len[i]);
 	for (uint32_t i = first; i < last; i++)
 		str_add(&p, t->text[i]);
-	put_chunk(h, CHUNK_NAME, 0, last - first, &p);
+	put_chunk(&h->file, CHUNK_NAME, 0, last - first, &p);
 	str_free(&p);
 }
 
@@ -244,7 +224,7 @@ static void put_events(struct hand *h, const struct event *ev, uint32_t n)
 		put_u32(&p, ev[i].operand);
 	for (uint32_t i = 0; i < n; i++)
 		put_u32(&p, ev[i].place);
-	put_chunk(h, CHUNK_EVNT, 0, n, &p);
+	put_chunk(&h->file, CHUNK_EVNT, 0, n, &p);
 	h->ends[h->n] = h->file.n;
 	h->events[h->n] = (h->n ? h->events[h->n - 1] : 0) + n;
 	h->n++;
@@ -253,14 +233,12 @@ static void put_events(struct hand *h, const struct event *ev, uint32_t n)
 
 static void write_by_hand(const struct trace *t, struct hand *h)
 {
-	uint32_t have[NAMES_KINDS] = {[NAMES_STRING] = 1}, version = ATRACE_VERSION;
+	uint32_t have[NAMES_KINDS] = {[NAMES_STRING] = 1};
 	uint64_t events = t->n;
 	struct str p = STR_INIT;
 
 	*h = (struct hand){.file = STR_INIT};
-	str_addn(&h->file, ATRACE_MAGIC, 8);
-	put_u32(&h->file, version);
-	put_u32(&h->file, 0);
+	put_header(&h->file);
 	for (size_t i = 0; i < t->n; i += 20) {
 		uint32_t n = t->n - i < 20 ? (uint32_t)(t->n - i) : 20;
 
@@ -287,11 +265,11 @@ static void write_by_hand(const struct trace *t, struct hand *h)
 		}
 		put_events(h, t->ev + i, n);
 		str_add(&p, "what nobody knows may be passed over");
-		put_chunk(h, CHUNK_TYPE('X', 'T', 'R', 'A'), CHUNK_OPTIONAL, 7, &p);
+		put_chunk(&h->file, CHUNK_TYPE('X', 'T', 'R', 'A'), CHUNK_OPTIONAL, 7, &p);
 		str_reset(&p);
 	}
 	str_addn(&p, (const char *)&events, 8);
-	put_chunk(h, CHUNK_DONE, 0, 0, &p);
+	put_chunk(&h->file, CHUNK_DONE, 0, 0, &p);
 	str_free(&p);
 }
 

@@ -17,6 +17,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "trace/atrace_format.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
 
@@ -166,6 +167,33 @@ static inline void trace_write(const struct trace *t, const char *path, enum tra
 	}
 	assert_int_equal(writer_close(w, &err), 0);
 	assert_string_equal(err.text, "");
+}
+
+/* Pieces of an .atrace by the letter of atrace_format.h, without the writer. */
+static inline void put_u32(struct str *s, uint32_t v)
+{
+	str_addn(s, (const char *)&v, 4);
+}
+
+static inline void put_header(struct str *file)
+{
+	str_addn(file, ATRACE_MAGIC, 8);
+	put_u32(file, ATRACE_VERSION);
+	put_u32(file, 0);
+}
+
+static inline void put_chunk(struct str *file, uint32_t type, uint32_t flags, uint32_t count,
+			     const struct str *payload)
+{
+	struct chunk c = {.type = type,
+			  .flags = flags,
+			  .stored = (uint32_t)payload->n,
+			  .raw = (uint32_t)payload->n,
+			  .count = count};
+
+	c.checksum = chunk_checksum(&c, payload->s);
+	str_addn(file, (const char *)&c, sizeof c);
+	str_addn(file, payload->s, payload->n);
 }
 
 /*
