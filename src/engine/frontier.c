@@ -34,8 +34,7 @@ struct reads {
 };
 
 struct thread {
-	uint32_t depth; /* of blocks */
-	uint64_t begin; /* event of the outermost */
+	uint64_t begin; /* event of its last transaction's begin */
 	step birth;     /* who forked it, until its first event */
 };
 
@@ -53,8 +52,8 @@ struct frontier {
 	struct explain *explain;
 };
 
-/* A table larger than this does not stay in the nearest caches. */
-enum { LARGE_TABLE = 1 << 14, PREFETCH = 16 };
+/* So many events ahead, its variable is asked for. */
+enum { PREFETCH = 16 };
 
 static void *frontier_create(const struct engine_options *options, struct finding_sink *sink)
 {
@@ -245,7 +244,6 @@ __attribute__((noinline)) static void take_slow(struct frontier *f, const struct
 						uint64_t event)
 {
 	struct order *o = &f->order;
-	struct thread *thread;
 	struct var *v;
 	uint32_t t;
 
@@ -268,15 +266,13 @@ __attribute__((noinline)) static void take_slow(struct frontier *f, const struct
 		v->w = o->slot[t].now;
 		return;
 	case OP_BEGIN:
-		thread = &f->thread[e->thread];
-		if (!thread->depth++) {
-			thread->begin = event;
+		if (e->outer) {
+			f->thread[e->thread].begin = event;
 			order_begin(o, t);
 		}
 		return;
 	case OP_END:
-		thread = &f->thread[e->thread];
-		if (!--thread->depth)
+		if (e->outer)
 			order_end(o, t);
 		return;
 	case OP_ACQUIRE:
@@ -305,15 +301,16 @@ __attribute__((noinline)) static void take_slow(struct frontier *f, const struct
 }
 
 /*
- * What an operation on a variable or lock does, where its edges bring nothing.
- * One way through for reads, writes, acquires and releases: which comes next is
- * hard to predict, that its edges bring nothing is not.
+ * What an operation on a variable or lock does where its edges bring nothing.
+ * One way through for reads, writes, acquires and releases, with no branch on
+ * which it is: what comes next is hard to predict, that its edges bring nothing
+ * is not. Masks are all ones or 0.
  */
 struct effect {
-	uint64_t ignore_w; /* all ones: no edge from the last write */
-	uint64_t ignore_r; /* all ones: reads stay as they are */
-	uint64_t set_w;    /* all ones: becomes the last write */
-	uint64_t set_r;    /* all ones: becomes the read; otherwise reads go, unless ignored */
+	uint64_t ignore_w; /* no edge from the last write */
+	uint64_t ignore_r; /* reads stay as they are */
+	uint64_t set_w;    /* becomes the last write */
+	uint64_t set_r;    /* becomes the read; otherwise reads go, unless ignored */
 	bool usual;        /* is it one of those? */
 	bool is_lock;
 };
@@ -331,7 +328,7 @@ static const struct effect effects[OP_COUNT] = {
 /* What take_fast() looks at, held in registers; take_slow() may move it. */
 struct view {
 	const uint32_t *slot_of;
-	const struct order_slot *slot;
+	struct order_slot *slot;
 	const int32_t *seen, *self;
 	size_t cap;
 	struct var *table[2];
@@ -341,7 +338,14 @@ static inline struct view look(const struct frontier *f)
 {
 	const struct order *o = &f->order;
 
-	return (struct view){o->slot_of, o->slot, o->seen, o->self + o->cap, o->cap, {f->var, f->lock}};
+	return (struct view){
+		.slot_of = o->slot_of,
+		.slot = o->slot,
+		.seen = o->seen,
+		.self = o->self + o->cap,
+		.cap = o->cap,
+		.table = {f->var, f->lock},
+	};
 }
 
 static inline uint64_t pick(uint64_t mask, uint64_t yes, uint64_t no)
@@ -375,17 +379,14 @@ static inline bool take_fast(struct frontier *f, const struct view *at, const st
 	}
 	if (e->op == OP_BEGIN || e->op == OP_END) {
 		struct thread *thread = &f->thread[e->thread];
-		bool begin = e->op == OP_BEGIN;
+		bool begin = e->outer == OUTER_BEGIN;
 
 		/* Inner blocks change nothing. */
-		if (thread->depth != !begin) {
-			thread->depth += begin ? 1 : UINT32_MAX;
+		if (!e->outer)
 			return true;
-		}
 		if (!order_toggle(&f->order, t, begin))
 			return false;
-		thread->depth = begin;
-		thread->begin = event;
+		thread->begin = begin ? event : thread->begin;
 		return true;
 	}
 	return false;
@@ -395,7 +396,6 @@ static void frontier_take(void *engine, const struct batch *b)
 {
 	struct frontier *f = engine;
 	const struct table *names = b->names->table;
-	bool large = names[NAMES_VAR].n >= LARGE_TABLE;
 	struct view at;
 
 	if (f->explain) {
@@ -409,8 +409,10 @@ static void frontier_take(void *engine, const struct batch *b)
 
 	at = look(f);
 	for (uint32_t i = 0; i < b->n; i++) {
-		if (large && i + PREFETCH < b->n && op_is_access(b->ev[i + PREFETCH].op))
-			__builtin_prefetch(&f->var[b->ev[i + PREFETCH].operand], 1);
+		const struct event *ahead = &b->ev[i + PREFETCH < b->n ? i + PREFETCH : i];
+
+		/* A label's number is no variable's: it prefetches something harmless. */
+		__builtin_prefetch(&at.table[effects[ahead->op].is_lock][ahead->operand], 1);
 		if (!take_fast(f, &at, &b->ev[i], b->first + i)) {
 			take_slow(f, &b->ev[i], b->first + i);
 			at = look(f);

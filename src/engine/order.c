@@ -31,6 +31,11 @@ static int32_t *reach_row(const struct order *o, uint32_t s)
 	return o->reach + (size_t)s * o->cap;
 }
 
+static bool is_open(const struct order *o, uint32_t t)
+{
+	return reach_row(o, t)[t] != ORDER_NEVER;
+}
+
 void order_init(struct order *o, bool keep_why)
 {
 	*o = (struct order){.last_index = ORDER_NEVER - 1, .take_idle = TAKE_IDLE_FROM};
@@ -168,7 +173,7 @@ void order_leave(struct order *o, uint32_t thread)
 
 	if (t == ORDER_NO_SLOT || o->slot[t].left)
 		return;
-	if (o->slot[t].open)
+	if (is_open(o, t))
 		order_end(o, t);
 	o->slot[t].left = true;
 	o->nleft++;
@@ -194,7 +199,6 @@ uint32_t order_begin(struct order *o, uint32_t t)
 	if (step_index(o->slot[t].now) >= o->last_index)
 		t = renew(o, t);
 	o->slot[t].now++;
-	o->slot[t].open = true;
 	reach_row(o, t)[t] = step_index(o->slot[t].now);
 	return t;
 }
@@ -207,7 +211,6 @@ void order_end(struct order *o, uint32_t t)
 		reach_row(o, list[k])[t] = ORDER_NEVER;
 	reach_row(o, t)[t] = ORDER_NEVER;
 	o->slot[t].reached = 0;
-	o->slot[t].open = false;
 }
 
 bool order_alive(const struct order *o, step src)
@@ -239,7 +242,7 @@ static void lower(struct order *o, uint32_t a, uint32_t u, int32_t index,
 static void reach(struct order *o, uint32_t a, uint32_t t, const struct order_why *why)
 {
 	lower(o, a, t, step_index(o->slot[t].now), why);
-	if (!o->slot[t].open)
+	if (!is_open(o, t))
 		return;
 	for (uint32_t k = 0; k < o->slot[t].reached; k++) {
 		uint32_t u = o->reached[(size_t)t * o->cap + k];
@@ -271,7 +274,7 @@ enum order_edge order_add(struct order *o, uint32_t t, step src, uint64_t src_na
 	if (!some(any))
 		return ORDER_ADDED;
 
-	if (!o->slot[t].open) {
+	if (!is_open(o, t)) {
 		if (step_index(o->slot[t].now) >= o->last_index) {
 			t = renew(o, t);
 			/* The rows may have moved, and the new slot may know it all. */

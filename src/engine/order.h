@@ -16,6 +16,8 @@
  *
  *	reach[s][a]  the first index in s that the open transaction of a reaches
  *
+ * (an open transaction reaches itself: reach[a][a] tells whether a has one).
+ *
  * An edge from step (s, i) into thread t, with A open in t, closes a cycle iff
  * reach[s][t] <= i. Otherwise everybody open who reaches (s, i) now reaches
  * t's current transaction, and with it all that A reaches. No edges are
@@ -66,7 +68,6 @@ struct order_slot {
 	step now;         /* the thread's current transaction */
 	uint32_t thread;  /* whose it is, or ORDER_NO_SLOT */
 	uint32_t reached; /* how many other slots its open transaction reaches */
-	bool open;
 	bool left; /* its thread has ended */
 };
 
@@ -131,7 +132,6 @@ static inline bool order_toggle(struct order *o, uint32_t t, bool begin)
 	if (slot->reached || step_index(slot->now) >= o->last_index)
 		return false;
 	slot->now += begin;
-	slot->open = begin;
 	o->reach[(size_t)t * o->cap + t] = begin ? step_index(slot->now) : ORDER_NEVER;
 	return true;
 }

@@ -159,7 +159,6 @@ static graph_step outside(struct velodrome *v, struct thread *t, uint64_t event)
 		node = graph_new(&v->graph, event);
 		for (size_t i = 0; i < v->nfrom; i++)
 			graph_add(&v->graph, graph_node_of(&v->graph, v->from[i]), node);
-		t->last = graph_step_of(node, event);
 		graph_close(&v->graph, node);
 	}
 	return t->last = graph_step_of(node, event);
@@ -314,14 +313,13 @@ static void join(struct velodrome *v, const struct event *e, uint64_t event)
 {
 	struct thread *t = &v->thread[e->thread], *child = &v->thread[e->operand];
 
-	if (!child->ran)
-		return;
-	if (t->depth) {
-		edge(v, e, child->last, event);
-	} else {
-		v->nfrom = 0;
-		from(v, child->last);
+	v->nfrom = 0;
+	if (!t->depth) {
+		if (child->ran)
+			from(v, child->last);
 		outside(v, t, event);
+	} else if (child->ran) {
+		edge(v, e, child->last, event);
 	}
 	/* Nothing comes into a block that it left open any more. */
 	if (child->depth) {

@@ -315,7 +315,7 @@ static int atrace_next(struct reader *r, struct event *ev)
 		widen(a->wide[i], a->col[i], a->width[i], a->at, n);
 	for (uint32_t i = 0; i < n; i++)
 		ev[i] = (struct event){
-			a->wide[0][i], a->wide[1][i], a->wide[2][i], a->op[a->at + i], {0}};
+			a->wide[0][i], a->wide[1][i], a->wide[2][i], a->op[a->at + i], OUTER_NONE, {0}};
 	good = all_named(r, ev, n);
 	if (good < n) {
 		err_fail(&r->err,

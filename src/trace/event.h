@@ -94,6 +94,9 @@ static inline bool op_is_lock(enum op op)
 typedef uint32_t strref;
 #define STRREF_NUMBER 0x80000000u
 
+/* A begin or end of a thread's outermost block begins or ends a transaction. */
+enum outer { OUTER_NONE, OUTER_BEGIN, OUTER_END };
+
 /*
  * OP_NONE stands where the reader dropped an event (a repeated acquire of a
  * lock that the thread holds already, or, with --lenient, an impossible
@@ -104,7 +107,8 @@ struct event {
 	uint32_t operand;
 	strref place;
 	uint8_t op;       /* enum op */
-	uint8_t spare[3]; /* 0 */
+	uint8_t outer;    /* enum outer; the reader finds out */
+	uint8_t spare[2]; /* 0 */
 };
 _Static_assert(sizeof(struct event) == 16, "four events a cache line");
 

@@ -191,6 +191,7 @@ static inline bool parse(struct reader *r, const char *p, struct event *e, const
 	e->thread = table_intern(&r->names.table[NAMES_THREAD], p, (size_t)(bar - p));
 	e->operand = 0;
 	e->place = 0;
+	e->outer = OUTER_NONE;
 	memset(e->spare, 0, sizeof e->spare);
 
 	p = bar + 1;

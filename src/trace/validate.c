@@ -205,7 +205,7 @@ static enum verdict fork_or_join(struct reader *r, const struct event *e, struct
 }
 
 /* `what` may be NULL. */
-static enum verdict judge(struct reader *r, const struct event *e, struct str *what)
+static enum verdict judge(struct reader *r, struct event *e, struct str *what)
 {
 	struct validator *v = &r->check;
 	struct thread_state *t = &v->threads[e->thread];
@@ -221,11 +221,12 @@ static enum verdict judge(struct reader *r, const struct event *e, struct str *w
 	switch (e->op) {
 	case OP_BEGIN:
 		r->counts.blocks++;
-		r->counts.transactions += !t->depth++;
+		r->counts.transactions += !t->depth;
+		e->outer = t->depth++ ? OUTER_NONE : OUTER_BEGIN;
 		return FINE;
 	case OP_END:
 		if (t->depth) {
-			t->depth--;
+			e->outer = --t->depth ? OUTER_NONE : OUTER_END;
 			return FINE;
 		}
 		if (what)
@@ -335,7 +336,9 @@ static int validate_sorted(struct reader *r, struct event *ev, int n, const stru
 		if (__builtin_expect(is_begin | (t->depth != 0), 1)) {
 			r->counts.blocks += is_begin;
 			r->counts.transactions += is_begin & !t->depth;
-			t->depth += is_begin ? 1 : UINT32_MAX;
+			t->depth -= !is_begin;
+			e->outer = t->depth ? OUTER_NONE : is_begin ? OUTER_BEGIN : OUTER_END;
+			t->depth += is_begin;
 		} else {
 			str_reset(what);
 			if (!settle(r, e, what))

@@ -64,7 +64,10 @@ static void check_event(const struct names *names, const struct event *e, bool m
 {
 	CHECK(e->op < OP_COUNT, "operation %u", e->op);
 	CHECK(e->op != OP_NONE || may_drop, "an event was dropped");
-	CHECK(!e->spare[0] && !e->spare[1] && !e->spare[2], "spare bytes are set");
+	CHECK(!e->spare[0] && !e->spare[1], "spare bytes are set");
+	CHECK(e->outer == OUTER_NONE || (e->outer == OUTER_BEGIN && e->op == OP_BEGIN) ||
+		      (e->outer == OUTER_END && e->op == OP_END),
+	      "operation %u is marked %u", e->op, e->outer);
 	check_number(names, NAMES_THREAD, e->thread);
 	check_string(names, e->place);
 	switch (op_info[e->op].operand) {

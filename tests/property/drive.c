@@ -76,13 +76,29 @@ static struct event dressed(const struct trace *t, uint64_t k, struct names *nam
 	return e;
 }
 
+/* As a reader marks them: does event k begin or end a transaction? */
+static enum outer outer(const struct trace *t, uint64_t k)
+{
+	const struct event *e = &t->ev[k - 1];
+	unsigned depth = 0;
+
+	for (uint64_t i = 0; i + 1 < k; i++)
+		if (t->ev[i].thread == e->thread)
+			depth += (t->ev[i].op == OP_BEGIN) - (t->ev[i].op == OP_END);
+	return e->op == OP_BEGIN && depth == 0 ? OUTER_BEGIN
+	       : e->op == OP_END && depth == 1 ? OUTER_END
+					       : OUTER_NONE;
+}
+
 static void take(const struct contender *who, void *engine, const struct trace *t, uint64_t first,
 		 uint32_t n, struct names *names)
 {
 	struct event *ev = mem_alloc(n * sizeof *ev);
 
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
 		ev[i] = dressed(t, first + i, names);
+		ev[i].outer = outer(t, first + i);
+	}
 	who->ops->take(engine, &(struct batch){ev, n, first, names});
 	/* An engine that kept a pointer must not get away with it. */
 	memset(ev, 0xa5, n * sizeof *ev);

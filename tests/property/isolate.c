@@ -23,7 +23,8 @@ void *isolate_shared(size_t bytes)
 	return p;
 }
 
-void isolate_judge(struct judge *j, const struct trace *t, uint64_t seed, struct verdict *v)
+void isolate_judge(struct judge *j, const struct trace *t, uint64_t seed, bool loud,
+		   struct verdict *v)
 {
 	static size_t *who; /* one page for all calls */
 	struct judge copy = *j;
@@ -40,8 +41,7 @@ void isolate_judge(struct judge *j, const struct trace *t, uint64_t seed, struct
 		exit(2);
 	}
 	if (!child) {
-		/* What a dying engine says was said once already. */
-		quiet = open("/dev/null", O_WRONLY | O_CLOEXEC);
+		quiet = loud ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
 		if (quiet >= 0)
 			dup2(quiet, STDERR_FILENO);
 		alarm(ISOLATE_SECONDS);
@@ -78,7 +78,7 @@ static bool fails_alike(void *arg, const struct trace *t)
 	bool alike;
 
 	if (w->failure == FAIL_CRASH)
-		isolate_judge(&w->judge, t, w->seed, &v);
+		isolate_judge(&w->judge, t, w->seed, false, &v);
 	else
 		judge_trace(&w->judge, t, w->seed, &v);
 	alike = v.failure == w->failure && v.who == w->who;
@@ -93,7 +93,7 @@ void isolate_shrink(struct judge *j, struct trace *t, uint64_t seed, struct verd
 	w.judge.account = NULL;
 	shrink(t, fails_alike, &w);
 	if (w.failure == FAIL_CRASH)
-		isolate_judge(&w.judge, t, seed, v);
+		isolate_judge(&w.judge, t, seed, true, v);
 	else
 		judge_trace(&w.judge, t, seed, v);
 }

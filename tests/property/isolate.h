@@ -15,8 +15,12 @@ enum { ISOLATE_SECONDS = 20 };
 /* Zeroed memory that children share; never freed. */
 void *isolate_shared(size_t bytes);
 
-/* As judge_trace(), with FAIL_CRASH for a death; counts and account stay as they are. */
-void isolate_judge(struct judge *j, const struct trace *t, uint64_t seed, struct verdict *v);
+/*
+ * As judge_trace(), with FAIL_CRASH for a death; counts and account stay as they
+ * are. What the engine says on standard error is lost, unless `loud`.
+ */
+void isolate_judge(struct judge *j, const struct trace *t, uint64_t seed, bool loud,
+		   struct verdict *v);
 
 /*
  * Shrink a trace so that `v`, its verdict, stays what it is: the same failure of

@@ -2,8 +2,8 @@
  * The property test of the precise engines: random small traces, judged
  * against the twin and against each other. See README.md.
  *
- * The work is done in a child, so that an engine that crashes or hangs is
- * reported, and its trace shrunk, like any other failure.
+ * Random traces are judged in a child, so that an engine that crashes or hangs
+ * is reported, and its trace shrunk, like any other failure.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -29,13 +29,13 @@ struct options {
 	bool print, self_test;
 };
 
-/* Where the worker is; the supervisor looks when it has died. */
+/* What the worker has done; its supervisor goes on from here when it has died. */
 struct progress {
-	uint64_t seed;
-	size_t fixed;  /* 1 + index of the case, or 0 */
+	uint64_t seed; /* of the trace that it is at */
 	size_t who;    /* the contender that is running */
-	bool reported; /* the failure has been printed */
 	bool done;     /* all traces are through */
+	uint64_t passed, failed;
+	struct judge_counts counts;
 };
 
 static const char usage[] =
@@ -190,52 +190,51 @@ static bool found_later(struct judge *j, const struct fixed_case *c, const struc
 	return all;
 }
 
-struct tally {
-	uint64_t passed, failed;
-};
-
-static void run_case(struct judge *j, const struct fixed_case *c, struct progress *p,
-		     struct tally *tally)
+static bool run_case(struct judge *j, const struct fixed_case *c)
 {
 	struct verdict v = {.what = STR_INIT};
 	struct trace t = {0};
 	bool ok = true;
 
 	/* Some seeds, for the ways to cut it into batches. */
-	for (p->seed = 1; p->seed <= 8 && ok; p->seed++) {
+	for (uint64_t seed = 1; seed <= 8 && ok; seed++) {
 		case_trace(c, &t);
-		t.style = (enum trace_style)(p->seed % STYLE_COUNT);
-		alarm(ISOLATE_SECONDS);
-		judge_trace(j, &t, p->seed, &v);
+		t.style = (enum trace_style)(seed % STYLE_COUNT);
+		isolate_judge(j, &t, seed, false, &v);
 		ok = !v.failure;
+		if (v.failure && v.failure != FAIL_CRASH) /* for the sentence */
+			judge_trace(j, &t, seed, &v);
 		if (!ok)
-			report(j, &t, p->seed, &v, c->name);
+			report(j, &t, seed, &v, c->name);
 	}
 	if (ok && c->later_data)
 		ok = found_later(j, c, &t);
-	tally->passed += ok;
-	tally->failed += !ok;
 	trace_free(&t);
 	str_free(&v.what);
+	return ok;
 }
 
-static void run_random(const struct options *o, struct judge *j, struct progress *p,
-		       struct tally *tally)
+/* Traces from p->seed on. */
+static void work(const struct options *o, struct judge *j, struct progress *p)
 {
 	struct verdict v = {.what = STR_INIT};
 	struct trace t = {0};
 
-	for (uint64_t i = 0; i < o->count && tally->failed < o->failures; i++) {
-		p->seed = o->seed + i;
+	j->running = &p->who;
+	j->counts = p->counts;
+	for (; p->seed - o->seed < o->count && p->failed < o->failures; p->seed++) {
 		alarm(ISOLATE_SECONDS);
 		random_trace(&t, p->seed, (unsigned)o->length);
 		judge_trace(j, &t, p->seed, &v);
 		alarm(0);
-		tally->passed += !v.failure;
-		tally->failed += v.failure != FAIL_NOTHING;
-		if (v.failure)
+		p->counts = j->counts;
+		p->passed += !v.failure;
+		if (v.failure) {
 			report(j, &t, p->seed, &v, "random trace");
+			p->failed++;
+		}
 	}
+	p->done = true;
 	trace_free(&t);
 	str_free(&v.what);
 }
@@ -264,78 +263,69 @@ static bool was_a_test(const struct judge_counts *c)
 	return true;
 }
 
-static int work(const struct options *o, struct progress *p)
-{
-	struct judge j = {.running = &p->who};
-	struct str wrong = STR_INIT;
-	struct tally tally = {0};
-
-	add_contenders(&j, o->engine);
-	tally.failed = cases_check_twin(&wrong);
-	printf("%s", wrong.s);
-	str_free(&wrong);
-	for (size_t i = 0; fixed_cases[i].name && tally.failed < o->failures; i++) {
-		p->fixed = i + 1;
-		run_case(&j, &fixed_cases[i], p, &tally);
-	}
-	p->fixed = 0;
-	j.counts = (struct judge_counts){0};
-	run_random(o, &j, p, &tally);
-	if (!was_a_test(&j.counts) && !tally.failed)
-		tally.failed++;
-	printf("%" PRIu64 " passed, %" PRIu64 " failed\n", tally.passed, tally.failed);
-	fflush(stdout);
-	p->reported = tally.failed > 0;
-	p->done = true;
-	return tally.failed ? 1 : 0;
-}
-
 /* The worker died without a word about why. */
-static int report_death(const struct options *o, const struct progress *p)
+static void report_death(const struct options *o, struct judge *j, struct progress *p)
 {
-	struct judge j = {0};
 	struct verdict v = {.failure = FAIL_CRASH, .who = p->who, .what = STR_INIT};
 	struct trace t = {0};
-	const char *origin = "random trace";
 
+	p->failed++;
 	if (p->done) {
 		printf("FAILED: after the last trace (a leak?)\n");
-		return 1;
+		return;
 	}
-	add_contenders(&j, o->engine);
-	if (p->fixed) {
-		origin = fixed_cases[p->fixed - 1].name;
-		case_trace(&fixed_cases[p->fixed - 1], &t);
-		t.style = (enum trace_style)(p->seed % STYLE_COUNT);
-	} else {
-		random_trace(&t, p->seed, (unsigned)o->length);
-	}
+	random_trace(&t, p->seed, (unsigned)o->length);
 	str_add(&v.what, "did not come back");
-	report(&j, &t, p->seed, &v, origin);
-	printf("%u passed, 1 failed\n", 0);
+	report(j, &t, p->seed, &v, "random trace");
+	p->seed++;
 	trace_free(&t);
 	str_free(&v.what);
-	return 1;
 }
 
-static int supervise(const struct options *o)
+static void supervise(const struct options *o, struct judge *j, struct progress *p)
+{
+	while (!p->done && p->failed < o->failures) {
+		int status;
+		pid_t child;
+
+		fflush(NULL);
+		child = fork();
+		if (child < 0) {
+			perror("fork");
+			exit(2);
+		}
+		if (!child) {
+			work(o, j, p);
+			exit(0);
+		}
+		waitpid(child, &status, 0);
+		if (!WIFEXITED(status) || WEXITSTATUS(status) || !p->done)
+			report_death(o, j, p);
+	}
+}
+
+static int test(const struct options *o)
 {
 	struct progress *p = isolate_shared(sizeof *p);
-	int status;
-	pid_t child;
+	struct str wrong = STR_INIT;
+	struct judge j = {0};
 
-	fflush(NULL);
-	child = fork();
-	if (child < 0) {
-		perror("fork");
-		return 2;
+	add_contenders(&j, o->engine);
+	p->failed = cases_check_twin(&wrong);
+	printf("%s", wrong.s);
+	str_free(&wrong);
+	for (size_t i = 0; fixed_cases[i].name; i++) {
+		if (run_case(&j, &fixed_cases[i]))
+			p->passed++;
+		else
+			p->failed++;
 	}
-	if (!child)
-		exit(work(o, p));
-	waitpid(child, &status, 0);
-	if (WIFEXITED(status) && (!WEXITSTATUS(status) || p->reported || WEXITSTATUS(status) == 2))
-		return WEXITSTATUS(status);
-	return report_death(o, p);
+	p->seed = o->seed;
+	supervise(o, &j, p);
+	if (!was_a_test(&p->counts) && !p->failed)
+		p->failed++;
+	printf("%" PRIu64 " passed, %" PRIu64 " failed\n", p->passed, p->failed);
+	return p->failed ? 1 : 0;
 }
 
 static int judge_file(const struct options *o)
@@ -397,5 +387,5 @@ int main(int argc, char **argv)
 		return print_seed(&o);
 	if (o.trace)
 		return judge_file(&o);
-	return supervise(&o);
+	return test(&o);
 }

@@ -36,8 +36,7 @@ static const char *const odd_names[] = {
 	" ",
 	"\t",
 	"\x01\xff\xfe",
-	"gr\xc3\xb6\xc3\x9f"
-	"e",
+	"Gr\xc3\xb6\xc3\x9f",
 	"%s%n",
 	"#1",
 	"\"'\\",

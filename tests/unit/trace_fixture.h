@@ -8,6 +8,7 @@
 #ifndef ATOMSAN_TESTS_TRACE_FIXTURE_H
 #define ATOMSAN_TESTS_TRACE_FIXTURE_H
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,7 +43,7 @@ static inline uint32_t rng_below(struct rng *r, uint32_t n)
 	return (uint32_t)(rng_next(r) % n);
 }
 
-/* A folder of the test's own, gone when it ends well. */
+/* A folder of the test's own; with what a failed test left in it, it is gone at the end. */
 static char fixture_dir[] = "/tmp/atomsan-test-XXXXXX";
 
 static inline int fixture_setup(void **state)
@@ -53,7 +54,13 @@ static inline int fixture_setup(void **state)
 
 static inline int fixture_teardown(void **state)
 {
+	DIR *dir = opendir(fixture_dir);
+
 	(void)state;
+	for (struct dirent *d; dir && (d = readdir(dir));)
+		unlinkat(dirfd(dir), d->d_name, 0); /* but for "." and ".." */
+	if (dir)
+		closedir(dir);
 	return rmdir(fixture_dir);
 }
 
