@@ -56,15 +56,16 @@ int cli_usage(const struct command *cmd, const char *fmt, ...)
 	va_start(ap, fmt);
 	message(cmd->name, fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "usage: atomsan %s %s ('atomsan help %s' says more)\n", cmd->name,
-		cmd->synopsis, cmd->name);
+	fprintf(stderr, "usage: atomsan %s%s%s ('atomsan help %s' says more)\n", cmd->name,
+		*cmd->synopsis ? " " : "", cmd->synopsis, cmd->name);
 	return EXIT_BAD;
 }
 
 static void print_overview(FILE *out)
 {
 	fprintf(out,
-		"AtomSan %s: finds blocks meant to be atomic that another thread cut through.\n\n"
+		"AtomSan %s: finds blocks meant to be atomic that another thread cut "
+		"through.\n\n"
 		"usage: atomsan COMMAND [options] ...\n\n",
 		ATOMSAN_VERSION);
 	for (int i = 0; commands[i]; i++)
@@ -79,7 +80,8 @@ static int print_help(const char *name)
 
 	if (!cmd)
 		return cli_error("there is no command '%s' ('atomsan help' lists them)", name);
-	printf("usage: atomsan %s %s\n\n%s\n", cmd->name, cmd->synopsis, cmd->summary);
+	printf("usage: atomsan %s%s%s\n\n%s\n", cmd->name, *cmd->synopsis ? " " : "", cmd->synopsis,
+	       cmd->summary);
 	if (cmd->opts->kind != OPT_KIND_END) {
 		printf("\n");
 		opt_print(cmd->opts, stdout);

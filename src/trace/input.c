@@ -75,7 +75,8 @@ size_t input_need(struct input *in, size_t n)
 {
 	if (in->avail >= n || in->eof)
 		return in->avail;
-	/* Keep what is left, at the front; a long piece makes the buffer grow as it comes. */
+	/* Keep what is left, at the front; a long piece makes the buffer grow as it
+	 * comes. */
 	memmove(in->buf, in->p, in->avail);
 	in->p = in->buf;
 	while (in->avail < n) {
@@ -163,6 +164,13 @@ int input_open(struct input *in, const char *path, bool rewindable, struct err *
 int input_rewind(struct input *in, struct err *err)
 {
 	if (in->spool >= 0) {
+		/* What is still in the pipe belongs to the copy too. */
+		while (read_raw(in, in->buf, in->cap) > 0)
+			;
+		if (err_is_set(&in->err)) {
+			*err = in->err;
+			return -1;
+		}
 		close(in->fd);
 		in->fd = in->spool;
 		in->spool = -1;

@@ -51,6 +51,15 @@ static void std_where(const struct reader *r, int i, struct str *out)
 	str_fmt(out, "%s:%llu", r->path, (unsigned long long)s->at[i]);
 }
 
+static bool too_long(struct reader *r)
+{
+	const struct std *s = r->state;
+
+	err_fail(&r->err, "%s:%llu: line is longer than %d bytes", r->path,
+		 (unsigned long long)s->line, LINE_MAX_BYTES);
+	return false;
+}
+
 /* Make sure that a whole line is in the window; false at the end. */
 static bool more_lines(struct reader *r)
 {
@@ -75,9 +84,8 @@ static bool more_lines(struct reader *r)
 			return true;
 		}
 		if (in->avail > LINE_MAX_BYTES) {
-			err_fail(&r->err, "%s:%llu: line is longer than %d bytes", r->path,
-				 (unsigned long long)s->line + 1, LINE_MAX_BYTES);
-			return false;
+			s->line++;
+			return too_long(r);
 		}
 		want = in->avail * 2;
 	}
@@ -258,12 +266,17 @@ static int std_next(struct reader *r, struct event *ev)
 				bad(r, "a carriage return at the start of the line", p, 0);
 				break;
 			}
-			p = end + 1;
-			continue;
-		}
-		if (!parse(r, p, &ev[n], &end))
+			ev[n].op = OP_NONE;
+		} else if (!parse(r, p, &ev[n], &end)) {
 			break;
-		s->at[n++] = s->line;
+		}
+		/* How much is in the window is chance: the limit must not depend on it. */
+		if (end - p > LINE_MAX_BYTES) {
+			too_long(r);
+			break;
+		}
+		s->at[n] = s->line;
+		n += ev[n].op != OP_NONE;
 		p = end + 1;
 	}
 	input_skip(in, (size_t)(p - in->p));

@@ -92,6 +92,23 @@ static void drop_holder(struct validator *v, struct lock_state *lock, struct hol
 
 enum verdict { FINE, REPEAT, IMPOSSIBLE };
 
+/* A name in a sentence: it may be long, and may hold anything. */
+static void say(const struct reader *r, enum names_kind kind, uint32_t id, struct str *what)
+{
+	const struct table *t = &r->names.table[kind];
+
+	str_add_shown(what, t->text[id], t->len[id], 60);
+}
+
+/* "T1 acquires lock l" */
+static void say_lock(const struct reader *r, const struct event *e, const char *verb,
+		     struct str *what)
+{
+	say(r, NAMES_THREAD, e->thread, what);
+	str_fmt(what, " %s lock ", verb);
+	say(r, NAMES_LOCK, e->operand, what);
+}
+
 static enum verdict acquire(struct reader *r, const struct event *e, struct str *what)
 {
 	struct lock_state *lock = &r->check.locks[e->operand];
@@ -109,11 +126,10 @@ static enum verdict acquire(struct reader *r, const struct event *e, struct str 
 		holder = lock->owner & HELD_SHARED
 				 ? r->check.holders[lock->owner & ~HELD_SHARED].v[0].thread
 				 : lock->owner - 1;
-		str_fmt(what, "%s acquires lock %s, which %s holds%s",
-			names_thread(&r->names, e->thread),
-			r->names.table[NAMES_LOCK].text[e->operand],
-			names_thread(&r->names, holder),
-			lock->owner & HELD_SHARED ? " shared" : "");
+		say_lock(r, e, "acquires", what);
+		str_add(what, ", which ");
+		say(r, NAMES_THREAD, holder, what);
+		str_add(what, lock->owner & HELD_SHARED ? " holds shared" : " holds");
 	}
 	return IMPOSSIBLE;
 }
@@ -124,11 +140,12 @@ static enum verdict acquire_shared(struct reader *r, const struct event *e, stru
 	struct holder *mine;
 
 	if (lock->owner && !(lock->owner & HELD_SHARED)) {
-		if (what)
-			str_fmt(what, "%s acquires lock %s shared, which %s holds",
-				names_thread(&r->names, e->thread),
-				r->names.table[NAMES_LOCK].text[e->operand],
-				names_thread(&r->names, lock->owner - 1));
+		if (what) {
+			say_lock(r, e, "acquires", what);
+			str_add(what, " shared, which ");
+			say(r, NAMES_THREAD, lock->owner - 1, what);
+			str_add(what, " holds");
+		}
 		return IMPOSSIBLE;
 	}
 	mine = lock->owner ? find_holder(&r->check.holders[lock->owner & ~HELD_SHARED], e->thread)
@@ -161,10 +178,11 @@ static enum verdict release(struct reader *r, const struct event *e, struct str 
 		drop_holder(&r->check, lock, mine);
 		return FINE;
 	}
-	if (what)
-		str_fmt(what, "%s releases lock %s, which it does not hold%s",
-			names_thread(&r->names, e->thread),
-			r->names.table[NAMES_LOCK].text[e->operand], shared ? " shared" : "");
+	if (what) {
+		say_lock(r, e, "releases", what);
+		str_add(what,
+			shared ? ", which it does not hold shared" : ", which it does not hold");
+	}
 	return IMPOSSIBLE;
 }
 
@@ -183,22 +201,20 @@ static enum verdict fork_or_join(struct reader *r, const struct event *e, struct
 	} else if (child->phase == UNSEEN) {
 		child->phase = FORKED;
 	} else {
-		why = child->phase == RUNNING  ? "forks %s, which has already run"
-		      : child->phase == FORKED ? "forks %s, which was forked before"
-					       : "forks %s, which was joined before";
+		why = child->phase == RUNNING  ? "has already run"
+		      : child->phase == FORKED ? "was forked before"
+					       : "was joined before";
 	}
 	if (!why)
 		return FINE;
 	if (what) {
-		str_fmt(what, "%s ", names_thread(&r->names, e->thread));
+		say(r, NAMES_THREAD, e->thread, what);
 		if (e->op == OP_JOIN) {
-			str_add(what, why);
+			str_fmt(what, " %s", why);
 		} else {
-			const char *hole = strstr(why, "%s");
-
-			str_addn(what, why, (size_t)(hole - why));
-			str_add(what, names_thread(&r->names, e->operand));
-			str_add(what, hole + 2);
+			str_add(what, " forks ");
+			say(r, NAMES_THREAD, e->operand, what);
+			str_fmt(what, ", which %s", why);
 		}
 	}
 	return IMPOSSIBLE;
@@ -211,9 +227,10 @@ static enum verdict judge(struct reader *r, struct event *e, struct str *what)
 	struct thread_state *t = &v->threads[e->thread];
 
 	if (t->phase == JOINED) {
-		if (what)
-			str_fmt(what, "%s has an event after it was joined",
-				names_thread(&r->names, e->thread));
+		if (what) {
+			say(r, NAMES_THREAD, e->thread, what);
+			str_add(what, " has an event after it was joined");
+		}
 		return IMPOSSIBLE;
 	}
 	v->running += t->phase != RUNNING;
@@ -229,9 +246,10 @@ static enum verdict judge(struct reader *r, struct event *e, struct str *what)
 			e->outer = --t->depth ? OUTER_NONE : OUTER_END;
 			return FINE;
 		}
-		if (what)
-			str_fmt(what, "%s ends a block that it has not begun",
-				names_thread(&r->names, e->thread));
+		if (what) {
+			say(r, NAMES_THREAD, e->thread, what);
+			str_add(what, " ends a block that it has not begun");
+		}
 		return IMPOSSIBLE;
 	case OP_ACQUIRE:
 		return acquire(r, e, what);
@@ -284,9 +302,14 @@ struct sorted {
 #define A_BLOCK (1ull << 21)
 #define ODD     (1ull << 42)
 static const uint64_t sorts[OP_COUNT] = {
-	[OP_ACQUIRE] = A_LOCK,	      [OP_RELEASE] = A_LOCK, [OP_ACQUIRE_SHARED] = A_LOCK,
-	[OP_RELEASE_SHARED] = A_LOCK, [OP_BEGIN] = A_BLOCK,  [OP_END] = A_BLOCK,
-	[OP_FORK] = ODD,	      [OP_JOIN] = ODD,
+	[OP_ACQUIRE] = A_LOCK,
+	[OP_RELEASE] = A_LOCK,
+	[OP_ACQUIRE_SHARED] = A_LOCK,
+	[OP_RELEASE_SHARED] = A_LOCK,
+	[OP_BEGIN] = A_BLOCK,
+	[OP_END] = A_BLOCK,
+	[OP_FORK] = ODD,
+	[OP_JOIN] = ODD,
 };
 
 /* False where the batch is not of that sort. */
@@ -312,23 +335,10 @@ static int validate_sorted(struct reader *r, struct event *ev, int n, const stru
 {
 	struct validator *v = &r->check;
 	int bad = n;
+	uint32_t k;
+	size_t from;
 
-	for (uint32_t k = 0; k < s->nlocks; k++) {
-		struct event *e = &ev[s->locks[k]];
-		uint64_t held = 1ull << 32 | (e->thread + 1), rel = e->op == OP_RELEASE, state;
-		char *lock = (char *)&v->locks[e->operand];
-
-		/* A release wants it held, and leaves it free; an acquire the other way. */
-		memcpy(&state, lock, sizeof state);
-		if (__builtin_expect(e->op <= OP_RELEASE && state == (held & -rel), 1)) {
-			state = held & (rel - 1);
-			memcpy(lock, &state, sizeof state);
-		} else if (!settle(r, e, what)) {
-			bad = s->locks[k];
-			break;
-		}
-	}
-	for (uint32_t k = 0; k < s->nblocks && s->blocks[k] < bad; k++) {
+	for (k = 0; k < s->nblocks; k++) {
 		struct event *e = &ev[s->blocks[k]];
 		struct thread_state *t = &v->threads[e->thread];
 		bool is_begin = e->op == OP_BEGIN;
@@ -339,10 +349,36 @@ static int validate_sorted(struct reader *r, struct event *ev, int n, const stru
 			t->depth -= !is_begin;
 			e->outer = t->depth ? OUTER_NONE : is_begin ? OUTER_BEGIN : OUTER_END;
 			t->depth += is_begin;
-		} else {
-			str_reset(what);
-			if (!settle(r, e, what))
-				bad = s->blocks[k];
+		} else if (!settle(r, e, what)) {
+			bad = s->blocks[k];
+			break;
+		}
+	}
+	for (uint32_t i = 0; i < s->nlocks && s->locks[i] < bad; i++) {
+		struct event *e = &ev[s->locks[i]];
+		uint64_t held = 1ull << 32 | (e->thread + 1), rel = e->op == OP_RELEASE, state;
+		char *lock = (char *)&v->locks[e->operand];
+
+		/* A release wants it held, and leaves it free; an acquire the other way. */
+		memcpy(&state, lock, sizeof state);
+		if (__builtin_expect(e->op <= OP_RELEASE && state == (held & -rel), 1)) {
+			state = held & (rel - 1);
+			memcpy(lock, &state, sizeof state);
+			continue;
+		}
+		from = what->n;
+		if (settle(r, e, what))
+			continue;
+		/* Blocks behind it do not count after all, nor what was said of them. */
+		memmove(what->s, what->s + from, what->n - from + 1);
+		what->n -= from;
+		for (bad = s->locks[i]; k-- > 0 && s->blocks[k] > bad;) {
+			struct thread_state *t = &v->threads[ev[s->blocks[k]].thread];
+			bool is_begin = ev[s->blocks[k]].op == OP_BEGIN;
+
+			t->depth -= is_begin ? 1 : UINT32_MAX;
+			r->counts.blocks -= is_begin;
+			r->counts.transactions -= is_begin & !t->depth;
 		}
 	}
 	return bad;
