@@ -52,8 +52,8 @@ struct frontier {
 	struct explain *explain;
 };
 
-/* So many events ahead, its variable is asked for. */
-enum { PREFETCH = 16 };
+/* Where the table does not stay in the nearest caches, ask for entries so many events ahead. */
+enum { LARGE_TABLE = 1 << 14, PREFETCH = 16 };
 
 static void *frontier_create(const struct engine_options *options, struct finding_sink *sink)
 {
@@ -184,16 +184,6 @@ __attribute__((noinline)) static void add_read(struct frontier *f, struct var *v
 		drop_list(f, v);
 }
 
-static inline void record_read(struct frontier *f, struct var *v, uint32_t t)
-{
-	step now = f->order.slot[t].now;
-
-	if (!v->r || (!(v->r & READ_LIST) && step_slot(v->r) == t))
-		v->r = now;
-	else
-		add_read(f, v, t);
-}
-
 /* Edges from several reads; those that close a cycle stay, as the paper's R does. */
 __attribute__((noinline)) static void edges_from_list(struct frontier *f, const struct event *e,
 						      struct var *v, uint32_t *t, uint64_t event)
@@ -212,91 +202,26 @@ __attribute__((noinline)) static void edges_from_list(struct frontier *f, const 
 		drop_list(f, v);
 }
 
-/* What a write and an exclusive acquire have in common. */
-static inline void edges_from_all(struct frontier *f, const struct event *e, struct var *v,
-				  uint32_t *t, uint64_t event)
+/* A write or an exclusive acquire meets reads of others. */
+static void edges_from_reads(struct frontier *f, const struct event *e, struct var *v, uint32_t *t,
+			     uint64_t event)
 {
-	if (!order_knows(&f->order, *t, v->w))
-		add_edge(f, e, t, v->w, event);
-	if (!v->r)
-		return;
 	if (v->r & READ_LIST)
 		edges_from_list(f, e, v, t, event);
 	else if (order_knows(&f->order, *t, v->r) || add_edge(f, e, t, v->r, event))
 		v->r = STEP_NONE;
 }
 
-static void join(struct frontier *f, const struct event *e, uint32_t *t, uint64_t event)
+static void join(struct frontier *f, const struct event *e, uint32_t t, uint64_t event)
 {
 	uint32_t child = f->order.slot_of[e->operand];
 
 	if (child != ORDER_NO_SLOT) {
 		step last = f->order.slot[child].now;
 
-		if (!order_knows(&f->order, *t, last))
-			add_edge(f, e, t, last, event);
+		if (!order_knows(&f->order, t, last))
+			add_edge(f, e, &t, last, event);
 		order_leave(&f->order, e->operand);
-	}
-}
-
-/* An event whose edges may bring something, or that is not of the usual kind. */
-__attribute__((noinline)) static void take_slow(struct frontier *f, const struct event *e,
-						uint64_t event)
-{
-	struct order *o = &f->order;
-	struct var *v;
-	uint32_t t;
-
-	if (e->op == OP_NONE)
-		return;
-	t = o->slot_of[e->thread];
-	if (__builtin_expect(t == ORDER_NO_SLOT, 0))
-		t = arrive(f, e->thread);
-	switch (e->op) {
-	case OP_READ:
-		v = &f->var[e->operand];
-		if (!order_knows(o, t, v->w))
-			add_edge(f, e, &t, v->w, event);
-		record_read(f, v, t);
-		return;
-	case OP_WRITE:
-	case OP_UPDATE:
-		v = &f->var[e->operand];
-		edges_from_all(f, e, v, &t, event);
-		v->w = o->slot[t].now;
-		return;
-	case OP_BEGIN:
-		if (e->outer) {
-			f->thread[e->thread].begin = event;
-			order_begin(o, t);
-		}
-		return;
-	case OP_END:
-		if (e->outer)
-			order_end(o, t);
-		return;
-	case OP_ACQUIRE:
-		edges_from_all(f, e, &f->lock[e->operand], &t, event);
-		return;
-	case OP_RELEASE:
-		f->lock[e->operand].w = o->slot[t].now;
-		return;
-	case OP_ACQUIRE_SHARED:
-		v = &f->lock[e->operand];
-		if (!order_knows(o, t, v->w))
-			add_edge(f, e, &t, v->w, event);
-		return;
-	case OP_RELEASE_SHARED:
-		record_read(f, &f->lock[e->operand], t);
-		return;
-	case OP_FORK:
-		f->thread[e->operand].birth = o->slot[t].now;
-		return;
-	case OP_JOIN:
-		join(f, e, &t, event);
-		return;
-	default:
-		return; /* carries no conflict */
 	}
 }
 
@@ -311,92 +236,98 @@ struct effect {
 	uint64_t ignore_r; /* reads stay as they are */
 	uint64_t set_w;    /* becomes the last write */
 	uint64_t set_r;    /* becomes the read; otherwise reads go, unless ignored */
-	bool usual;        /* is it one of those? */
-	bool is_lock;
+	uint8_t usual;     /* is it one of those? */
+	uint8_t table;     /* 0 variables, 1 locks */
+	uint8_t row;       /* a read takes the place of none or of its own; a write follows known ones */
 };
 #define ON ~0ull
 static const struct effect effects[OP_COUNT] = {
-	[OP_READ] = {0, 0, 0, ON, true, false},
-	[OP_WRITE] = {0, 0, ON, 0, true, false},
-	[OP_UPDATE] = {0, 0, ON, 0, true, false},
-	[OP_ACQUIRE] = {0, 0, 0, 0, true, true},
-	[OP_RELEASE] = {ON, ON, ON, 0, true, true},
-	[OP_ACQUIRE_SHARED] = {0, ON, 0, 0, true, true},
-	[OP_RELEASE_SHARED] = {ON, 0, 0, ON, true, true},
+	[OP_READ] = {0, 0, 0, ON, true, 0, ROW_SELF},
+	[OP_WRITE] = {0, 0, ON, 0, true, 0, ROW_SEEN},
+	[OP_UPDATE] = {0, 0, ON, 0, true, 0, ROW_SEEN},
+	[OP_ACQUIRE] = {0, 0, 0, 0, true, 1, ROW_SEEN},
+	[OP_RELEASE] = {ON, ON, ON, 0, true, 1, ROW_SEEN},
+	[OP_ACQUIRE_SHARED] = {0, ON, 0, 0, true, 1, ROW_SEEN},
+	[OP_RELEASE_SHARED] = {ON, 0, 0, ON, true, 1, ROW_SELF},
 };
-
-/* What take_fast() looks at, held in registers; take_slow() may move it. */
-struct view {
-	const uint32_t *slot_of;
-	struct order_slot *slot;
-	const int32_t *seen, *self;
-	size_t cap;
-	struct var *table[2];
-};
-
-static inline struct view look(const struct frontier *f)
-{
-	const struct order *o = &f->order;
-
-	return (struct view){
-		.slot_of = o->slot_of,
-		.slot = o->slot,
-		.seen = o->seen,
-		.self = o->self + o->cap,
-		.cap = o->cap,
-		.table = {f->var, f->lock},
-	};
-}
 
 static inline uint64_t pick(uint64_t mask, uint64_t yes, uint64_t no)
 {
 	return no ^ ((yes ^ no) & mask);
 }
 
-static inline bool take_fast(struct frontier *f, const struct view *at, const struct event *e,
-			     uint64_t event)
+/* An operation on a variable or lock. */
+static inline void take_usual(struct frontier *f, struct var *const tables[2],
+			      const struct event *e, const struct effect *does, uint32_t t,
+			      uint64_t event)
+{
+	struct var *v = &tables[does->table][e->operand];
+	const struct order_slot *slot = &f->order.slot[t];
+	step w = v->w & ~does->ignore_w, r = v->r & ~does->ignore_r;
+
+	if (__builtin_expect(slot->row[ROW_SEEN][step_slot(w)] < step_index(w), 0)) {
+		add_edge(f, e, &t, w, event);
+		slot = &f->order.slot[t];
+	}
+	if (__builtin_expect((r & READ_LIST) || slot->row[does->row][step_slot(r)] < step_index(r),
+			     0)) {
+		if (does->set_r)
+			add_read(f, v, t);
+		else
+			edges_from_reads(f, e, v, &t, event);
+		v->w = pick(does->set_w, f->order.slot[t].now, v->w);
+		return;
+	}
+	v->w = pick(does->set_w, slot->now, v->w);
+	v->r = (slot->now & does->set_r) | (v->r & does->ignore_r);
+}
+
+/* An outermost block begins or ends. */
+static inline void take_block(struct frontier *f, const struct event *e, uint32_t t, uint64_t event)
+{
+	bool begin = e->outer == OUTER_BEGIN;
+
+	f->thread[e->thread].begin = begin ? event : f->thread[e->thread].begin;
+	if (order_toggle(&f->order, t, begin))
+		return;
+	if (begin)
+		order_begin(&f->order, t);
+	else
+		order_end(&f->order, t);
+}
+
+static inline void take_one(struct frontier *f, struct var *const tables[2], const struct event *e,
+			    uint64_t event)
 {
 	const struct effect *does = &effects[e->op];
-	uint32_t t = at->slot_of[e->thread];
+	uint32_t t = f->order.slot_of[e->thread];
 
-	if (__builtin_expect(t == ORDER_NO_SLOT, 0))
-		return false;
+	if (__builtin_expect(t == ORDER_NO_SLOT, 0)) {
+		if (e->op == OP_NONE)
+			return;
+		t = arrive(f, e->thread);
+	}
 	if (does->usual) {
-		struct var *v = &at->table[does->is_lock][e->operand];
-		const int32_t *seen = at->seen + t * at->cap;
-		/* A read takes the place of none or of its own; a write follows known ones. */
-		const int32_t *reads = (const int32_t *)pick(
-			does->set_r, (uintptr_t)(at->self - t), (uintptr_t)seen);
-		step now = at->slot[t].now, w = v->w & ~does->ignore_w, r = v->r & ~does->ignore_r;
-
-		if (__builtin_expect((r & READ_LIST) || seen[step_slot(w)] < step_index(w) ||
-					     reads[step_slot(r)] < step_index(r),
-				     0))
-			return false;
-		v->w = pick(does->set_w, now, v->w);
-		v->r = (now & does->set_r) | (v->r & does->ignore_r);
-		return true;
-	}
-	if (e->op == OP_BEGIN || e->op == OP_END) {
-		struct thread *thread = &f->thread[e->thread];
-		bool begin = e->outer == OUTER_BEGIN;
-
+		take_usual(f, tables, e, does, t, event);
+	} else if (e->op == OP_BEGIN || e->op == OP_END) {
 		/* Inner blocks change nothing. */
-		if (!e->outer)
-			return true;
-		if (!order_toggle(&f->order, t, begin))
-			return false;
-		thread->begin = begin ? event : thread->begin;
-		return true;
+		if (e->outer)
+			take_block(f, e, t, event);
+	} else if (e->op == OP_FORK) {
+		f->thread[e->operand].birth = f->order.slot[t].now;
+	} else if (e->op == OP_JOIN) {
+		join(f, e, t, event);
 	}
-	return false;
+	/* Others carry no conflict. */
 }
 
 static void frontier_take(void *engine, const struct batch *b)
 {
 	struct frontier *f = engine;
 	const struct table *names = b->names->table;
-	struct view at;
+	const struct event *end = b->ev + b->n;
+	uint64_t event = b->first;
+	struct var *tables[2];
 
 	if (f->explain) {
 		explain_take(f->explain, b);
@@ -407,16 +338,19 @@ static void frontier_take(void *engine, const struct batch *b)
 	MEM_GROW0(f->thread, f->thread_cap, names[NAMES_THREAD].n);
 	order_threads(&f->order, names[NAMES_THREAD].n);
 
-	at = look(f);
-	for (uint32_t i = 0; i < b->n; i++) {
-		const struct event *ahead = &b->ev[i + PREFETCH < b->n ? i + PREFETCH : i];
+	tables[0] = f->var;
+	tables[1] = f->lock;
+	if (names[NAMES_VAR].n < LARGE_TABLE) {
+		for (const struct event *e = b->ev; e < end; e++)
+			take_one(f, tables, e, event++);
+		return;
+	}
+	for (const struct event *e = b->ev; e < end; e++) {
+		const struct event *ahead = e + PREFETCH < end ? e + PREFETCH : e;
 
 		/* A label's number is no variable's: it prefetches something harmless. */
-		__builtin_prefetch(&at.table[effects[ahead->op].is_lock][ahead->operand], 1);
-		if (!take_fast(f, &at, &b->ev[i], b->first + i)) {
-			take_slow(f, &b->ev[i], b->first + i);
-			at = look(f);
-		}
+		__builtin_prefetch(&tables[effects[ahead->op].table][ahead->operand], 1);
+		take_one(f, tables, e, event++);
 	}
 }
 

@@ -65,6 +65,12 @@ void order_threads(struct order *o, size_t n)
 	o->nthreads = n;
 }
 
+static void set_rows(struct order *o, uint32_t t)
+{
+	o->slot[t].row[ROW_SEEN] = o->seen + (size_t)t * o->cap;
+	o->slot[t].row[ROW_SELF] = o->self + o->cap - t;
+}
+
 /* Longer rows, and more of them. */
 static void grow(struct order *o)
 {
@@ -100,6 +106,8 @@ static void grow(struct order *o)
 	o->slot = mem_resize(o->slot, cap * sizeof *o->slot);
 	o->free = mem_resize(o->free, cap * sizeof *o->free);
 	o->cap = cap;
+	for (uint32_t t = 0; t < o->n; t++)
+		set_rows(o, t);
 }
 
 /* Does any open transaction reach this slot at all, or is one open in it? */
@@ -158,6 +166,7 @@ static uint32_t new_slot(struct order *o, uint32_t thread)
 	}
 	o->seen[(size_t)t * o->cap + t] = ORDER_NEVER;
 	o->slot[t] = (struct order_slot){.now = o->slot[t].now + 1, .thread = thread};
+	set_rows(o, t);
 	o->slot_of[thread] = t;
 	return t;
 }

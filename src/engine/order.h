@@ -65,11 +65,18 @@ static inline int32_t step_index(step s)
 #define ORDER_NO_SLOT UINT32_MAX
 
 struct order_slot {
-	step now;         /* the thread's current transaction */
-	uint32_t thread;  /* whose it is, or ORDER_NO_SLOT */
-	uint32_t reached; /* how many other slots its open transaction reaches */
-	bool left; /* its thread has ended */
+	step now; /* the thread's current transaction */
+	/*
+	 * Rows to compare a step's index with, by its slot: an index at or below
+	 * the row's is known. ROW_SEEN is seen[t]; ROW_SELF knows only slot t
+	 * itself, and STEP_NONE.
+	 */
+	const int32_t *row[2];
+	uint32_t thread;       /* whose it is, or ORDER_NO_SLOT */
+	uint32_t reached : 31; /* how many other slots its open transaction reaches */
+	uint32_t left : 1;     /* its thread has ended */
 };
+enum { ROW_SEEN, ROW_SELF };
 
 /* How a transaction came to reach a slot: the edge that did it. */
 struct order_why {
@@ -82,7 +89,7 @@ struct order {
 	uint32_t cap; /* row length: a multiple of ORDER_LANES */
 	int32_t *reach;
 	int32_t *seen;
-	int32_t *self; /* self + cap - t is a row like seen[t] that knows only slot t itself */
+	int32_t *self; /* zeros around one ORDER_NEVER: every ROW_SELF is a part of it */
 	uint32_t *reached;     /* the list of slots that slot t's open transaction reaches */
 	struct order_why *why; /* like reach; NULL unless asked for */
 	struct order_slot *slot;
