@@ -10,6 +10,8 @@
 #ifndef ATOMSAN_CLI_CLI_H
 #define ATOMSAN_CLI_CLI_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "base/opt.h"
 
@@ -33,5 +35,8 @@ void cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* "atomsan CMD: ..." and how to get help; returns EXIT_BAD. */
 int cli_usage(const struct command *cmd, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Are they one file, so that writing `out` would destroy `in`? "-" is standard input and output. */
+bool cli_same_file(const char *in, const char *out);
 
 #endif

@@ -114,6 +114,22 @@ static int use_color(bool *color)
 
 extern const struct command cmd_check;
 
+/* "--format takes text, json or dot, not 'xml'" */
+static int bad_format(void)
+{
+	struct str list = STR_INIT;
+	int rc;
+
+	for (size_t i = 0; report_formats[i]; i++) {
+		if (i)
+			str_add(&list, report_formats[i + 1] ? ", " : " or ");
+		str_add(&list, report_formats[i]->name);
+	}
+	rc = cli_usage(&cmd_check, "--format takes %s, not '%s'", list.s, o.format);
+	str_free(&list);
+	return rc;
+}
+
 /* Run the engines one after the other; returns how many ran before the trace failed. */
 static size_t run_engines(struct reader *r, const struct engine_ops **ops, size_t n,
 			  struct engine_result *results, struct err *err)
@@ -172,9 +188,11 @@ static int check(int argc, char **argv)
 		return cli_usage(&cmd_check, "%s",
 				 err_is_set(&err) ? err.text : "too many engines");
 	if (!format)
-		return cli_usage(&cmd_check, "there is no format '%s'", o.format);
+		return bad_format();
 	if (use_color(&rep.color))
 		return cli_usage(&cmd_check, "--color takes auto, always or never");
+	if (o.output && strcmp(o.output, "-") && cli_same_file(argv[0], o.output))
+		return cli_error("%s and %s are the same file", argv[0], o.output);
 	r = reader_open(argv[0], &ropt, &err);
 	if (!r)
 		return cli_error("%s", err.text);

@@ -1,6 +1,3 @@
-#include <string.h>
-#include <sys/stat.h>
-
 #include "cli/cli.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
@@ -39,15 +36,6 @@ static int copy(struct reader *r, struct writer *w, struct err *err)
 	return n;
 }
 
-/* Two names of one file? Writing would destroy what is still to be read. */
-static bool same_file(const char *a, const char *b)
-{
-	struct stat x, y;
-
-	return strcmp(a, "-") && strcmp(b, "-") && !stat(a, &x) && !stat(b, &y) &&
-	       S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 static int convert(int argc, char **argv)
 {
 	struct reader_options ropt = {.lenient = o.lenient, .keep_repeats = true};
@@ -61,13 +49,15 @@ static int convert(int argc, char **argv)
 	if (argc != 2)
 		return cli_usage(&cmd_convert, "it takes an input and an output");
 	to = o.to ? trace_format_by_name(o.to) : trace_format_by_path(argv[1]);
+	if (to == TRACE_UNKNOWN && o.to)
+		return cli_usage(&cmd_convert, "--to takes std or atrace, not '%s'", o.to);
 	if (to == TRACE_UNKNOWN)
 		return cli_usage(&cmd_convert,
 				 "what to write? '%s' is neither std nor atrace (use --to)",
-				 o.to ? o.to : argv[1]);
+				 argv[1]);
 	if (o.from && trace_format_by_name(o.from) == TRACE_UNKNOWN)
 		return cli_usage(&cmd_convert, "--from takes std or atrace, not '%s'", o.from);
-	if (same_file(argv[0], argv[1]))
+	if (cli_same_file(argv[0], argv[1]))
 		return cli_error("%s and %s are the same file", argv[0], argv[1]);
 	r = reader_open(argv[0], &ropt, &err);
 	if (!r)

@@ -21,13 +21,24 @@ static const struct opt opts[] = {
 
 extern const struct command cmd_dump;
 
+/* What a name has in it must not drive the terminal. */
+static void add_safe(struct str *s, const struct str *name)
+{
+	str_add_shown(s, name->s, name->n, SIZE_MAX);
+}
+
 /* "    57  T1  acq(l)          bank.c:12" */
 static void show(const struct names *names, const struct event *e, uint64_t number, struct str *s)
 {
+	struct str name = STR_INIT;
 	size_t from;
 
 	str_reset(s);
-	str_fmt(s, "%8llu  %-4s  ", (unsigned long long)number, names_thread(names, e->thread));
+	str_fmt(s, "%8llu  ", (unsigned long long)number);
+	from = s->n;
+	str_add(&name, names_thread(names, e->thread));
+	add_safe(s, &name);
+	str_pad(s, ' ', (s->n - from < 4 ? 4 - (s->n - from) : 0) + 2);
 	from = s->n;
 	if (e->op == OP_NONE) {
 		str_add(s, "(skipped)");
@@ -35,16 +46,21 @@ static void show(const struct names *names, const struct event *e, uint64_t numb
 		str_add(s, op_info[e->op].spelling);
 		if (op_info[e->op].operand != OPERAND_NONE && !(e->op == OP_BEGIN && !e->operand)) {
 			str_addc(s, '(');
-			names_add_operand(names, e, s);
+			str_reset(&name);
+			names_add_operand(names, e, &name);
+			add_safe(s, &name);
 			str_addc(s, ')');
 		}
 	}
 	if (e->place) {
 		str_pad(s, ' ', s->n - from < 24 ? 24 - (s->n - from) : 1);
-		names_add_string(names, e->place, s);
+		str_reset(&name);
+		names_add_string(names, e->place, &name);
+		add_safe(s, &name);
 	}
 	str_addc(s, '\n');
 	fwrite(s->s, 1, s->n, stdout);
+	str_free(&name);
 }
 
 static int dump(int argc, char **argv)
@@ -54,7 +70,7 @@ static int dump(int argc, char **argv)
 	struct str s = STR_INIT;
 	struct err err = {0};
 	struct reader *r;
-	uint64_t number = 0;
+	uint64_t number = 0, skipped = 0;
 	int n = 0;
 
 	if (argc != 1)
@@ -64,10 +80,16 @@ static int dump(int argc, char **argv)
 		return cli_error("%s", err.text);
 	while (!(o.last && number >= o.last) && (n = reader_next(r, ev, &err)) > 0)
 		for (int i = 0; i < n; i++)
-			if (++number >= o.first && !(o.last && number > o.last))
+			if (++number >= o.first && !(o.last && number > o.last)) {
 				show(reader_names(r), &ev[i], number, &s);
+				skipped += ev[i].op == OP_NONE;
+			}
 	str_free(&s);
 	reader_close(r);
+	if (skipped)
+		cli_note("%llu event%s that cannot have happened %s skipped",
+			 (unsigned long long)skipped, skipped == 1 ? "" : "s",
+			 skipped == 1 ? "was" : "were");
 	return n < 0 ? cli_error("%s", err.text) : 0;
 }
 

@@ -74,7 +74,7 @@ static int run(int argc, char **argv)
 		return cli_usage(&cmd_gen, "one SHAPE, not '%s' too", argv[1]);
 	format = o.format ? trace_format_by_name(o.format) : trace_format_by_path(o.output);
 	if (o.format && format == TRACE_UNKNOWN)
-		return cli_usage(&cmd_gen, "no format '%s': std or atrace", o.format);
+		return cli_usage(&cmd_gen, "--format takes std or atrace, not '%s'", o.format);
 	if (format == TRACE_UNKNOWN && o.output[0] == '-' && !o.output[1])
 		format = TRACE_STD;
 	if (format == TRACE_UNKNOWN)

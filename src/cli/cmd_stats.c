@@ -40,7 +40,7 @@ static size_t figures(const struct reader *r, struct figure *f)
 	f[n++] = (struct figure){"blocks", c->blocks, false};
 	f[n++] = (struct figure){"variables", t[NAMES_VAR].n, false};
 	f[n++] = (struct figure){"locks", t[NAMES_LOCK].n, false};
-	f[n++] = (struct figure){"repeated_acquires", c->repeats, false};
+	f[n++] = (struct figure){"repeated_lock_operations", c->repeats, false};
 	f[n++] = (struct figure){"skipped", c->skipped, false};
 	for (enum op op = OP_BEGIN; op < OP_COUNT; op++)
 		f[n++] = (struct figure){op_info[op].spelling, c->op[op], true};
@@ -71,10 +71,10 @@ static void print_text(const struct reader *r, const struct figure *f, size_t n)
 	bool compressed;
 	const char *format = reader_format(r, &compressed);
 
-	printf("%-18s %s (%s%s)\n", "trace", reader_path(r), format, compressed ? ", zstd" : "");
+	printf("%-24s %s (%s%s)\n", "trace", reader_path(r), format, compressed ? ", zstd" : "");
 	for (size_t i = 0; i < n; i++)
 		if (f[i].value || !f[i].is_op)
-			printf("%s%-*s %llu\n", f[i].is_op ? "  " : "", f[i].is_op ? 16 : 18,
+			printf("%s%-*s %llu\n", f[i].is_op ? "  " : "", f[i].is_op ? 22 : 24,
 			       f[i].name, (unsigned long long)f[i].value);
 }
 
@@ -93,7 +93,7 @@ static int stats(int argc, char **argv)
 	if (argc != 1)
 		return cli_usage(&cmd_stats, argc ? "one trace at a time" : "which trace?");
 	if (o.format && !json && strcmp(o.format, "text"))
-		return cli_usage(&cmd_stats, "there is no format '%s'", o.format);
+		return cli_usage(&cmd_stats, "--format takes text or json, not '%s'", o.format);
 	r = reader_open(argv[0], &ropt, &err);
 	if (!r)
 		return cli_error("%s", err.text);

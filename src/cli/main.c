@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cli/cli.h"
 
@@ -59,6 +60,15 @@ int cli_usage(const struct command *cmd, const char *fmt, ...)
 	fprintf(stderr, "usage: atomsan %s%s%s ('atomsan help %s' says more)\n", cmd->name,
 		*cmd->synopsis ? " " : "", cmd->synopsis, cmd->name);
 	return EXIT_BAD;
+}
+
+bool cli_same_file(const char *in, const char *out)
+{
+	struct stat x, y;
+
+	return !(strcmp(in, "-") ? stat(in, &x) : fstat(0, &x)) &&
+	       !(strcmp(out, "-") ? stat(out, &y) : fstat(1, &y)) && S_ISREG(x.st_mode) &&
+	       x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 static void print_overview(FILE *out)

@@ -8,6 +8,9 @@
 /* How much a column that stretches may take. */
 enum { STRETCH_MAX = 5 };
 
+/* Between a cell and its note. */
+enum { NOTE_GAP = 2 };
+
 void grid_free(struct grid *g)
 {
 	mem_free(g->cell);
@@ -70,23 +73,70 @@ static struct grid_col *widest(struct grid *g)
 	return best;
 }
 
-static void stretch(struct grid *g, size_t room)
+/* By how much each column that stretches may grow. */
+static size_t stretch_room(const struct grid *g)
 {
-	size_t n = 0, more;
+	size_t n = 0, room = SHOW_WIDTH - total_width(g);
 
 	for (size_t i = 0; i < g->ncols; i++)
 		n += g->col[i].stretch;
 	if (!n)
-		return;
-	more = room / n < STRETCH_MAX ? room / n : STRETCH_MAX;
+		return 0;
+	return room / n < STRETCH_MAX ? room / n : STRETCH_MAX;
+}
+
+static void set_starts(struct grid *g)
+{
+	size_t at = g->indent;
+
+	for (size_t i = 0; i < g->ncols; i++) {
+		g->col[i].at = at;
+		at += g->col[i].width + GRID_GAP;
+	}
+}
+
+static void stretch(struct grid *g, const size_t *width, size_t more)
+{
 	for (size_t i = 0; i < g->ncols; i++)
-		if (g->col[i].stretch)
-			g->col[i].width += more;
+		g->col[i].width = width[i] + (g->col[i].stretch ? more : 0);
+	set_starts(g);
+}
+
+/* How many columns a note lacks; SIZE_MAX where a wider column would not help. */
+static size_t note_lacks(const struct grid *g, const struct grid_cell *row, size_t col)
+{
+	const struct grid_col *c = &g->col[col];
+	size_t columns = row[col].text ? show_columns(row[col].text) : 0, next = col + 1, end;
+
+	while (next < g->ncols && !row[next].text)
+		next++;
+	end = c->at + (c->right || columns > c->width ? c->width : columns) + NOTE_GAP +
+	      show_columns(row[col].note);
+	if (next == g->ncols)
+		return end > SHOW_WIDTH ? SIZE_MAX : 0;
+	return end + GRID_GAP > g->col[next].at ? end + GRID_GAP - g->col[next].at : 0;
+}
+
+/* Widen columns by what their notes lack; false where there is no room for it. */
+static bool widen_for_notes(struct grid *g)
+{
+	for (size_t i = 0; i < g->nrows * g->ncols; i++) {
+		size_t col = i % g->ncols, lacks;
+
+		if (!g->cell[i].note)
+			continue;
+		lacks = note_lacks(g, &g->cell[i - col], col);
+		if (lacks > SHOW_WIDTH - total_width(g))
+			return false;
+		g->col[col].width += lacks;
+		set_starts(g);
+	}
+	return true;
 }
 
 bool grid_fit(struct grid *g)
 {
-	size_t at = g->indent;
+	size_t width[GRID_COLUMNS_MAX], most;
 
 	for (size_t i = 0; i < g->ncols; i++)
 		g->col[i].width = 0;
@@ -104,21 +154,17 @@ bool grid_fit(struct grid *g)
 			return false;
 		col->width--;
 	}
-	stretch(g, SHOW_WIDTH - total_width(g));
-	for (size_t i = 0; i < g->ncols; i++) {
-		g->col[i].at = at;
-		at += g->col[i].width + GRID_GAP;
+	for (size_t i = 0; i < g->ncols; i++)
+		width[i] = g->col[i].width;
+	/* Notes want some of the room; where it is not enough for them, they go without. */
+	most = stretch_room(g);
+	for (size_t more = most + 1; more-- > 0;) {
+		stretch(g, width, more);
+		if (widen_for_notes(g))
+			return true;
 	}
+	stretch(g, width, most);
 	return true;
-}
-
-/* Where the next cell that is not empty starts. */
-static size_t next_text(const struct grid *g, const struct grid_cell *row, size_t col)
-{
-	while (++col < g->ncols)
-		if (row[col].text)
-			return g->col[col].at;
-	return SHOW_WIDTH + GRID_GAP;
 }
 
 static void print_row(const struct grid *g, const struct grid_cell *row, FILE *out, bool color)
@@ -140,10 +186,9 @@ static void print_row(const struct grid *g, const struct grid_cell *row, FILE *o
 		fprintf(out, "%*s%s%s%s", (int)(start - at), "", show_on(color, row[i].style),
 			text.s, show_off(color, row[i].style));
 		at = start + columns;
-		if (row[i].note &&
-		    at + 2 + show_columns(row[i].note) + GRID_GAP <= next_text(g, row, i)) {
-			fprintf(out, "  %s", row[i].note);
-			at += 2 + show_columns(row[i].note);
+		if (row[i].note && !note_lacks(g, row, i)) {
+			fprintf(out, "%*s%s", NOTE_GAP, "", row[i].note);
+			at += NOTE_GAP + show_columns(row[i].note);
 		}
 	}
 	putc('\n', out);

@@ -34,7 +34,8 @@ struct grid_col {
 
 struct grid_cell {
 	const char *text; /* safe; or NULL */
-	const char *note; /* printed behind it, over empty cells, where there is room; or NULL */
+	const char *note; /* printed behind it, over empty cells, where there is room for it or the
+			     column can be made wider; or NULL */
 	enum show_style style;
 };
 

@@ -191,7 +191,8 @@ static void write_result(const struct report *rep, const struct engine_result *r
 	group_free(&blocks);
 }
 
-/* What a reader must know before believing any of it. */
+/* What a reader must know before believing any of it. Why a trace broke off is for who checks it
+ * to say, on standard error. */
 static void write_caveats(const struct report_source *src, FILE *out)
 {
 	struct str b = STR_INIT;
@@ -204,9 +205,7 @@ static void write_caveats(const struct report_source *src, FILE *out)
 	}
 	if (src->error) {
 		str_reset(&b);
-		str_add(&b, "atomsan: the trace broke off: ");
-		show_add(&b, src->error, SIZE_MAX, SHOW_CUT_TAIL);
-		str_add(&b, "; the above is about the events before");
+		str_add(&b, "atomsan: the trace broke off; the above is about the events before");
 		show_wrap(out, b.s, 0, 4);
 	}
 	str_free(&b);
@@ -214,6 +213,9 @@ static void write_caveats(const struct report_source *src, FILE *out)
 
 static void text_write(const struct report *rep, FILE *out)
 {
+	/* Nothing was read, so there is nothing to say about it. */
+	if (rep->source.error && !rep->source.events)
+		return;
 	for (size_t i = 0; i < rep->nresults; i++) {
 		if (i && rep->verbosity >= 0)
 			putc('\n', out);

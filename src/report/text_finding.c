@@ -233,7 +233,7 @@ void text_finding_summary(const struct report *rep, const struct group *g, FILE 
 	if (f->nsteps && f->steps[f->nsteps - 1].place)
 		show_add(&place, f->steps[f->nsteps - 1].place, SIZE_MAX, SHOW_CUT_HEAD);
 	else if (f->event)
-		str_fmt(&place, "event %" PRIu64, f->event);
+		str_fmt(&place, "at event %" PRIu64, f->event);
 	if (subject->label)
 		show_add(&block, subject->label, SIZE_MAX, SHOW_CUT_TAIL);
 	else if (subject->begin)
@@ -245,7 +245,9 @@ void text_finding_summary(const struct report *rep, const struct group *g, FILE 
 	add_what(&b, f);
 	if (place.n || block.n) {
 		str_addc(&b, ' ');
-		add_where(&b, place.s, block.s, SHOW_WIDTH - show_columns(b.s));
+		/* With -q it is for scripts alone, and they want the names whole. */
+		add_where(&b, place.s, block.s,
+			  rep->verbosity < 0 ? SIZE_MAX : SHOW_WIDTH - show_columns(b.s));
 	}
 	fprintf(out, "%s%s%s\n", show_on(rep->color, SHOW_BOLD), b.s,
 		show_off(rep->color, SHOW_BOLD));

@@ -16,7 +16,7 @@ struct atrace {
 	uint32_t n, at;
 	const uint8_t *op, *col[3];
 	int width[3];
-	uint32_t wide[3][READER_BATCH]; /* scratch */
+	uint32_t wide[4][READER_BATCH] __attribute__((aligned(16))); /* scratch */
 	uint64_t chunk_offset;
 	uint8_t *raw;
 	size_t raw_cap;
@@ -26,7 +26,8 @@ struct atrace {
 
 bool atrace_sniff(const char *p, size_t n)
 {
-	return n >= 8 && !memcmp(p, ATRACE_MAGIC, 8);
+	/* Fewer bytes than that are all there is: a header cut off, and no event of a text. */
+	return n && !memcmp(p, ATRACE_MAGIC, n < 8 ? n : 8);
 }
 
 static void *atrace_create(struct reader *r)
@@ -101,6 +102,8 @@ static bool take_names(struct reader *r, const struct chunk *c, const uint8_t *p
 		memcpy(&n, len + 4 * (size_t)i, 4);
 		if (n > (size_t)(end - text))
 			return bad(r, offset, "a name is longer than its chunk");
+		if (memchr(text, 0, n))
+			return bad(r, offset, "a name with a NUL byte");
 		/* After a rewind they are there already. */
 		if (a->names[kind]++ == r->names.table[kind].n)
 			table_append(&r->names.table[kind], (const char *)text, n);
@@ -222,7 +225,7 @@ static bool next_chunk(struct reader *r)
 static void start(struct reader *r)
 {
 	struct atrace *a = r->state;
-	uint32_t version;
+	uint32_t version, zero;
 
 	a->started = true;
 	if (input_need(&r->in, ATRACE_HEADER) < ATRACE_HEADER) {
@@ -234,6 +237,11 @@ static void start(struct reader *r)
 		err_fail(&r->err,
 			 "%s: offset 8: version %u of the format; this atomsan reads version %u",
 			 r->path, version, ATRACE_VERSION);
+		return;
+	}
+	memcpy(&zero, r->in.p + 12, 4);
+	if (zero) {
+		bad(r, 12, "four bytes of the header that must be zero are not");
 		return;
 	}
 	input_skip(&r->in, ATRACE_HEADER);
@@ -263,6 +271,38 @@ static void widen(uint32_t *to, const uint8_t *col, int width, uint32_t at, uint
 		LOOP(uint32_t)
 	}
 #undef LOOP
+}
+
+/*
+ * Columns into events, four at a time: a transposition of 4 x 4 words. An event's
+ * last word is its operation in the low byte and zeros, as a widened column has it.
+ */
+static void interleave(struct event *ev, uint32_t wide[4][READER_BATCH], uint32_t n)
+{
+	typedef uint32_t words __attribute__((vector_size(16)));
+	_Static_assert(offsetof(struct event, thread) == 0 && offsetof(struct event, operand) == 4 &&
+			       offsetof(struct event, place) == 8 && offsetof(struct event, op) == 12,
+		       "columns and fields are in the same order");
+	uint32_t i = 0;
+
+	for (; i + 4 <= n; i += 4) {
+		words in[4], half[4], out[4];
+
+		for (int k = 0; k < 4; k++)
+			memcpy(&in[k], &wide[k][i], 16);
+		half[0] = __builtin_shufflevector(in[0], in[1], 0, 4, 1, 5);
+		half[1] = __builtin_shufflevector(in[0], in[1], 2, 6, 3, 7);
+		half[2] = __builtin_shufflevector(in[2], in[3], 0, 4, 1, 5);
+		half[3] = __builtin_shufflevector(in[2], in[3], 2, 6, 3, 7);
+		out[0] = __builtin_shufflevector(half[0], half[2], 0, 1, 4, 5);
+		out[1] = __builtin_shufflevector(half[0], half[2], 2, 3, 6, 7);
+		out[2] = __builtin_shufflevector(half[1], half[3], 0, 1, 4, 5);
+		out[3] = __builtin_shufflevector(half[1], half[3], 2, 3, 6, 7);
+		memcpy(&ev[i], out, sizeof out);
+	}
+	for (; i < n; i++)
+		ev[i] = (struct event){wide[0][i], wide[1][i], wide[2][i], (uint8_t)wide[3][i],
+				       OUTER_NONE, {0}};
 }
 
 /* How many of these events, from the first, name only what has a name? */
@@ -313,16 +353,17 @@ static int atrace_next(struct reader *r, struct event *ev)
 	n = a->n - a->at < READER_BATCH ? a->n - a->at : READER_BATCH;
 	for (int i = 0; i < 3; i++)
 		widen(a->wide[i], a->col[i], a->width[i], a->at, n);
-	for (uint32_t i = 0; i < n; i++)
-		ev[i] = (struct event){
-			a->wide[0][i], a->wide[1][i], a->wide[2][i], a->op[a->at + i], OUTER_NONE, {0}};
+	widen(a->wide[3], a->op, 1, a->at, n);
+	interleave(ev, a->wide, n);
 	good = all_named(r, ev, n);
 	if (good < n) {
-		err_fail(&r->err,
-			 "%s: offset %llu: event %llu of the trace names something that no table "
-			 "has",
-			 r->path, (unsigned long long)a->chunk_offset,
-			 (unsigned long long)(a->delivered + good + 1));
+		bool known = ev[good].op > OP_NONE && ev[good].op < OP_COUNT;
+
+		err_fail(&r->err, "%s: offset %llu: event %llu of the trace %s", r->path,
+			 (unsigned long long)a->chunk_offset,
+			 (unsigned long long)(a->delivered + good + 1),
+			 known ? "names something that no table has"
+			       : "has an operation that this atomsan does not know");
 		a->n = a->at + good;
 	}
 	a->at += good;

@@ -233,7 +233,8 @@ struct gen *gen_open(const struct gen_options *options, struct err *err)
 	while (g->shape->name && strcmp(g->shape->name, options->shape))
 		g->shape++;
 	if (!g->shape->name) {
-		err_fail(err, "no shape '%s'", options->shape);
+		err_fail(err, "there is no shape '%s' ('atomsan gen --list' lists them)",
+			 options->shape);
 		gen_close(g);
 		return NULL;
 	}

@@ -138,15 +138,17 @@ static int open_spool(struct input *in, struct err *err)
 
 int input_open(struct input *in, const char *path, bool rewindable, struct err *err)
 {
-	struct stat st;
+	struct stat st = {0};
 
 	*in = (struct input){.spool = -1};
 	in->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(0);
 	if (in->fd < 0)
 		return err_sys(err, "%s", path);
-	if (fstat(in->fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+	if (fstat(in->fd, &st) || S_ISDIR(st.st_mode)) {
+		int why = S_ISDIR(st.st_mode) ? EISDIR : errno;
+
 		close(in->fd);
-		errno = EISDIR;
+		errno = why;
 		return err_sys(err, "%s", path);
 	}
 	if (S_ISREG(st.st_mode) && lseek(in->fd, 0, SEEK_CUR) == 0)

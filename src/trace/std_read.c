@@ -17,7 +17,8 @@ enum { LINE_MAX_BYTES = 1 << 20, READ_AHEAD = 64 * 1024 };
 struct std {
 	uint64_t line;               /* lines read so far */
 	uint64_t at[READER_BATCH];   /* line of each event of the last batch */
-	const char *end;             /* behind the last whole line of the window */
+	const char *end;             /* behind the last whole line of the window to be read */
+	bool nul;                    /* the line at `end` has a NUL byte */
 	uint64_t spelling[OP_COUNT]; /* as word() makes it: none has over 8 bytes */
 };
 
@@ -42,6 +43,7 @@ static void std_rewind(struct reader *r)
 
 	s->line = 0;
 	s->end = NULL;
+	s->nul = false;
 }
 
 static void std_where(const struct reader *r, int i, struct str *out)
@@ -60,6 +62,35 @@ static bool too_long(struct reader *r)
 	return false;
 }
 
+/*
+ * A name that holds a NUL byte would be printed as another. Looking for one in
+ * all lines at once costs next to nothing: the window then ends before its line.
+ */
+static bool stop_at_nul(struct reader *r)
+{
+	struct std *s = r->state;
+	const char *nul = memchr(r->in.p, 0, (size_t)(s->end - r->in.p)), *nl;
+
+	if (!nul)
+		return true;
+	nl = memrchr(r->in.p, '\n', (size_t)(nul - r->in.p));
+	s->end = nl ? nl + 1 : r->in.p;
+	s->nul = true;
+	return s->end != r->in.p;
+}
+
+/* What is wrong with that line; always returns false. */
+static bool has_nul(struct reader *r)
+{
+	struct std *s = r->state;
+
+	s->line++;
+	if ((const char *)rawmemchr(r->in.p, '\n') - r->in.p > LINE_MAX_BYTES)
+		return too_long(r);
+	err_fail(&r->err, "%s:%llu: a NUL byte", r->path, (unsigned long long)s->line);
+	return false;
+}
+
 /* Make sure that a whole line is in the window; false at the end. */
 static bool more_lines(struct reader *r)
 {
@@ -67,6 +98,8 @@ static bool more_lines(struct reader *r)
 	struct input *in = &r->in;
 	size_t want = READ_AHEAD;
 
+	if (s->nul)
+		return has_nul(r);
 	for (;;) {
 		const char *nl;
 
@@ -74,14 +107,14 @@ static bool more_lines(struct reader *r)
 		nl = memrchr(in->p, '\n', in->avail);
 		if (nl) {
 			s->end = nl + 1;
-			return true;
+			return stop_at_nul(r) || has_nul(r);
 		}
 		if (in->eof) {
 			if (!in->avail || err_is_set(&in->err))
 				return false;
 			in->p[in->avail++] = '\n'; /* the pad has room for it */
 			s->end = in->p + in->avail;
-			return true;
+			return stop_at_nul(r) || has_nul(r);
 		}
 		if (in->avail > LINE_MAX_BYTES) {
 			s->line++;

@@ -17,19 +17,30 @@ static void *std_create(struct writer *w)
 	return buf;
 }
 
+enum column { THREAD, OPERAND, PLACE };
+
 /* Is buf->s[from..] something that would be read back as it is? */
-static int check_name(struct writer *w, const struct str *buf, size_t from, const char *what,
+static int check_name(struct writer *w, const struct str *buf, size_t from, enum column kind,
 		      struct err *err)
 {
+	static const char *const what[] = {"thread", "thing", "place"};
 	struct str shown = STR_INIT;
 	const char *p = buf->s + from;
 	size_t n = buf->n - from;
+	bool fine = n > 0;
 
-	if (n && !memchr(p, '|', n) && !memchr(p, '\n', n) && !memchr(p, '\r', n))
+	/* A carriage return is lost before the newline, and must not begin a line. */
+	if (kind == THREAD)
+		fine = fine && p[0] != '\r';
+	else if (kind == PLACE)
+		fine = fine && p[n - 1] != '\r';
+	for (size_t i = 0; i < n && fine; i++)
+		fine = p[i] && p[i] != '|' && p[i] != '\n';
+	if (fine)
 		return 0;
 	str_add_shown(&shown, p, n, 60);
 	err_fail(err, "%s: the name '%s' of a %s cannot stand in STD text", w->out.path, shown.s,
-		 what);
+		 what[kind]);
 	str_free(&shown);
 	return -1;
 }
@@ -40,7 +51,7 @@ static int one(struct writer *w, const struct names *names, const struct event *
 	size_t at = buf->n;
 
 	str_add(buf, names_thread(names, e->thread));
-	if (buf->s[at] == '#' || check_name(w, buf, at, "thread", err))
+	if (buf->s[at] == '#' || check_name(w, buf, at, THREAD, err))
 		return err_is_set(err)
 			       ? -1
 			       : err_fail(err,
@@ -52,7 +63,7 @@ static int one(struct writer *w, const struct names *names, const struct event *
 		str_addc(buf, '(');
 		at = buf->n;
 		names_add_operand(names, e, buf);
-		if (check_name(w, buf, at, "thing", err))
+		if (check_name(w, buf, at, OPERAND, err))
 			return -1;
 		str_addc(buf, ')');
 	}
@@ -60,7 +71,7 @@ static int one(struct writer *w, const struct names *names, const struct event *
 		str_addc(buf, '|');
 		at = buf->n;
 		names_add_string(names, e->place, buf);
-		if (check_name(w, buf, at, "place", err))
+		if (check_name(w, buf, at, PLACE, err))
 			return -1;
 	}
 	str_addc(buf, '\n');

@@ -198,12 +198,12 @@ static enum verdict fork_or_join(struct reader *r, const struct event *e, struct
 			r->check.running -= child->phase == RUNNING;
 			child->phase = JOINED;
 		}
+	} else if (e->operand == e->thread || child->phase == RUNNING) {
+		why = "has already run";
 	} else if (child->phase == UNSEEN) {
 		child->phase = FORKED;
 	} else {
-		why = child->phase == RUNNING  ? "has already run"
-		      : child->phase == FORKED ? "was forked before"
-					       : "was joined before";
+		why = child->phase == FORKED ? "was forked before" : "was joined before";
 	}
 	if (!why)
 		return FINE;
@@ -220,21 +220,10 @@ static enum verdict fork_or_join(struct reader *r, const struct event *e, struct
 	return IMPOSSIBLE;
 }
 
-/* `what` may be NULL. */
-static enum verdict judge(struct reader *r, struct event *e, struct str *what)
+/* The same for every operation, of a thread that may still have one. */
+static enum verdict judge_op(struct reader *r, struct event *e, struct thread_state *t,
+			     struct str *what)
 {
-	struct validator *v = &r->check;
-	struct thread_state *t = &v->threads[e->thread];
-
-	if (t->phase == JOINED) {
-		if (what) {
-			say(r, NAMES_THREAD, e->thread, what);
-			str_add(what, " has an event after it was joined");
-		}
-		return IMPOSSIBLE;
-	}
-	v->running += t->phase != RUNNING;
-	t->phase = RUNNING;
 	switch (e->op) {
 	case OP_BEGIN:
 		r->counts.blocks++;
@@ -264,6 +253,27 @@ static enum verdict judge(struct reader *r, struct event *e, struct str *what)
 	default:
 		return FINE;
 	}
+}
+
+/* `what` may be NULL. */
+static enum verdict judge(struct reader *r, struct event *e, struct str *what)
+{
+	struct validator *v = &r->check;
+	struct thread_state *t = &v->threads[e->thread];
+	enum verdict verdict = IMPOSSIBLE;
+
+	if (t->phase != JOINED) {
+		verdict = judge_op(r, e, t, what);
+	} else if (what) {
+		say(r, NAMES_THREAD, e->thread, what);
+		str_add(what, " has an event after it was joined");
+	}
+	/* What cannot have happened does not show that the thread runs. */
+	if (verdict != IMPOSSIBLE) {
+		v->running += t->phase != RUNNING;
+		t->phase = RUNNING;
+	}
+	return verdict;
 }
 
 /* One event, by the rules; false where it is impossible and we are not lenient. */
@@ -334,6 +344,7 @@ static int validate_sorted(struct reader *r, struct event *ev, int n, const stru
 			   struct str *what)
 {
 	struct validator *v = &r->check;
+	uint64_t blocks = 0, transactions = 0;
 	int bad = n;
 	uint32_t k;
 	size_t from;
@@ -341,19 +352,20 @@ static int validate_sorted(struct reader *r, struct event *ev, int n, const stru
 	for (k = 0; k < s->nblocks; k++) {
 		struct event *e = &ev[s->blocks[k]];
 		struct thread_state *t = &v->threads[e->thread];
-		bool is_begin = e->op == OP_BEGIN;
+		uint32_t is_begin = e->op == OP_BEGIN, others = t->depth - !is_begin;
 
-		if (__builtin_expect(is_begin | (t->depth != 0), 1)) {
-			r->counts.blocks += is_begin;
-			r->counts.transactions += is_begin & !t->depth;
-			t->depth -= !is_begin;
-			e->outer = t->depth ? OUTER_NONE : is_begin ? OUTER_BEGIN : OUTER_END;
-			t->depth += is_begin;
+		if (__builtin_expect(is_begin | t->depth, 1)) {
+			blocks += is_begin;
+			transactions += is_begin & !others;
+			e->outer = (uint8_t)(others ? OUTER_NONE : OUTER_END - is_begin);
+			t->depth = others + is_begin;
 		} else if (!settle(r, e, what)) {
 			bad = s->blocks[k];
 			break;
 		}
 	}
+	r->counts.blocks += blocks;
+	r->counts.transactions += transactions;
 	for (uint32_t i = 0; i < s->nlocks && s->locks[i] < bad; i++) {
 		struct event *e = &ev[s->locks[i]];
 		uint64_t held = 1ull << 32 | (e->thread + 1), rel = e->op == OP_RELEASE, state;

@@ -148,7 +148,9 @@ unsigned cases_check_twin(struct str *out)
 			     twin_on_cycle(&twin, first, false) &&
 			     twin_on_cycle(&twin, first, true) == c->data;
 		if (ok && c->later_data)
-			ok = twin_on_cycle(&twin, c->later_data, true);
+			ok = twin_on_cycle(&twin, c->later_data, true) &&
+			     twin_cut_by_data(&twin, c->later_data) &&
+			     !twin_cut_by_data(&twin, first);
 		if (!ok) {
 			str_fmt(out, "the twin is wrong about '%s' (first violation %lu)\n",
 				c->name, (unsigned long)first);

@@ -23,8 +23,8 @@ void *isolate_shared(size_t bytes)
 	return p;
 }
 
-void isolate_judge(struct judge *j, const struct trace *t, uint64_t seed, bool loud,
-		   struct verdict *v)
+static void run(struct judge *j, const struct trace *t, uint64_t seed, unsigned seconds, bool loud,
+		struct verdict *v)
 {
 	static size_t *who; /* one page for all calls */
 	struct judge copy = *j;
@@ -44,7 +44,7 @@ void isolate_judge(struct judge *j, const struct trace *t, uint64_t seed, bool l
 		quiet = loud ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC);
 		if (quiet >= 0)
 			dup2(quiet, STDERR_FILENO);
-		alarm(ISOLATE_SECONDS);
+		alarm(seconds);
 		copy.account = NULL;
 		copy.running = who;
 		judge_trace(&copy, t, seed, v);
@@ -64,6 +64,11 @@ void isolate_judge(struct judge *j, const struct trace *t, uint64_t seed, bool l
 		str_fmt(&v->what, "exited with %d", WEXITSTATUS(status));
 }
 
+void isolate_judge(struct judge *j, const struct trace *t, uint64_t seed, struct verdict *v)
+{
+	run(j, t, seed, ISOLATE_SECONDS, false, v);
+}
+
 struct want {
 	struct judge judge; /* a copy: what shrinking tries is not counted */
 	uint64_t seed;
@@ -78,7 +83,7 @@ static bool fails_alike(void *arg, const struct trace *t)
 	bool alike;
 
 	if (w->failure == FAIL_CRASH)
-		isolate_judge(&w->judge, t, w->seed, false, &v);
+		run(&w->judge, t, w->seed, ISOLATE_SHRINK_SECONDS, false, &v);
 	else
 		judge_trace(&w->judge, t, w->seed, &v);
 	alike = v.failure == w->failure && v.who == w->who;
@@ -93,7 +98,7 @@ void isolate_shrink(struct judge *j, struct trace *t, uint64_t seed, struct verd
 	w.judge.account = NULL;
 	shrink(t, fails_alike, &w);
 	if (w.failure == FAIL_CRASH)
-		isolate_judge(&w.judge, t, seed, true, v);
+		run(&w.judge, t, seed, ISOLATE_SHRINK_SECONDS, true, v);
 	else
 		judge_trace(&w.judge, t, seed, v);
 }

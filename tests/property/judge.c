@@ -149,6 +149,9 @@ static bool check_rests_on(struct hearing *h, const struct finding *f, bool is_f
 		return fail(h, FAIL_RESTS_ON,
 			    "event %lu: rests on data, but each cycle needs a lock",
 			    (unsigned long)f->event);
+	if (!data && twin_cut_by_data(&h->twin, f->event))
+		return fail(h, FAIL_RESTS_ON, "event %lu: rests on locks, but needs none to be cut",
+			    (unsigned long)f->event);
 	return true;
 }
 

@@ -6,9 +6,10 @@
  * and refuted blocks, and that its steps are a cycle. Against each other: the
  * events and the blame of all findings.
  *
- * What a later finding rests on is held to what the words say: "data" needs a
- * cycle without locks through that transaction. The converse is not asked for,
- * since a later finding has lost the edges that closed the earlier ones.
+ * A later finding has lost the edges that closed the earlier ones, so what it
+ * rests on is held to less: "data" needs a cycle without locks through that
+ * transaction, and "locks" that no operation outside is between it and the
+ * closing event by data alone.
  *
  * Who may include this: tests/property.
  */

@@ -37,7 +37,7 @@ static void test_toy(const struct toy *toy)
 	for (uint64_t seed = 1; seed <= (crash ? SEEDS_ISOLATED : SEEDS); seed++) {
 		random_trace(&t, seed, LENGTH);
 		if (crash)
-			isolate_judge(&j, &t, seed, false, &v);
+			isolate_judge(&j, &t, seed, &v);
 		else
 			judge_trace(&j, &t, seed, &v);
 		caught += v.failure && v.failure == toy->caught_as && v.who == 1;
@@ -59,7 +59,7 @@ static void test_shrink(enum toy_lie lie, size_t smallest)
 
 	for (uint64_t seed = 1; seed <= SEEDS_ISOLATED; seed++) {
 		random_trace(&t, seed, LENGTH);
-		isolate_judge(&j, &t, seed, false, &v);
+		isolate_judge(&j, &t, seed, &v);
 		if (!v.failure)
 			continue;
 		isolate_shrink(&j, &t, seed, &v);

@@ -200,7 +200,7 @@ static bool run_case(struct judge *j, const struct fixed_case *c)
 	for (uint64_t seed = 1; seed <= 8 && ok; seed++) {
 		case_trace(c, &t);
 		t.style = (enum trace_style)(seed % STYLE_COUNT);
-		isolate_judge(j, &t, seed, false, &v);
+		isolate_judge(j, &t, seed, &v);
 		ok = !v.failure;
 		if (v.failure && v.failure != FAIL_CRASH) /* for the sentence */
 			judge_trace(j, &t, seed, &v);

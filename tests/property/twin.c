@@ -189,6 +189,22 @@ static bool cut_through(const struct twin *t, size_t from, size_t k)
 	return false;
 }
 
+bool twin_cut_by_data(const struct twin *t, uint64_t k)
+{
+	size_t tx = t->first[k - 1];
+	bool *after = mem_zalloc(t->n * sizeof *after); /* a d happens before it */
+	bool found = false;
+
+	for (size_t e = tx; e + 1 < k; e++) {
+		after[e] = t->first[e] == tx;
+		for (size_t a = tx; a < e && !after[e]; a++)
+			after[e] = after[a] && has(row(t, t->data, e), a);
+		found |= after[e] && t->first[e] != tx && has(row(t, t->data, k - 1), e);
+	}
+	mem_free(after);
+	return found;
+}
+
 bool twin_blamed(const struct twin *t, uint64_t k)
 {
 	return cut_through(t, t->first[k - 1], k);

@@ -51,6 +51,12 @@ uint64_t twin_first_violation(const struct twin *t);
 /* Is the transaction of event k on a cycle of 1..k; of one without locks? */
 bool twin_on_cycle(const struct twin *t, uint64_t k, bool data_only);
 
+/*
+ * Does event k itself cut its transaction, by data alone: are there d in it and
+ * e outside with d before e, and e in conflict with k, all without locks?
+ */
+bool twin_cut_by_data(const struct twin *t, uint64_t k);
+
 /* The begin of the transaction of event k; 0 where that is outside blocks. */
 uint64_t twin_begin(const struct twin *t, uint64_t k);
 

@@ -323,7 +323,6 @@ static inline enum ruling rules_judge(struct rules *r, const struct event *e)
 {
 	if (r->thread[e->thread].joined)
 		return IMPOSSIBLE;
-	r->thread[e->thread].ran = true;
 	if (op_is_lock(e->op))
 		return rules_lock(r, e);
 	switch (e->op) {
@@ -336,8 +335,8 @@ static inline enum ruling rules_judge(struct rules *r, const struct event *e)
 		r->thread[e->thread].depth--;
 		return FINE;
 	case OP_FORK:
-		if (r->thread[e->operand].ran || r->thread[e->operand].forked ||
-		    r->thread[e->operand].joined)
+		if (e->operand == e->thread || r->thread[e->operand].ran ||
+		    r->thread[e->operand].forked || r->thread[e->operand].joined)
 			return IMPOSSIBLE;
 		r->thread[e->operand].forked = true;
 		return FINE;
@@ -355,6 +354,8 @@ static inline enum ruling rules_take(struct rules *r, const struct event *e)
 {
 	enum ruling ruling = rules_judge(r, e);
 
+	/* An impossible event did not happen. */
+	r->thread[e->thread].ran |= ruling != IMPOSSIBLE;
 	if (ruling == FINE && e->op == OP_BEGIN) {
 		r->counts.blocks++;
 		r->counts.transactions += r->thread[e->thread].depth == 1;
