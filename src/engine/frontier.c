@@ -238,7 +238,7 @@ struct effect {
 	uint64_t set_r;    /* becomes the read; otherwise reads go, unless ignored */
 	uint8_t usual;     /* is it one of those? */
 	uint8_t table;     /* 0 variables, 1 locks */
-	uint8_t row;       /* a read takes the place of none or of its own; a write follows known ones */
+	uint8_t row; /* a read takes the place of none or of its own; a write follows known ones */
 };
 #define ON ~0ull
 static const struct effect effects[OP_COUNT] = {

@@ -89,7 +89,7 @@ struct order {
 	uint32_t cap; /* row length: a multiple of ORDER_LANES */
 	int32_t *reach;
 	int32_t *seen;
-	int32_t *self; /* zeros around one ORDER_NEVER: every ROW_SELF is a part of it */
+	int32_t *self;         /* zeros around one ORDER_NEVER: every ROW_SELF is a part of it */
 	uint32_t *reached;     /* the list of slots that slot t's open transaction reaches */
 	struct order_why *why; /* like reach; NULL unless asked for */
 	struct order_slot *slot;

@@ -38,14 +38,15 @@ struct reads {
 };
 
 struct thread {
-	uint32_t depth;  /* of blocks */
-	uint32_t node;   /* C: the open transaction, where depth is not 0 */
+	bool open;       /* is there a transaction? */
+	uint32_t node;   /* C: that */
 	graph_step last; /* L */
 	uint64_t begin;  /* event of the outermost block */
 	bool ran;
 };
 
-enum { PREFETCH = 16 };
+/* As in frontier.c. */
+enum { LARGE_TABLE = 1 << 14, PREFETCH = 16 };
 
 struct velodrome {
 	struct graph graph;
@@ -253,7 +254,7 @@ static graph_step after_write(struct velodrome *v, const struct event *e, struct
 {
 	struct thread *t = &v->thread[e->thread];
 
-	if (t->depth) {
+	if (t->open) {
 		edge(v, e, x->w, event);
 		return t->last = graph_step_of(t->node, event);
 	}
@@ -270,7 +271,7 @@ static graph_step after_all(struct velodrome *v, const struct event *e, struct v
 	uint32_t n, kept = 0;
 	struct read *r = reads_of(v, x, &n);
 
-	if (t->depth) {
+	if (t->open) {
 		edge(v, e, x->w, event);
 		for (uint32_t i = 0; i < n; i++)
 			if (!edge(v, e, r[i].at, event))
@@ -289,7 +290,7 @@ static graph_step after_all(struct velodrome *v, const struct event *e, struct v
 /* A release, a fork: nothing comes before it but its own thread. */
 static graph_step after_nothing(struct velodrome *v, struct thread *t, uint64_t event)
 {
-	if (t->depth)
+	if (t->open)
 		return t->last = graph_step_of(t->node, event);
 	v->nfrom = 0;
 	return outside(v, t, event);
@@ -297,11 +298,9 @@ static graph_step after_nothing(struct velodrome *v, struct thread *t, uint64_t 
 
 static void begin(struct velodrome *v, struct thread *t, uint64_t event)
 {
-	uint32_t last;
+	uint32_t last = graph_node_of(&v->graph, t->last);
 
-	if (t->depth++)
-		return;
-	last = graph_node_of(&v->graph, t->last);
+	t->open = true;
 	t->begin = event;
 	t->node = graph_new(&v->graph, event);
 	if (last != GRAPH_NONE)
@@ -309,12 +308,18 @@ static void begin(struct velodrome *v, struct thread *t, uint64_t event)
 	t->last = graph_step_of(t->node, event);
 }
 
+static void end(struct velodrome *v, struct thread *t)
+{
+	t->open = false;
+	graph_close(&v->graph, t->node);
+}
+
 static void join(struct velodrome *v, const struct event *e, uint64_t event)
 {
 	struct thread *t = &v->thread[e->thread], *child = &v->thread[e->operand];
 
 	v->nfrom = 0;
-	if (!t->depth) {
+	if (!t->open) {
 		if (child->ran)
 			from(v, child->last);
 		outside(v, t, event);
@@ -322,8 +327,8 @@ static void join(struct velodrome *v, const struct event *e, uint64_t event)
 		edge(v, e, child->last, event);
 	}
 	/* Nothing comes into a block that it left open any more. */
-	if (child->depth) {
-		child->depth = 0;
+	if (child->open) {
+		child->open = false;
 		graph_close(&v->graph, child->node);
 	}
 }
@@ -346,13 +351,6 @@ __attribute__((noinline)) static void take_slow(struct velodrome *v, const struc
 	case OP_UPDATE:
 		x = &v->var[e->operand];
 		x->w = after_all(v, e, x, event);
-		break;
-	case OP_BEGIN:
-		begin(v, t, event);
-		break;
-	case OP_END:
-		if (!--t->depth)
-			graph_close(&v->graph, t->node);
 		break;
 	case OP_ACQUIRE:
 		after_all(v, e, &v->lock[e->operand], event);
@@ -379,52 +377,80 @@ __attribute__((noinline)) static void take_slow(struct velodrome *v, const struc
 
 /*
  * An access or lock operation inside a block where nobody else's node is
- * involved: what came before it is dead or its own.
+ * involved: what came before it is dead or its own. As in frontier.c there is
+ * one way through for all of them. Masks are all ones or 0.
  */
 struct effect {
-	bool usual, is_lock, from_w, from_r, set_w, set_r;
+	uint64_t ignore_w, ignore_r; /* no edge from there */
+	uint64_t set_w, set_r;       /* becomes that; reads that are not ignored go */
+	uint8_t usual, table;
 };
+#define ON ~0ull
 static const struct effect effects[OP_COUNT] = {
-	[OP_READ] = {.usual = true, .from_w = true, .from_r = true, .set_r = true},
-	[OP_WRITE] = {.usual = true, .from_w = true, .from_r = true, .set_w = true},
-	[OP_UPDATE] = {.usual = true, .from_w = true, .from_r = true, .set_w = true},
-	[OP_ACQUIRE] = {.usual = true, .is_lock = true, .from_w = true, .from_r = true},
-	[OP_RELEASE] = {.usual = true, .is_lock = true, .set_w = true},
+	[OP_READ] = {0, 0, 0, ON, true, 0},      [OP_WRITE] = {0, 0, ON, 0, true, 0},
+	[OP_UPDATE] = {0, 0, ON, 0, true, 0},    [OP_ACQUIRE] = {0, 0, 0, 0, true, 1},
+	[OP_RELEASE] = {ON, ON, ON, 0, true, 1},
 };
 
-static inline bool take_fast(struct velodrome *v, struct var *const tables[2],
-			     const struct event *e, uint64_t event)
+static inline uint64_t pick(uint64_t mask, uint64_t yes, uint64_t no)
+{
+	return no ^ ((yes ^ no) & mask);
+}
+
+/* Is this step dead, or one of that node? */
+static inline bool harmless(const struct graph_node *node, graph_step s, uint32_t own)
+{
+	uint32_t n = (uint32_t)s & GRAPH_NONE;
+
+	return (n == own) | (node[n].born > s >> GRAPH_NODE_BITS);
+}
+
+static inline bool take_usual(struct velodrome *v, struct var *const tables[2],
+			      const struct event *e, const struct effect *does, struct thread *t,
+			      uint64_t event)
+{
+	struct var *x = &tables[does->table][e->operand];
+	const struct graph_node *node = v->graph.node;
+	graph_step now = graph_step_of(t->node, event);
+	bool w_ok = harmless(node, pick(does->ignore_w, now, x->w), t->node);
+	bool r_ok = harmless(node, pick(does->ignore_r, now, x->r.at), t->node) |
+		    (x->r.thread == e->thread);
+
+	if (__builtin_expect(!(w_ok & r_ok & !x->r.list), 0))
+		return false;
+	t->last = now;
+	x->w = pick(does->set_w, now, x->w);
+	x->r.at = (now & does->set_r) | (x->r.at & does->ignore_r);
+	x->r.thread = (uint32_t)pick(does->set_r, e->thread, x->r.thread);
+	return true;
+}
+
+static inline void take_one(struct velodrome *v, struct var *const tables[2], const struct event *e,
+			    uint64_t event)
 {
 	const struct effect *does = &effects[e->op];
 	struct thread *t = &v->thread[e->thread];
-	const struct graph_node *node = v->graph.node;
-	graph_step now = graph_step_of(t->node, event), w, r;
-	struct var *x;
-	bool mine;
 
-	if (!does->usual || !t->depth)
-		return false;
-	x = &tables[does->is_lock][e->operand];
-	w = does->from_w ? x->w : now;
-	r = does->from_r ? x->r.at : now;
-	mine = x->r.thread == e->thread;
-	if (x->r.list ||
-	    !((((uint32_t)w & GRAPH_NONE) == t->node) |
-	      (node[w & GRAPH_NONE].born > w >> GRAPH_NODE_BITS)) ||
-	    !(mine | (((uint32_t)r & GRAPH_NONE) == t->node) |
-	      (node[r & GRAPH_NONE].born > r >> GRAPH_NODE_BITS)))
-		return false;
-	t->last = now;
-	x->w = does->set_w ? now : x->w;
-	x->r.at = does->set_r ? now : does->from_r ? 0 : x->r.at;
-	x->r.thread = does->set_r ? e->thread : x->r.thread;
-	return true;
+	if (does->usual & t->open) {
+		if (take_usual(v, tables, e, does, t, event))
+			return;
+	} else if (e->op == OP_BEGIN || e->op == OP_END) {
+		t->ran = true;
+		if (e->outer == OUTER_BEGIN)
+			begin(v, t, event);
+		else if (e->outer == OUTER_END)
+			end(v, t);
+		return;
+	}
+	take_slow(v, e, event);
 }
 
 static void velodrome_take(void *engine, const struct batch *b)
 {
 	struct velodrome *v = engine;
 	const struct table *names = b->names->table;
+	const struct event *end_of_batch = b->ev + b->n;
+	uint64_t event = b->first;
 	struct var *tables[2];
 
 	if (v->explain) {
@@ -436,13 +462,17 @@ static void velodrome_take(void *engine, const struct batch *b)
 	MEM_GROW0(v->thread, v->thread_cap, names[NAMES_THREAD].n);
 	tables[0] = v->var;
 	tables[1] = v->lock;
-	for (uint32_t i = 0; i < b->n; i++) {
-		const struct event *ahead = &b->ev[i + PREFETCH < b->n ? i + PREFETCH : i];
+	if (names[NAMES_VAR].n < LARGE_TABLE) {
+		for (const struct event *e = b->ev; e < end_of_batch; e++)
+			take_one(v, tables, e, event++);
+		return;
+	}
+	for (const struct event *e = b->ev; e < end_of_batch; e++) {
+		const struct event *ahead = e + PREFETCH < end_of_batch ? e + PREFETCH : e;
 
-		if (op_is_access(ahead->op))
-			__builtin_prefetch(&v->var[ahead->operand], 1);
-		if (!take_fast(v, tables, &b->ev[i], b->first + i))
-			take_slow(v, &b->ev[i], b->first + i);
+		/* A label's number is no variable's: it prefetches something harmless. */
+		__builtin_prefetch(&tables[effects[ahead->op].table][ahead->operand], 1);
+		take_one(v, tables, e, event++);
 	}
 }
 

@@ -280,9 +280,10 @@ static void widen(uint32_t *to, const uint8_t *col, int width, uint32_t at, uint
 static void interleave(struct event *ev, uint32_t wide[4][READER_BATCH], uint32_t n)
 {
 	typedef uint32_t words __attribute__((vector_size(16)));
-	_Static_assert(offsetof(struct event, thread) == 0 && offsetof(struct event, operand) == 4 &&
-			       offsetof(struct event, place) == 8 && offsetof(struct event, op) == 12,
-		       "columns and fields are in the same order");
+	_Static_assert(
+		offsetof(struct event, thread) == 0 && offsetof(struct event, operand) == 4 &&
+			offsetof(struct event, place) == 8 && offsetof(struct event, op) == 12,
+		"columns and fields are in the same order");
 	uint32_t i = 0;
 
 	for (; i + 4 <= n; i += 4) {
@@ -301,8 +302,8 @@ static void interleave(struct event *ev, uint32_t wide[4][READER_BATCH], uint32_
 		memcpy(&ev[i], out, sizeof out);
 	}
 	for (; i < n; i++)
-		ev[i] = (struct event){wide[0][i], wide[1][i], wide[2][i], (uint8_t)wide[3][i],
-				       OUTER_NONE, {0}};
+		ev[i] = (struct event){wide[0][i],          wide[1][i], wide[2][i],
+				       (uint8_t)wide[3][i], OUTER_NONE, {0}};
 }
 
 /* How many of these events, from the first, name only what has a name? */

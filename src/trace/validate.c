@@ -220,7 +220,7 @@ static enum verdict fork_or_join(struct reader *r, const struct event *e, struct
 	return IMPOSSIBLE;
 }
 
-/* The same for every operation, of a thread that may still have one. */
+/* What the operation itself allows; the thread was not joined. */
 static enum verdict judge_op(struct reader *r, struct event *e, struct thread_state *t,
 			     struct str *what)
 {

@@ -103,7 +103,8 @@ static void refuse(struct gen_options o, const char *sentence)
 static void test_refused(void **state)
 {
 	(void)state;
-	refuse((struct gen_options){.shape = "lock", .events = 1000}, "no shape 'lock'");
+	refuse((struct gen_options){.shape = "lock", .events = 1000},
+	       "there is no shape 'lock' ('atomsan gen --list' lists them)");
 	refuse((struct gen_options){.shape = "locks", .events = 29},
 	       "locks: 29 events are too few: at least 30 for 8 threads and 0 violations");
 	refuse((struct gen_options){.shape = "open", .events = 1000, .threads = 1},

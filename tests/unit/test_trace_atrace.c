@@ -121,6 +121,11 @@ static void names_too_short(struct str *file)
 	names(file, NAMES_VAR, 1, 1, "xy");
 }
 
+static void names_nul(struct str *file)
+{
+	raw(file, CHUNK_NAME, 0, 2, "\1\0\0\0\1\0\0\0\3\0\0\0yx\0z", 16);
+}
+
 static void events_too_short(struct str *file)
 {
 	raw(file, CHUNK_EVNT, 0, 1, "\1\1\1", 3);
@@ -301,6 +306,9 @@ static void empty_chunks(struct str *file)
 	done(file, 2);
 }
 
+#define UNNAMED           "event 2 of the trace names something that no table has"
+#define UNKNOWN_OPERATION "event 2 of the trace has an operation that this atomsan does not know"
+
 static void test_content(void **state)
 {
 	static const struct {
@@ -320,21 +328,22 @@ static void test_content(void **state)
 		{names_too_long, 1, "a name is longer than its chunk"},
 		{names_too_long_by_far, 1, "a name is longer than its chunk"},
 		{names_too_short, 1, "bytes behind the last name of a chunk"},
+		{names_nul, 1, "a name with a NUL byte"},
 		{events_too_short, 1, "the events do not fit their chunk"},
 		{events_width, 1, "a column of events has an unknown width"},
 		{events_too_many, 1, "the events do not fit their chunk"},
 		{events_too_few, 1, "the events do not fit their chunk"},
 		{events_count, 1, "the events do not fit their chunk"},
-		{event_thread, 1, "event 2 of the trace "},
-		{event_variable, 1, "event 2 of the trace "},
-		{event_lock, 1, "event 2 of the trace "},
-		{event_child, 1, "event 2 of the trace "},
-		{event_label_unknown, 1, "event 2 of the trace "},
-		{event_place, 1, "event 2 of the trace "},
-		{event_end_with_operand, 1, "event 2 of the trace "},
-		{event_no_operation, 1, "event 2 of the trace "},
-		{event_unknown_operation, 1, "event 2 of the trace "},
-		{event_operation_255, 1, "event 2 of the trace "},
+		{event_thread, 1, UNNAMED},
+		{event_variable, 1, UNNAMED},
+		{event_lock, 1, UNNAMED},
+		{event_child, 1, UNNAMED},
+		{event_label_unknown, 1, UNNAMED},
+		{event_place, 1, UNNAMED},
+		{event_end_with_operand, 1, UNNAMED},
+		{event_no_operation, 1, UNKNOWN_OPERATION},
+		{event_unknown_operation, 1, UNKNOWN_OPERATION},
+		{event_operation_255, 1, UNKNOWN_OPERATION},
 		{event_impossible, 1, "event 2: U releases lock l, which it does not hold"},
 		{chunk_unknown, 1, "a chunk of an unknown type"},
 		{chunk_flags, 1, "no chunk begins here"},
@@ -384,6 +393,31 @@ static void test_content(void **state)
 	}
 }
 
+/* What is kept free is kept free: something else may stand there one day. */
+static void test_header(void **state)
+{
+	const char *path = fixture_path("header.atrace");
+
+	(void)state;
+	for (size_t at = 12; at < ATRACE_HEADER; at++) {
+		struct str file = STR_INIT, got = STR_INIT;
+		char want[300];
+		struct err err;
+
+		start(&file);
+		done(&file, 1);
+		file.s[at] = 1;
+		spit(path, file.s, file.n);
+		assert_int_equal(read_all(path, (struct reader_options){0}, &got, &err), 0);
+		snprintf(want, sizeof want,
+			 "%s: offset 12: four bytes of the header that must be zero are not", path);
+		assert_string_equal(err.text, want);
+		str_free(&file);
+		str_free(&got);
+	}
+	unlink(path);
+}
+
 /* All widths of a column, at both sides of each border. */
 static void test_widths(void **state)
 {
@@ -421,6 +455,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_content),
+		cmocka_unit_test(test_header),
 		cmocka_unit_test(test_widths),
 	};
 

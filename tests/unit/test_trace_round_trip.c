@@ -355,7 +355,7 @@ static void test_names_not_for_std(void **state)
 	} rows[] = {
 		{"a|b", "x", ""},   {"T1", "a|b", ""},   {"T1", "x", "a|b"}, {"a\nb", "x", ""},
 		{"T1", "a\nb", ""}, {"T1", "x", "a\nb"}, {"#1", "x", ""},    {"", "x", ""},
-		{"T1", "", ""},     {"T1", "x", "a\r"},
+		{"T1", "", ""},     {"T1", "x", "a\r"},  {"T1", "x", "\r"},  {"\rT", "x", ""},
 	};
 
 	(void)state;
@@ -389,6 +389,40 @@ static void test_names_not_for_std(void **state)
 	}
 }
 
+/* A carriage return is one byte of a name like another, where it does not end the line. */
+static void test_carriage_return(void **state)
+{
+	static const struct {
+		const char *thread, *operand, *place;
+	} rows[] = {
+		{"T\r1", "x\ry", "a\rb"},
+		{"T\r", "\rx", "\ra"},
+		{"T", "\r", "a\r\rb"},
+		{"T", "x\r", ""},
+	};
+	const char *path = fixture_path("cr.std");
+	struct str all = STR_INIT, got = STR_INIT;
+	struct trace t;
+	struct err err;
+
+	(void)state;
+	trace_init(&t);
+	for (size_t i = 0; i < N(rows); i++) {
+		trace_add(&t, trace_event(&t, rows[i].thread, OP_WRITE, rows[i].operand,
+					  rows[i].place));
+		trace_add(&t, trace_event(&t, rows[i].thread, OP_BEGIN, rows[i].operand, ""));
+	}
+	tell_all(&t, &all);
+	trace_write(&t, path, TRACE_STD, 0);
+	assert_int_equal(read_all(path, (struct reader_options){0}, &got, &err), t.n);
+	assert_string_equal(err.text, "");
+	assert_string_equal(got.s, all.s);
+	unlink(path);
+	str_free(&all);
+	str_free(&got);
+	trace_free(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -398,6 +432,7 @@ int main(void)
 		cmocka_unit_test(test_rewind_pipe),
 		cmocka_unit_test(test_rewind_middle_of_file),
 		cmocka_unit_test(test_names_not_for_std),
+		cmocka_unit_test(test_carriage_return),
 	};
 
 	return cmocka_run_group_tests_name("trace_round_trip", tests, fixture_setup,

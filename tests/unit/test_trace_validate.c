@@ -76,6 +76,10 @@ static const struct row {
 	 2},
 	{"T|fork(U)\nU|acq(l)\nT|join(U)\nU|rel(l)\nT|acq(l)\n", 4, "U has an event", 2},
 	{"T|join(U)\nU|join(T)\nT|w(x)\n", 2, "U has an event after it was joined", 1},
+	/* What was skipped did not happen: its thread has not run. */
+	{"X|end\nT|fork(X)\nX|w(x)\n", 1, "X ends a block", 1},
+	{"X|rel(l)\nT|fork(X)\nT|fork(X)\n", 1, "X releases lock l", 2},
+	{"X|fork(X)\nX|join(X)\nT|fork(X)\nX|fork(X)\n", 1, "X forks X, which has already run", 3},
 	/* Condition variables are named with the locks, and are none. */
 	{"T|acq(l)\nU|wait(l)\nU|notify(l)\nU|barrier(l)\nT|rel(l)\n"},
 };
