@@ -107,13 +107,58 @@ static const char *operand(struct finding *f, const struct names *names, const s
 	return copy;
 }
 
-static void add_steps(const struct cycle_tell *t, struct finding *f, const struct cycle *c,
+static bool writes(const struct told *x)
+{
+	return x->e.op == OP_WRITE || x->e.op == OP_UPDATE;
+}
+
+static bool exclusive(const struct told *x)
+{
+	return x->e.op == OP_ACQUIRE || x->e.op == OP_RELEASE;
+}
+
+/* Can b follow a in a cycle? They conflict, in this order, or are of one transaction. */
+static bool follows(const struct told *a, const struct told *b, bool locks_too)
+{
+	if (a->e.thread == b->e.thread)
+		return a->event < b->event || (a->begin && a->begin == b->begin);
+	if (a->event > b->event || a->e.operand != b->e.operand)
+		return false;
+	if (op_is_access(a->e.op) && op_is_access(b->e.op))
+		return writes(a) || writes(b);
+	return locks_too && op_is_lock(a->e.op) && op_is_lock(b->e.op) &&
+	       (exclusive(a) || exclusive(b));
+}
+
+/*
+ * The cycle with every detour cut off that its own steps show to be one: from
+ * each step to the last that can follow it. It still leaves the transaction.
+ */
+static uint32_t shorten(const struct cycle_tell *t, const struct cycle *c, const struct told **out)
+{
+	uint32_t n = 0, last = c->nsteps - 1;
+
+	for (uint32_t i = 0;;) {
+		uint32_t next = i + 1;
+
+		out[n++] = look_up(t, c->steps[i]);
+		if (i == last)
+			return n;
+		for (uint32_t j = i ? last : last - 1; j > next; j--)
+			if (follows(out[n - 1], look_up(t, c->steps[j]),
+				    c->rests_on == RESTS_ON_LOCKS))
+				next = j; /* ends the loop */
+		i = next;
+	}
+}
+
+static void add_steps(struct finding *f, const struct told *const *steps, uint32_t n,
 		      const struct names *names)
 {
-	f->nsteps = c->nsteps;
-	f->steps = arena_alloc(&f->arena, c->nsteps * sizeof *f->steps);
-	for (uint32_t i = 0; i < c->nsteps; i++) {
-		const struct told *told = look_up(t, c->steps[i]);
+	f->nsteps = n;
+	f->steps = arena_alloc(&f->arena, n * sizeof *f->steps);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct told *told = steps[i];
 
 		f->steps[i] = (struct finding_step){
 			.thread = arena_strdup(&f->arena, names_thread(names, told->e.thread)),
@@ -130,19 +175,18 @@ static void add_steps(const struct cycle_tell *t, struct finding *f, const struc
 }
 
 /* "r-w-w" where the cycle is three accesses of one variable. */
-static void add_pattern(const struct cycle_tell *t, struct finding *f, const struct cycle *c)
+static void add_pattern(struct finding *f, const struct told *const *steps, uint32_t n)
 {
-	const struct told *first = look_up(t, c->steps[0]);
 	char pattern[8] = "";
 
-	if (c->nsteps != 3)
+	if (n != 3)
 		return;
 	for (uint32_t i = 0; i < 3; i++) {
-		const struct told *told = look_up(t, c->steps[i]);
+		const struct event *e = &steps[i]->e;
 
-		if (!op_is_access(told->e.op) || told->e.operand != first->e.operand)
+		if (!op_is_access(e->op) || e->operand != steps[0]->e.operand)
 			return;
-		pattern[2 * i] = op_info[told->e.op].spelling[0];
+		pattern[2 * i] = op_info[e->op].spelling[0];
 		pattern[2 * i + 1] = i < 2 ? '-' : 0;
 	}
 	f->pattern = arena_strdup(&f->arena, pattern);
@@ -153,6 +197,8 @@ static void tell(const struct cycle_tell *t, const struct cycle *c, const struct
 	struct finding *f = finding_new();
 	const struct told *begin = look_up(t, c->closing.begin);
 	const struct told *last = look_up(t, c->closing.event);
+	const struct told **steps;
+	uint32_t n;
 
 	f->status = FINDING_OBSERVED;
 	f->kind = "cycle";
@@ -172,8 +218,11 @@ static void tell(const struct cycle_tell *t, const struct cycle *c, const struct
 		f->refuted[i] = string(f, names, event_label(&look_up(t, c->refuted[i])->e));
 	if (op_is_access(last->e.op))
 		f->variable = operand(f, names, &last->e);
-	add_steps(t, f, c, names);
-	add_pattern(t, f, c);
+	steps = mem_alloc(c->nsteps * sizeof *steps);
+	n = shorten(t, c, steps);
+	add_steps(f, steps, n, names);
+	add_pattern(f, steps, n);
+	mem_free(steps);
 	finding_seal(f);
 	t->sink->emit(t->sink, f);
 }

@@ -63,8 +63,12 @@ struct finding {
 	const char *pattern;
 	struct finding_step *steps;
 	size_t nsteps;
-	uint64_t *schedule;
+	uint64_t *schedule; /* event numbers */
 	size_t nschedule;
+	struct finding_block *with; /* the other transactions, where the engine names them */
+	size_t nwith;
+	const char **locks; /* of a lock cycle */
+	size_t nlocks;
 	uint64_t fingerprint; /* see finding_seal() */
 	uint64_t count;       /* how many of this fingerprint were found */
 	struct arena arena;
@@ -76,8 +80,8 @@ void finding_free(struct finding *f);
 /*
  * Compute the fingerprint, from what stays the same when the program is run
  * again: kind, labels, and each step's operation and place (its operand where
- * it has no place). Not from thread names, event numbers or addresses. Call it
- * last.
+ * it has no place); of a cycle only the first and the last two steps. Not from
+ * thread names, event numbers or addresses. Call it last.
  */
 void finding_seal(struct finding *f);
 

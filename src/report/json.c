@@ -78,6 +78,33 @@ static void write_schedule(struct json_emit *j, const struct finding *f)
 	json_emit_close(j);
 }
 
+static void write_with(struct json_emit *j, const struct finding *f)
+{
+	if (!f->nwith) {
+		json_emit_null(j, "with");
+		return;
+	}
+	json_emit_open(j, "with", '[', JSON_LINES);
+	for (size_t i = 0; i < f->nwith; i++) {
+		open_block(j, NULL, &f->with[i]);
+		json_emit_str(j, "place", f->with[i].place);
+		json_emit_close(j);
+	}
+	json_emit_close(j);
+}
+
+static void write_locks(struct json_emit *j, const struct finding *f)
+{
+	if (!f->nlocks) {
+		json_emit_null(j, "locks");
+		return;
+	}
+	json_emit_open(j, "locks", '[', JSON_ONE_LINE);
+	for (size_t i = 0; i < f->nlocks; i++)
+		json_emit_str(j, NULL, f->locks[i]);
+	json_emit_close(j);
+}
+
 static void write_finding(struct json_emit *j, const struct finding *f)
 {
 	static const char *const rests_on[] = {
@@ -105,6 +132,8 @@ static void write_finding(struct json_emit *j, const struct finding *f)
 	write_schedule(j, f);
 	json_emit_hex64(j, "fingerprint", f->fingerprint);
 	json_emit_u64(j, "count", f->count);
+	write_with(j, f);
+	write_locks(j, f);
 	json_emit_close(j);
 }
 

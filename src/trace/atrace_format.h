@@ -12,7 +12,7 @@
  * bytes; otherwise raw equals stored.
  *
  *	NAME    `count` names of one kind, numbered on from the last such chunk:
- *	        kind:u32, count lengths:u32, then the bytes of all
+ *	        kind:u32, count lengths:u32, then the bytes of all, none of them NUL
  *	EVNT    `count` events in the order in which they happened, by column:
  *	        widths of thread, operand, place (a byte each: 0, 1, 2 or 4), a zero
  *	        byte, count operations:u8, then the three columns at their widths;

@@ -10,6 +10,7 @@
 #define KEY_LONG  (0xffull << 56)
 #define TABLE_MAX 0x7ffffff0u /* below STRREF_NUMBER */
 #define CHUNK     65536
+#define ROOMY     65536 /* slots */
 
 static void table_rehash(struct table *t)
 {
@@ -60,7 +61,8 @@ uint32_t table_intern_key(struct table *t, const char *s, size_t n, uint64_t lo,
 {
 	uint32_t at;
 
-	if (t->n >= t->nslots / 4 * 3)
+	/* Small tables can afford to be nearly empty: the first slot is the right one. */
+	if (t->n >= t->nslots / 4 * (t->nslots < ROOMY ? 1 : 3))
 		table_rehash(t);
 	at = table_slot_of(t, lo, hi);
 	for (; t->slot[at].id_plus_1; at = (at + 1) & (t->nslots - 1)) {

@@ -1,5 +1,7 @@
 #include "twin.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 
 #include "base/banned.h"
@@ -189,19 +191,35 @@ static bool cut_through(const struct twin *t, size_t from, size_t k)
 	return false;
 }
 
+/* Does a happen before b without the help of locks? `seen` has n entries, all false. */
+static bool before_by_data(const struct twin *t, size_t a, size_t b, bool *seen)
+{
+	seen[a] = true;
+	for (size_t e = a + 1; e <= b; e++)
+		for (size_t c = a; c < e && !seen[e]; c++)
+			seen[e] = seen[c] && has(row(t, t->data, e), c);
+	return seen[b];
+}
+
 bool twin_cut_by_data(const struct twin *t, uint64_t k)
 {
-	size_t tx = t->first[k - 1];
-	bool *after = mem_zalloc(t->n * sizeof *after); /* a d happens before it */
+	size_t tx = t->first[k - 1], last = tx;
+	bool *seen = mem_alloc(t->n * sizeof *seen);
 	bool found = false;
 
-	for (size_t e = tx; e + 1 < k; e++) {
-		after[e] = t->first[e] == tx;
-		for (size_t a = tx; a < e && !after[e]; a++)
-			after[e] = after[a] && has(row(t, t->data, e), a);
-		found |= after[e] && t->first[e] != tx && has(row(t, t->data, k - 1), e);
+	for (size_t d = tx; d < k - 1; d++)
+		if (t->first[d] == tx)
+			last = d;
+	/* Of the transaction the begin comes before all else, and `last` behind it. */
+	for (size_t e = tx; e < k - 1 && !found; e++) {
+		if (t->first[e] == tx || !has(row(t, t->data, k - 1), e))
+			continue;
+		memset(seen, 0, t->n * sizeof *seen);
+		found = before_by_data(t, tx, e, seen);
+		memset(seen, 0, t->n * sizeof *seen);
+		found = found && !(last > e && before_by_data(t, e, last, seen));
 	}
-	mem_free(after);
+	mem_free(seen);
 	return found;
 }
 

@@ -52,8 +52,9 @@ uint64_t twin_first_violation(const struct twin *t);
 bool twin_on_cycle(const struct twin *t, uint64_t k, bool data_only);
 
 /*
- * Does event k itself cut its transaction, by data alone: are there d in it and
- * e outside with d before e, and e in conflict with k, all without locks?
+ * Is it event k that cuts its transaction, by data alone: are there d in it and
+ * e outside with d before e, e in conflict with k and before no earlier event of
+ * the transaction, all without locks?
  */
 bool twin_cut_by_data(const struct twin *t, uint64_t k);
 
