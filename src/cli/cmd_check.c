@@ -2,12 +2,12 @@
 #include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/progress.h"
 #include "engine/engine.h"
 #include "report/report.h"
 #include "trace/reader.h"
@@ -63,42 +63,6 @@ static size_t pick_engines(const char *names, const struct engine_ops **v, struc
 	return n;
 }
 
-/* A line on a terminal, a few times a second, for what takes longer than one. */
-static double started;
-static double shown;
-
-static double seconds(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
-static void progress(struct reader *r, int pass)
-{
-	uint64_t done, total;
-	double now = seconds();
-
-	if (now - started < 1 || now - shown < 0.2)
-		return;
-	shown = now;
-	reader_progress(r, &done, &total);
-	fprintf(stderr, "\r\033[K%s: %.1f million events", reader_path(r),
-		(double)reader_counts(r)->events / 1e6);
-	if (total)
-		fprintf(stderr, ", %.0f%%", 100.0 * (double)done / (double)total);
-	if (pass > 1)
-		fprintf(stderr, ", pass %d to explain what was found", pass);
-}
-
-static void progress_end(void)
-{
-	if (shown > 0)
-		fputs("\r\033[K", stderr);
-	shown = 0;
-}
-
 static int use_color(bool *color)
 {
 	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
@@ -141,8 +105,8 @@ static size_t run_engines(struct reader *r, const struct engine_ops **ops, size_
 	for (i = 0; i < n; i++) {
 		if (i && reader_rewind(r, err))
 			break;
-		started = seconds();
-		engine_run(ops[i], &options, r, o.all, isatty(2) && o.quiet == 0 ? progress : NULL,
+		progress_start(o.quiet);
+		engine_run(ops[i], &options, r, o.all, progress_tick,
 			   &results[i], err);
 		progress_end();
 		if (!err_is_set(&first))

@@ -1,4 +1,5 @@
 #include "cli/cli.h"
+#include "cli/progress.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
 
@@ -28,6 +29,7 @@ static int copy(struct reader *r, struct writer *w, struct err *err)
 	while ((n = reader_next(r, ev, err)) > 0) {
 		struct err werr = {0};
 
+		progress_tick(r, 1);
 		if (writer_put(w, reader_names(r), ev, (size_t)n, &werr)) {
 			*err = werr;
 			return -1;
@@ -72,7 +74,9 @@ static int convert(int argc, char **argv)
 		reader_close(r);
 		return cli_error("%s", err.text);
 	}
+	progress_start(false);
 	rc = copy(r, w, &err);
+	progress_end();
 	/* What was read before the trace broke off is written all the same. */
 	if (writer_close(w, &werr) && !rc) {
 		err = werr;

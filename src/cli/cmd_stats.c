@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/progress.h"
 #include "report/json_emit.h"
 #include "trace/reader.h"
 
@@ -97,8 +98,10 @@ static int stats(int argc, char **argv)
 	r = reader_open(argv[0], &ropt, &err);
 	if (!r)
 		return cli_error("%s", err.text);
+	progress_start(false);
 	while ((n = reader_next(r, ev, &err)) > 0)
-		;
+		progress_tick(r, 1);
+	progress_end();
 	nf = figures(r, f);
 	if (json)
 		print_json(r, f, nf, n < 0 ? err.text : NULL);
