@@ -409,7 +409,7 @@ static void close_cycle(struct cycle_find *f)
 		fprintf(stderr,
 			"atomsan: internal error: event %llu closes no cycle the second time\n",
 			(unsigned long long)f->event);
-		abort();
+		exit(2);
 	}
 	c->closing = f->closings->v[f->next++];
 	c->rests_on = data ? RESTS_ON_DATA : RESTS_ON_LOCKS;
