@@ -112,9 +112,14 @@ static bool writes(const struct told *x)
 	return x->e.op == OP_WRITE || x->e.op == OP_UPDATE;
 }
 
-static bool exclusive(const struct told *x)
+static bool acquires(const struct told *x)
 {
-	return x->e.op == OP_ACQUIRE || x->e.op == OP_RELEASE;
+	return x->e.op == OP_ACQUIRE || x->e.op == OP_ACQUIRE_SHARED;
+}
+
+static bool releases(const struct told *x)
+{
+	return x->e.op == OP_RELEASE || x->e.op == OP_RELEASE_SHARED;
 }
 
 /* Can b follow a in a cycle? They conflict, in this order, or are of one transaction. */
@@ -126,8 +131,9 @@ static bool follows(const struct told *a, const struct told *b, bool locks_too)
 		return false;
 	if (op_is_access(a->e.op) && op_is_access(b->e.op))
 		return writes(a) || writes(b);
-	return locks_too && op_is_lock(a->e.op) && op_is_lock(b->e.op) &&
-	       (exclusive(a) || exclusive(b));
+	/* Any two would do; people think of who gave the lock to whom. */
+	return locks_too && releases(a) && acquires(b) &&
+	       (a->e.op == OP_RELEASE || b->e.op == OP_ACQUIRE);
 }
 
 /*
