@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "engine/effect.h"
 #include "engine/engine.h"
 #include "engine/explain.h"
 #include "engine/order.h"
@@ -51,9 +52,6 @@ struct frontier {
 	struct finding_sink *sink;
 	struct explain *explain;
 };
-
-/* Where the table does not stay in the nearest caches, ask for entries so many events ahead. */
-enum { LARGE_TABLE = 1 << 14, PREFETCH = 16 };
 
 static void *frontier_create(const struct engine_options *options, struct finding_sink *sink)
 {
@@ -225,37 +223,6 @@ static void join(struct frontier *f, const struct event *e, uint32_t t, uint64_t
 	}
 }
 
-/*
- * What an operation on a variable or lock does where its edges bring nothing.
- * One way through for reads, writes, acquires and releases, with no branch on
- * which it is: what comes next is hard to predict, that its edges bring nothing
- * is not. Masks are all ones or 0.
- */
-struct effect {
-	uint64_t ignore_w; /* no edge from the last write */
-	uint64_t ignore_r; /* reads stay as they are */
-	uint64_t set_w;    /* becomes the last write */
-	uint64_t set_r;    /* becomes the read; otherwise reads go, unless ignored */
-	uint8_t usual;     /* is it one of those? */
-	uint8_t table;     /* 0 variables, 1 locks */
-	uint8_t row; /* a read takes the place of none or of its own; a write follows known ones */
-};
-#define ON ~0ull
-static const struct effect effects[OP_COUNT] = {
-	[OP_READ] = {0, 0, 0, ON, true, 0, ROW_SELF},
-	[OP_WRITE] = {0, 0, ON, 0, true, 0, ROW_SEEN},
-	[OP_UPDATE] = {0, 0, ON, 0, true, 0, ROW_SEEN},
-	[OP_ACQUIRE] = {0, 0, 0, 0, true, 1, ROW_SEEN},
-	[OP_RELEASE] = {ON, ON, ON, 0, true, 1, ROW_SEEN},
-	[OP_ACQUIRE_SHARED] = {0, ON, 0, 0, true, 1, ROW_SEEN},
-	[OP_RELEASE_SHARED] = {ON, 0, 0, ON, true, 1, ROW_SELF},
-};
-
-static inline uint64_t pick(uint64_t mask, uint64_t yes, uint64_t no)
-{
-	return no ^ ((yes ^ no) & mask);
-}
-
 /* An operation on a variable or lock. */
 static inline void take_usual(struct frontier *f, struct var *const tables[2],
 			      const struct event *e, const struct effect *does, uint32_t t,
@@ -269,16 +236,17 @@ static inline void take_usual(struct frontier *f, struct var *const tables[2],
 		add_edge(f, e, &t, w, event);
 		slot = &f->order.slot[t];
 	}
-	if (__builtin_expect((r & READ_LIST) || slot->row[does->row][step_slot(r)] < step_index(r),
+	/* A read takes the place of none or of its own; a write follows known ones. */
+	if (__builtin_expect((r & READ_LIST) || slot->row[does->own][step_slot(r)] < step_index(r),
 			     0)) {
 		if (does->set_r)
 			add_read(f, v, t);
 		else
 			edges_from_reads(f, e, v, &t, event);
-		v->w = pick(does->set_w, f->order.slot[t].now, v->w);
+		v->w = effect_pick(does->set_w, f->order.slot[t].now, v->w);
 		return;
 	}
-	v->w = pick(does->set_w, slot->now, v->w);
+	v->w = effect_pick(does->set_w, slot->now, v->w);
 	v->r = (slot->now & does->set_r) | (v->r & does->ignore_r);
 }
 
@@ -340,15 +308,14 @@ static void frontier_take(void *engine, const struct batch *b)
 
 	tables[0] = f->var;
 	tables[1] = f->lock;
-	if (names[NAMES_VAR].n < LARGE_TABLE) {
+	if (names[NAMES_VAR].n < EFFECT_LARGE_TABLE) {
 		for (const struct event *e = b->ev; e < end; e++)
 			take_one(f, tables, e, event++);
 		return;
 	}
 	for (const struct event *e = b->ev; e < end; e++) {
-		const struct event *ahead = e + PREFETCH < end ? e + PREFETCH : e;
+		const struct event *ahead = effect_ahead(e, end);
 
-		/* A label's number is no variable's: it prefetches something harmless. */
 		__builtin_prefetch(&tables[effects[ahead->op].table][ahead->operand], 1);
 		take_one(f, tables, e, event++);
 	}

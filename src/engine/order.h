@@ -76,7 +76,7 @@ struct order_slot {
 	uint32_t reached : 31; /* how many other slots its open transaction reaches */
 	uint32_t left : 1;     /* its thread has ended */
 };
-enum { ROW_SEEN, ROW_SELF };
+enum { ROW_SEEN, ROW_SELF }; /* as effect.h's `own` */
 
 /* How a transaction came to reach a slot: the edge that did it. */
 struct order_why {

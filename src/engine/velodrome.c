@@ -12,6 +12,7 @@
  * transaction, which closes a cycle, would look like an edge to itself.
  */
 #include "base/mem.h"
+#include "engine/effect.h"
 #include "engine/engine.h"
 #include "engine/explain.h"
 #include "engine/graph.h"
@@ -44,9 +45,6 @@ struct thread {
 	uint64_t begin;  /* event of the outermost block */
 	bool ran;
 };
-
-/* As in frontier.c. */
-enum { LARGE_TABLE = 1 << 14, PREFETCH = 16 };
 
 struct velodrome {
 	struct graph graph;
@@ -375,28 +373,6 @@ __attribute__((noinline)) static void take_slow(struct velodrome *v, const struc
 	}
 }
 
-/*
- * An access or lock operation inside a block where nobody else's node is
- * involved: what came before it is dead or its own. As in frontier.c there is
- * one way through for all of them. Masks are all ones or 0.
- */
-struct effect {
-	uint64_t ignore_w, ignore_r; /* no edge from there */
-	uint64_t set_w, set_r;       /* becomes that; reads that are not ignored go */
-	uint8_t usual, table;
-};
-#define ON ~0ull
-static const struct effect effects[OP_COUNT] = {
-	[OP_READ] = {0, 0, 0, ON, true, 0},      [OP_WRITE] = {0, 0, ON, 0, true, 0},
-	[OP_UPDATE] = {0, 0, ON, 0, true, 0},    [OP_ACQUIRE] = {0, 0, 0, 0, true, 1},
-	[OP_RELEASE] = {ON, ON, ON, 0, true, 1},
-};
-
-static inline uint64_t pick(uint64_t mask, uint64_t yes, uint64_t no)
-{
-	return no ^ ((yes ^ no) & mask);
-}
-
 /* Is this step dead, or one of that node? */
 static inline bool harmless(const struct graph_node *node, graph_step s, uint32_t own)
 {
@@ -405,6 +381,10 @@ static inline bool harmless(const struct graph_node *node, graph_step s, uint32_
 	return (n == own) | (node[n].born > s >> GRAPH_NODE_BITS);
 }
 
+/*
+ * An access or lock operation inside a block; false where somebody else's node
+ * is involved: what came before it must be dead or its own.
+ */
 static inline bool take_usual(struct velodrome *v, struct var *const tables[2],
 			      const struct event *e, const struct effect *does, struct thread *t,
 			      uint64_t event)
@@ -412,16 +392,16 @@ static inline bool take_usual(struct velodrome *v, struct var *const tables[2],
 	struct var *x = &tables[does->table][e->operand];
 	const struct graph_node *node = v->graph.node;
 	graph_step now = graph_step_of(t->node, event);
-	bool w_ok = harmless(node, pick(does->ignore_w, now, x->w), t->node);
-	bool r_ok = harmless(node, pick(does->ignore_r, now, x->r.at), t->node) |
+	bool w_ok = harmless(node, effect_pick(does->ignore_w, now, x->w), t->node);
+	bool r_ok = harmless(node, effect_pick(does->ignore_r, now, x->r.at), t->node) |
 		    (x->r.thread == e->thread);
 
 	if (__builtin_expect(!(w_ok & r_ok & !x->r.list), 0))
 		return false;
 	t->last = now;
-	x->w = pick(does->set_w, now, x->w);
+	x->w = effect_pick(does->set_w, now, x->w);
 	x->r.at = (now & does->set_r) | (x->r.at & does->ignore_r);
-	x->r.thread = (uint32_t)pick(does->set_r, e->thread, x->r.thread);
+	x->r.thread = (uint32_t)effect_pick(does->set_r, e->thread, x->r.thread);
 	return true;
 }
 
@@ -462,15 +442,14 @@ static void velodrome_take(void *engine, const struct batch *b)
 	MEM_GROW0(v->thread, v->thread_cap, names[NAMES_THREAD].n);
 	tables[0] = v->var;
 	tables[1] = v->lock;
-	if (names[NAMES_VAR].n < LARGE_TABLE) {
+	if (names[NAMES_VAR].n < EFFECT_LARGE_TABLE) {
 		for (const struct event *e = b->ev; e < end_of_batch; e++)
 			take_one(v, tables, e, event++);
 		return;
 	}
 	for (const struct event *e = b->ev; e < end_of_batch; e++) {
-		const struct event *ahead = e + PREFETCH < end_of_batch ? e + PREFETCH : e;
+		const struct event *ahead = effect_ahead(e, end_of_batch);
 
-		/* A label's number is no variable's: it prefetches something harmless. */
 		__builtin_prefetch(&tables[effects[ahead->op].table][ahead->operand], 1);
 		take_one(v, tables, e, event++);
 	}
