@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/banned.h"
@@ -74,6 +75,7 @@ struct want {
 	uint64_t seed;
 	enum failure failure;
 	size_t who;
+	time_t deadline;
 };
 
 static bool fails_alike(void *arg, const struct trace *t)
@@ -82,6 +84,8 @@ static bool fails_alike(void *arg, const struct trace *t)
 	struct verdict v = {.what = STR_INIT};
 	bool alike;
 
+	if (time(NULL) > w->deadline)
+		return false;
 	if (w->failure == FAIL_CRASH)
 		run(&w->judge, t, w->seed, ISOLATE_SHRINK_SECONDS, false, &v);
 	else
@@ -96,6 +100,7 @@ void isolate_shrink(struct judge *j, struct trace *t, uint64_t seed, struct verd
 	struct want w = {.judge = *j, .seed = seed, .failure = v->failure, .who = v->who};
 
 	w.judge.account = NULL;
+	w.deadline = time(NULL) + ISOLATE_PATIENCE;
 	shrink(t, fails_alike, &w);
 	if (w.failure == FAIL_CRASH)
 		run(&w.judge, t, seed, ISOLATE_SHRINK_SECONDS, true, v);

@@ -14,6 +14,8 @@
  * it is known to hang, and the question is just whether it still does.
  */
 enum { ISOLATE_SECONDS = 20, ISOLATE_SHRINK_SECONDS = 2 };
+/* And for all of shrinking: what is there by then is good enough. */
+enum { ISOLATE_PATIENCE = 60 };
 
 /* Zeroed memory that children share; never freed. */
 void *isolate_shared(size_t bytes);

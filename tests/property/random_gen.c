@@ -80,15 +80,33 @@ void gen_leave(struct gen *g, uint32_t t)
 		gen_emit(g, t, OP_END, 0);
 }
 
+uint32_t gen_next_child(const struct gen *g)
+{
+	uint32_t u = 0;
+
+	while (u < g->mix.threads && !g->thread[u].waits_for_fork)
+		u++;
+	return u;
+}
+
 void gen_fork(struct gen *g, uint32_t t)
 {
-	for (uint32_t u = 0; u < g->mix.threads; u++) {
-		if (g->thread[u].waits_for_fork) {
-			gen_emit(g, t, OP_FORK, u);
-			g->thread[u].waits_for_fork = gen_full(g);
-			return;
-		}
-	}
+	uint32_t u = gen_next_child(g);
+
+	if (u == g->mix.threads || gen_full(g) || !gen_runs(g, t))
+		return;
+	gen_emit(g, t, OP_FORK, u);
+	g->thread[u].waits_for_fork = false;
+}
+
+void gen_join(struct gen *g, uint32_t t, uint32_t child)
+{
+	/* Thread 0 is there to the end, so that there is always one that runs. */
+	if (!child || child == t || gen_full(g) || !gen_runs(g, t) ||
+	    g->thread[child].waits_for_fork)
+		return;
+	g->thread[child].dead = true;
+	gen_emit(g, t, OP_JOIN, child);
 }
 
 /* The child is done from now on, with blocks left open now and then. */
@@ -104,10 +122,7 @@ static void join_one(struct gen *g, uint32_t t)
 				gen_emit(g, u, OP_RELEASE, l);
 		gen_leave(g, u);
 	}
-	if (gen_full(g))
-		return;
-	g->thread[u].dead = true;
-	gen_emit(g, t, OP_JOIN, u);
+	gen_join(g, t, u);
 }
 
 uint32_t gen_var(struct gen *g, uint32_t t)

@@ -65,8 +65,12 @@ uint32_t gen_var(struct gen *g, uint32_t t);
 void gen_emit(struct gen *g, uint32_t t, enum op op, uint32_t operand);
 /* An access of some variable, `reads` percent of them reads. */
 void gen_access(struct gen *g, uint32_t t, unsigned reads);
-/* Fork the next thread that waits for it, if there is one. */
+/* The next thread that waits to be forked; mix.threads if there is none. */
+uint32_t gen_next_child(const struct gen *g);
+/* Fork it. */
 void gen_fork(struct gen *g, uint32_t t);
+/* The child, which has been forked or never will be, is done from now on. */
+void gen_join(struct gen *g, uint32_t t, uint32_t child);
 /* Close all blocks of the thread. */
 void gen_leave(struct gen *g, uint32_t t);
 

@@ -57,6 +57,12 @@ PLAY(hand_off, {0, LEAVE, 0}, {0, B, 0}, {0, R, 0}, {0, W, 0}, {0, W, 1}, {0, E,
 PLAY(thread_order, {0, B, 0}, {0, W, 0}, {1, LEAVE, 0}, {1, B, 0}, {1, R, 0}, {1, E, 0}, {1, B, 0},
 	{1, W, 1}, {1, E, 0}, {0, R, 1}, {0, MAYBE_END, 0});
 /*
+ * 0 reaches 2 late in its thread; then, by way of 1, it turns out to reach it
+ * earlier, at what it reads at last.
+ */
+PLAY(earlier, {1, B, 0}, {1, W, 0}, {2, LEAVE, 0}, {2, R, 0}, {2, W, 1}, {0, B, 0}, {0, W, 2},
+	{2, R, 2}, {1, R, 2}, {0, R, 1}, {0, MAYBE_END, 0}, {1, MAYBE_END, 0});
+/*
  * An outside read (by 2) that follows another (by 1), then a write which may not
  * have its edge from the later one: it must still have that from the earlier.
  */
@@ -66,9 +72,9 @@ PLAY(covered_read, {0, B, 0}, {1, B, 0}, {0, R, 0}, {1, R, 0}, {2, LEAVE, 0}, {2
 
 /* How often: the merge plays stand twice. */
 static const struct step *const shapes[] = {
-	merge,       merge,       merge_chain, merge_chain,     merge_open,   merge_two,
-	cut,         nested,      blameless,   blameless_three, intro,        lost_update,
-	kept_update, kept_update, hand_off,    hand_off,        thread_order, covered_read,
+	merge,    merge,     merge_chain,     merge_chain,  merge_open,  merge_two,   cut,
+	nested,   blameless, blameless_three, intro,        lost_update, kept_update, kept_update,
+	hand_off, hand_off,  thread_order,    covered_read, earlier,     earlier,
 };
 
 /* Different threads while there are enough; the same one twice does no harm. */
@@ -160,6 +166,31 @@ static void brawl(struct gen *g)
 	}
 }
 
+/* Many threads read what an open block wrote, inside blocks and outside; one writes. */
+static void audience(struct gen *g)
+{
+	uint32_t star = gen_thread(g), var = gen_var(g, star);
+	unsigned inside = rng_between(&g->rng, 0, 60);
+
+	gen_emit(g, star, OP_BEGIN, 0);
+	gen_emit(g, star, OP_WRITE, var);
+	for (uint32_t t = 0; t < g->mix.threads; t++) {
+		if (t == star || rng_percent(&g->rng, 20))
+			continue;
+		if (!g->thread[t].depth && rng_percent(&g->rng, inside))
+			gen_emit(g, t, OP_BEGIN, 0);
+		gen_emit(g, t, OP_READ, var);
+		if (rng_percent(&g->rng, 50))
+			gen_emit(g, t, OP_END, 0);
+		if (rng_percent(&g->rng, g->mix.noise))
+			gen_turn(g);
+	}
+	if (rng_percent(&g->rng, 40))
+		star = gen_thread(g);
+	gen_emit(g, star, OP_WRITE, var);
+	gen_emit(g, star, OP_END, 0);
+}
+
 /* A locked section, inside one block or across its edges. */
 static void locked_section(struct gen *g)
 {
@@ -186,11 +217,9 @@ static void locked_section(struct gen *g)
 /* A thread that is forked, does a little and is joined: its number is free again. */
 static void short_life(struct gen *g)
 {
-	uint32_t parent = gen_thread(g), child = 0;
+	uint32_t parent = gen_thread(g), child = gen_next_child(g);
 	bool block = rng_percent(&g->rng, 50), inside = rng_percent(&g->rng, 20);
 
-	while (child < g->mix.threads && !g->thread[child].waits_for_fork)
-		child++;
 	if (child == g->mix.threads)
 		return;
 	if (!inside)
@@ -207,18 +236,54 @@ static void short_life(struct gen *g)
 		gen_emit(g, child, OP_END, 0);
 	if (rng_percent(&g->rng, 30))
 		parent = gen_thread(g);
-	if (parent == child || gen_full(g) || g->thread[child].dead || rng_percent(&g->rng, 15))
-		return;
-	g->thread[child].dead = true;
-	gen_emit(g, parent, OP_JOIN, child);
+	if (rng_percent(&g->rng, 85))
+		gen_join(g, parent, child);
+}
+
+/*
+ * Children come and go while a block is open. Some follow it and some do not; one
+ * thread forks them and another joins, so that the block reaches no new child
+ * through an old one. An engine that gives the place of a dead child to a new one
+ * must know which is which.
+ */
+static void generations(struct gen *g)
+{
+	uint32_t who[3], child, x, y; /* who: the block's thread, the parent, who joins */
+
+	cast(g, who, 3);
+	x = gen_var(g, who[0]);
+	y = (x + 1) % g->mix.vars;
+	gen_leave(g, who[1]);
+	gen_leave(g, who[2]);
+	gen_emit(g, who[0], OP_BEGIN, 0);
+	gen_emit(g, who[0], OP_WRITE, x);
+	for (unsigned i = rng_between(&g->rng, 4, 16); i && !gen_full(g); i--) {
+		bool follows = rng_percent(&g->rng, 60);
+
+		child = gen_next_child(g);
+		if (child == g->mix.threads)
+			break;
+		gen_fork(g, who[1]);
+		gen_emit(g, child, follows ? OP_READ : OP_WRITE, follows ? x : y);
+		if (!follows && rng_percent(&g->rng, 40))
+			gen_emit(g, who[0], OP_READ, y);
+		if (rng_percent(&g->rng, 90))
+			gen_join(g, who[2], child);
+	}
+	gen_emit(g, who[0], OP_READ, y);
+	gen_emit(g, who[0], OP_END, 0);
 }
 
 void gen_shape(struct gen *g)
 {
-	if (g->mix.crowd && rng_percent(&g->rng, 70))
+	if (g->mix.crowd && rng_percent(&g->rng, 20))
+		generations(g);
+	else if (g->mix.crowd && rng_percent(&g->rng, 60))
 		short_life(g);
 	else if (rng_percent(&g->rng, g->mix.brawl))
 		brawl(g);
+	else if (rng_percent(&g->rng, g->mix.crowd ? 50 : 5))
+		audience(g);
 	else if (rng_percent(&g->rng, 15))
 		long_transaction(g);
 	else if (rng_percent(&g->rng, 30))

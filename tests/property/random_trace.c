@@ -8,7 +8,7 @@ static void draw_mix(struct gen *g, unsigned max_length)
 {
 	struct rng *r = &g->rng;
 	struct mix *m = &g->mix;
-	unsigned *w = m->weight;
+	unsigned *w = m->weight, forked;
 
 	m->threads = rng_between(r, 2, MAX_THREADS);
 	m->vars = rng_between(r, 1, MAX_VARS);
@@ -48,8 +48,9 @@ static void draw_mix(struct gen *g, unsigned max_length)
 		m->length = rng_between(r, 40, max_length);
 		m->shape = rng_between(r, 20, 60);
 		m->crowd = true;
+		forked = rng_percent(r, 70) ? 95 : 30;
 		for (unsigned t = 1; t < m->threads; t++)
-			g->thread[t].waits_for_fork = rng_percent(r, 95);
+			g->thread[t].waits_for_fork = rng_percent(r, forked);
 		return;
 	}
 	if (rng_percent(r, 50))

@@ -208,7 +208,7 @@ bool twin_cut_by_data(const struct twin *t, uint64_t k)
 	bool found = false;
 
 	for (size_t d = tx; d < k - 1; d++)
-		if (t->first[d] == tx)
+		if (t->first[d] == tx && t->ev[d].op != OP_NONE)
 			last = d;
 	/* Of the transaction the begin comes before all else, and `last` behind it. */
 	for (size_t e = tx; e < k - 1 && !found; e++) {
