@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "cli/check.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "engine/engine.h"
@@ -14,24 +15,22 @@
 
 #include "base/banned.h"
 
-static struct {
-	const char *engine, *format, *output, *color;
-	bool all, lenient, no_merge;
-	int quiet, verbose;
-} o;
+struct check_options check_asked;
+static const struct check_options *const o = &check_asked;
 
 static const struct opt opts[] = {
-	OPT_STR('e', "engine", "NAME[,NAME...]", &o.engine,
+	OPT_STR('e', "engine", "NAME[,NAME...]", &check_asked.engine,
 		"which engines ('atomsan engines' lists them)"),
-	OPT_STR('f', "format", "FORMAT", &o.format, "text (the default), json or dot"),
-	OPT_STR('o', "output", "FILE", &o.output, "write the findings there"),
-	OPT_FLAG(0, "all", &o.all, "print every finding, also those that look the same"),
-	OPT_STR(0, "color", "WHEN", &o.color, "auto (the default), always or never"),
-	OPT_FLAG(0, "lenient", &o.lenient, "skip events that cannot have happened, and count them"),
-	OPT_FLAG(0, "no-merge", &o.no_merge,
+	OPT_STR('f', "format", "FORMAT", &check_asked.format, "text (the default), json or dot"),
+	OPT_STR('o', "output", "FILE", &check_asked.output, "write the findings there"),
+	OPT_FLAG(0, "all", &check_asked.all, "print every finding, also those that look the same"),
+	OPT_STR(0, "color", "WHEN", &check_asked.color, "auto (the default), always or never"),
+	OPT_FLAG(0, "lenient", &check_asked.lenient,
+		 "skip events that cannot have happened, and count them"),
+	OPT_FLAG(0, "no-merge", &check_asked.no_merge,
 		 "velodrome: a node for every operation outside blocks"),
-	OPT_COUNT('q', "quiet", &o.quiet, "one line a finding"),
-	OPT_COUNT('v', "verbose", &o.verbose, "the engine's figures too"),
+	OPT_COUNT('q', "quiet", &check_asked.quiet, "one line a finding"),
+	OPT_COUNT('v', "verbose", &check_asked.verbose, "the engine's figures too"),
 	OPT_END,
 };
 
@@ -67,19 +66,17 @@ static int use_color(bool *color)
 {
 	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
 
-	if (!o.color || !strcmp(o.color, "auto"))
-		*color = !o.output && isatty(1) && term && strcmp(term, "dumb") && !(no && *no);
-	else if (!strcmp(o.color, "always") || !strcmp(o.color, "never"))
-		*color = o.color[0] == 'a';
+	if (!o->color || !strcmp(o->color, "auto"))
+		*color = !o->output && isatty(1) && term && strcmp(term, "dumb") && !(no && *no);
+	else if (!strcmp(o->color, "always") || !strcmp(o->color, "never"))
+		*color = o->color[0] == 'a';
 	else
 		return -1;
 	return 0;
 }
 
-extern const struct command cmd_check;
-
 /* "--format takes text, json or dot, not 'xml'" */
-static int bad_format(void)
+static int bad_format(const struct command *cmd)
 {
 	struct str list = STR_INIT;
 	int rc;
@@ -89,7 +86,7 @@ static int bad_format(void)
 			str_add(&list, report_formats[i + 1] ? ", " : " or ");
 		str_add(&list, report_formats[i]->name);
 	}
-	rc = cli_usage(&cmd_check, "--format takes %s, not '%s'", list.s, o.format);
+	rc = cli_usage(cmd, "--format takes %s, not '%s'", list.s, o->format);
 	str_free(&list);
 	return rc;
 }
@@ -98,16 +95,15 @@ static int bad_format(void)
 static size_t run_engines(struct reader *r, const struct engine_ops **ops, size_t n,
 			  struct engine_result *results, struct err *err)
 {
-	struct engine_options options = {.no_merge = o.no_merge};
+	struct engine_options options = {.no_merge = o->no_merge, .all = o->all};
 	struct err first = {0};
 	size_t i;
 
 	for (i = 0; i < n; i++) {
 		if (i && reader_rewind(r, err))
 			break;
-		progress_start(o.quiet);
-		engine_run(ops[i], &options, r, o.all, progress_tick,
-			   &results[i], err);
+		progress_start(o->quiet);
+		engine_run(ops[i], &options, r, o->all, progress_tick, &results[i], err);
 		progress_end();
 		if (!err_is_set(&first))
 			first = *err;
@@ -122,41 +118,40 @@ static int print(const struct report *rep, const struct report_format *format)
 {
 	FILE *out = stdout;
 
-	if (o.output && strcmp(o.output, "-")) {
-		out = fopen(o.output, "we");
+	if (o->output && strcmp(o->output, "-")) {
+		out = fopen(o->output, "we");
 		if (!out)
-			return cli_error("%s: %s", o.output, strerror(errno));
+			return cli_error("%s: %s", o->output, strerror(errno));
 	}
 	format->write(rep, out);
 	if (out != stdout && (ferror(out) | fclose(out)))
-		return cli_error("%s: writing failed", o.output);
+		return cli_error("%s: writing failed", o->output);
 	return 0;
 }
 
-static int check(int argc, char **argv)
+int check_run(const struct command *cmd, int argc, char **argv)
 {
 	const struct engine_ops *ops[MAX_ENGINES];
 	struct engine_result results[MAX_ENGINES];
-	const struct report_format *format = report_format_by_name(o.format ? o.format : "text");
-	struct report rep = {.results = results, .verbosity = o.quiet ? -1 : o.verbose};
-	struct reader_options ropt = {.lenient = o.lenient, .rewindable = true};
+	const struct report_format *format = report_format_by_name(o->format ? o->format : "text");
+	struct report rep = {.results = results, .verbosity = o->quiet ? -1 : o->verbose};
+	struct reader_options ropt = {.lenient = o->lenient, .rewindable = true};
 	struct err err = {0};
 	struct reader *r;
 	size_t n, found = 0;
 	int rc;
 
 	if (argc != 1)
-		return cli_usage(&cmd_check, argc ? "one trace at a time" : "which trace?");
-	n = pick_engines(o.engine ? o.engine : engines[0]->name, ops, &err);
+		return cli_usage(cmd, argc ? "one trace at a time" : "which trace?");
+	n = pick_engines(o->engine ? o->engine : engines[0]->name, ops, &err);
 	if (!n)
-		return cli_usage(&cmd_check, "%s",
-				 err_is_set(&err) ? err.text : "too many engines");
+		return cli_usage(cmd, "%s", err_is_set(&err) ? err.text : "too many engines");
 	if (!format)
-		return bad_format();
+		return bad_format(cmd);
 	if (use_color(&rep.color))
-		return cli_usage(&cmd_check, "--color takes auto, always or never");
-	if (o.output && strcmp(o.output, "-") && cli_same_file(argv[0], o.output))
-		return cli_error("%s and %s are the same file", argv[0], o.output);
+		return cli_usage(cmd, "--color takes auto, always or never");
+	if (o->output && strcmp(o->output, "-") && cli_same_file(argv[0], o->output))
+		return cli_error("%s and %s are the same file", argv[0], o->output);
 	r = reader_open(argv[0], &ropt, &err);
 	if (!r)
 		return cli_error("%s", err.text);
@@ -181,6 +176,13 @@ static int check(int argc, char **argv)
 	if (err_is_set(&err))
 		return cli_error("%s", err.text);
 	return rc ? rc : found ? EXIT_FINDINGS : EXIT_NOTHING_FOUND;
+}
+
+extern const struct command cmd_check; /* main.c lists it */
+
+static int check(int argc, char **argv)
+{
+	return check_run(&cmd_check, argc, argv);
 }
 
 const struct command cmd_check = {

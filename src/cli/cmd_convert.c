@@ -1,19 +1,25 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
+#include "cli/schedule.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
 
 #include "base/banned.h"
 
+#define NO_SCHEDULE UINT64_MAX
+
 static struct {
 	const char *from, *to;
+	uint64_t schedule;
 	bool lenient;
-} o;
+} o = {.schedule = NO_SCHEDULE};
 
 static const struct opt opts[] = {
 	OPT_STR(0, "from", "FORMAT", &o.from,
 		"insist that the input is std or atrace (else its first bytes tell)"),
 	OPT_STR(0, "to", "FORMAT", &o.to, "write std or atrace (else the output's name tells)"),
+	OPT_U64(0, "schedule", "N", &o.schedule,
+		"write the schedule of the N-th finding of 'atomsan predict'"),
 	OPT_FLAG(0, "lenient", &o.lenient,
 		 "leave out events that cannot have happened, and count them"),
 	OPT_END,
@@ -36,6 +42,25 @@ static int copy(struct reader *r, struct writer *w, struct err *err)
 		}
 	}
 	return n;
+}
+
+/* The events of a finding's schedule, as a trace. */
+static int convert_schedule(const char *in, const char *out, enum trace_format to)
+{
+	struct err err = {0}, werr = {0};
+	struct schedule s;
+	struct writer *w;
+
+	if (schedule_read(&s, in, o.schedule, o.lenient, &err))
+		return cli_error("%s", err.text);
+	w = writer_open(out, to, &err);
+	if (w) {
+		writer_put(w, reader_names(s.reader), s.ev, s.n, &err);
+		if (writer_close(w, &werr) && !err_is_set(&err))
+			err = werr;
+	}
+	schedule_free(&s);
+	return err_is_set(&err) ? cli_error("%s", err.text) : 0;
 }
 
 static int convert(int argc, char **argv)
@@ -61,6 +86,8 @@ static int convert(int argc, char **argv)
 		return cli_usage(&cmd_convert, "--from takes std or atrace, not '%s'", o.from);
 	if (cli_same_file(argv[0], argv[1]))
 		return cli_error("%s and %s are the same file", argv[0], argv[1]);
+	if (o.schedule != NO_SCHEDULE)
+		return convert_schedule(argv[0], argv[1], to);
 	r = reader_open(argv[0], &ropt, &err);
 	if (!r)
 		return cli_error("%s", err.text);

@@ -28,6 +28,7 @@ struct batch {
 
 struct engine_options {
 	bool no_merge; /* velodrome: a node for each operation outside blocks */
+	bool all;      /* predict: a schedule also for findings that look the same */
 };
 
 /* One figure of --format=json's "stats". */
@@ -42,6 +43,7 @@ struct engine_ops {
 	const char *origin;  /* the paper, or "ours" */
 	const char *finding; /* what a finding means */
 	const char *silence; /* what it means that there is none */
+	const char *noun;    /* what it finds, for counting: "atomicity violation" */
 	/* It may ask for the trace again: the driver must be able to rewind it. */
 	bool second_pass;
 

@@ -5,12 +5,12 @@
 
 #include "base/banned.h"
 
-extern const struct engine_ops engine_frontier, engine_velodrome;
+extern const struct engine_ops engine_frontier, engine_velodrome, engine_lockset, engine_deadlock;
+extern const struct engine_ops engine_predict;
 
 const struct engine_ops *const engines[] = {
-	&engine_frontier,
-	&engine_velodrome,
-	NULL,
+	&engine_frontier, &engine_velodrome, &engine_predict,
+	&engine_lockset,  &engine_deadlock,  NULL,
 };
 
 const struct engine_ops *engine_by_name(const char *name)

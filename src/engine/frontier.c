@@ -357,6 +357,7 @@ const struct engine_ops engine_frontier = {
 	.origin = "ours",
 	.finding = "this very run is not serializable; with the cycle",
 	.silence = "this run is serializable",
+	.noun = "atomicity violation",
 	.second_pass = true,
 	.create = frontier_create,
 	.take = frontier_take,

@@ -494,6 +494,7 @@ const struct engine_ops engine_velodrome = {
 	.origin = "PLDI 2008",
 	.finding = "this very run is not serializable; with the cycle",
 	.silence = "this run is serializable",
+	.noun = "atomicity violation",
 	.second_pass = true,
 	.create = velodrome_create,
 	.take = velodrome_take,

@@ -117,7 +117,7 @@ static void add_count(struct str *b, uint64_t n, const char *noun)
  * "atomsan: 2 atomicity violations (1 block blamed) in 120 events, 3 threads". A
  * transaction that closes several cycles is one violation.
  */
-static void write_verdict(const struct report *rep, const struct groups *found,
+static void write_verdict(const struct report *rep, const char *noun, const struct groups *found,
 			  const struct groups *blocks, FILE *out)
 {
 	bool atomicity = true, blameless = false;
@@ -131,9 +131,9 @@ static void write_verdict(const struct report *rep, const struct groups *found,
 	}
 	str_add(&b, "atomsan: ");
 	if (!found->n) {
-		str_add(&b, "no atomicity violation");
+		str_fmt(&b, "no %s", noun ? noun : "finding");
 	} else {
-		add_count(&b, found->n, atomicity ? "atomicity violation" : "finding");
+		add_count(&b, found->n, noun ? noun : "finding");
 		if (atomicity && blamed)
 			str_fmt(&b, " (%zu block%s blamed)", blamed, blamed == 1 ? "" : "s");
 		else if (atomicity && blameless)
@@ -162,6 +162,20 @@ static void write_stats(const struct engine_result *res, FILE *out)
 	str_free(&b);
 }
 
+/* An engine that ran out of its budget must not look as if it had found all there is. */
+static void write_cut_short(const struct engine_result *res, FILE *out)
+{
+	static const char *const signs[] = {"search_cut_short", "nested_acquires_dropped"};
+
+	for (size_t i = 0; i < res->nstats; i++)
+		for (size_t k = 0; k < sizeof signs / sizeof *signs; k++)
+			if (!strcmp(res->stats[i].name, signs[k]) && res->stats[i].value) {
+				fputs("atomsan: the search was cut short: there may be more\n",
+				      out);
+				return;
+			}
+}
+
 static void write_result(const struct report *rep, const struct engine_result *res, FILE *out)
 {
 	struct groups found = group_by(&res->findings, by_transaction);
@@ -183,7 +197,8 @@ static void write_result(const struct report *rep, const struct engine_result *r
 		if (found.n)
 			putc('\n', out);
 		write_summary(rep, &blocks, out);
-		write_verdict(rep, &found, &blocks, out);
+		write_verdict(rep, res->ops->noun, &found, &blocks, out);
+		write_cut_short(res, out);
 	}
 	if (rep->verbosity > 0)
 		write_stats(res, out);

@@ -10,10 +10,12 @@
 #include "base/banned.h"
 
 /* How much of what may go on for ever is printed without -v. */
-enum { ALSO_MAX = 8, NESTED_MAX = 6, RUNS_MAX = 24 };
+enum { ALSO_MAX = 8, NESTED_MAX = 6, RUNS_MAX = 24, LOCKS_MAX = 4 };
 
 bool text_finding_is_atomicity(const struct finding *f)
 {
+	if (step_same_name(f->kind, "lockset") || step_same_name(f->kind, "deadlock"))
+		return false;
 	return f->transaction.thread || f->blame.thread || step_same_name(f->kind, "cycle");
 }
 
@@ -21,6 +23,10 @@ static void add_what(struct str *b, const struct finding *f)
 {
 	if (text_finding_is_atomicity(f))
 		str_add(b, "atomicity violation");
+	else if (step_same_name(f->kind, "lockset"))
+		str_add(b, "unprotected variable");
+	else if (step_same_name(f->kind, "deadlock"))
+		str_add(b, "possible deadlock");
 	else
 		show_add(b, f->kind ? f->kind : "finding", 24, SHOW_CUT_TAIL);
 }
@@ -61,9 +67,15 @@ static void write_heading(const struct report *rep, const struct finding *f, FIL
 		str_add(&b, block->label ? " in block " : " in ");
 		step_add_block(&b, block->label, block->begin);
 	} else if (f->variable) {
-		str_add(&b, " of ");
+		str_addc(&b, ' ');
 		show_add(&b, f->variable, 40, SHOW_CUT_TAIL);
 	}
+	for (size_t i = 0; i < f->nlocks && i < LOCKS_MAX; i++) {
+		str_add(&b, i ? ", " : " on ");
+		show_add(&b, f->locks[i], 24, SHOW_CUT_TAIL);
+	}
+	if (f->nlocks > LOCKS_MAX)
+		str_fmt(&b, " and %zu more", f->nlocks - LOCKS_MAX);
 	str_fmt(&b, " (%s)", report_status_name(f->status));
 	show_wrap_styled(out, b.s, rep->color, SHOW_BOLD_RED);
 	str_free(&b);
@@ -209,18 +221,19 @@ static void write_others(const struct report *rep, const struct group *g, FILE *
 }
 
 /* "bank.c:14 in deposit" in one line, whatever the names: what one does not need is the other's. */
-static void add_where(struct str *b, const char *place, const char *block, size_t room)
+static void add_where(struct str *b, const char *place, const char *in, const char *block,
+		      size_t room)
 {
 	size_t wanted = show_columns(block), mine;
 
 	if (*place && *block)
-		room -= strlen(" in ");
+		room -= strlen(in);
 	mine = wanted < room / 2 ? room - wanted : room - room / 2;
 	if (show_columns(place) < mine)
 		mine = show_columns(place);
 	show_add(b, place, mine, SHOW_CUT_HEAD);
 	if (*place && *block)
-		str_add(b, " in ");
+		str_add(b, in);
 	show_add(b, block, room - mine, SHOW_CUT_TAIL);
 }
 
@@ -240,13 +253,17 @@ void text_finding_summary(const struct report *rep, const struct group *g, FILE 
 		str_fmt(&block, "block at event %" PRIu64, subject->begin);
 	else if (f->variable)
 		show_add(&block, f->variable, SIZE_MAX, SHOW_CUT_TAIL);
+	for (size_t i = 0; i < f->nlocks; i++) {
+		str_add(&block, i ? ", " : "");
+		show_add(&block, f->locks[i], SIZE_MAX, SHOW_CUT_TAIL);
+	}
 
 	str_add(&b, "SUMMARY: AtomSan: ");
 	add_what(&b, f);
 	if (place.n || block.n) {
 		str_addc(&b, ' ');
 		/* With -q it is for scripts alone, and they want the names whole. */
-		add_where(&b, place.s, block.s,
+		add_where(&b, place.s, text_finding_is_atomicity(f) ? " in " : " of ", block.s,
 			  rep->verbosity < 0 ? SIZE_MAX : SHOW_WIDTH - show_columns(b.s));
 	}
 	fprintf(out, "%s%s%s\n", show_on(rep->color, SHOW_BOLD), b.s,

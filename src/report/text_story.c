@@ -198,6 +198,56 @@ static void write_blameless(const struct report *rep, const struct finding *f, F
 	str_free(&b);
 }
 
+/* "Thread T1 read balance (event 11)": who did what. */
+static void add_deed(struct str *b, const struct finding_step *s)
+{
+	step_add_owner(b, s->thread, s->label, s->begin);
+	str_addc(b, ' ');
+	step_add_past(b, s);
+	add_event(b, s->event);
+}
+
+static void write_lockset(const struct finding *f, FILE *out)
+{
+	struct str b = STR_INIT;
+
+	for (size_t i = 0; i < f->nsteps; i++) {
+		if (i)
+			str_add(&b, ", and ");
+		add_deed(&b, &f->steps[i]);
+	}
+	b.s[0] = (char)toupper((unsigned char)b.s[0]);
+	str_add(&b, ". No lock keeps the two apart.");
+	show_wrap(out, b.s, 2, 2);
+	str_free(&b);
+}
+
+/* Steps come in pairs: the lock that a thread holds, the one that it wants. */
+static void write_deadlock(const struct report *rep, const struct finding *f, FILE *out)
+{
+	size_t n = f->nsteps / 2, shown = rep->verbosity > 0 || n <= 8 ? n : 8;
+
+	for (size_t i = 0; i < shown; i++) {
+		const struct finding_step *holds = &f->steps[2 * i], *wants = holds + 1;
+		struct str b = STR_INIT;
+
+		str_add(&b, "Thread ");
+		show_add(&b, holds->thread ? holds->thread : "?", 24, SHOW_CUT_TAIL);
+		str_add(&b, " holds ");
+		show_add(&b, holds->operand ? holds->operand : "?", 24, SHOW_CUT_TAIL);
+		add_event(&b, holds->event);
+		str_add(&b, " and wants ");
+		show_add(&b, wants->operand ? wants->operand : "?", 24, SHOW_CUT_TAIL);
+		add_event(&b, wants->event);
+		str_addc(&b, '.');
+		show_wrap(out, b.s, 2, 4);
+		str_free(&b);
+	}
+	if (shown < n)
+		fprintf(out, "  ... and %zu more, -v shows them\n", n - shown);
+	show_wrap(out, "In another run each can wait for the next for ever.", 2, 2);
+}
+
 static void write_plain(const struct report *rep, const struct finding *f, FILE *out)
 {
 	const struct finding_block *block = text_finding_subject(f);
@@ -232,7 +282,11 @@ void text_story_write(const struct report *rep, const struct finding *f, FILE *o
 {
 	size_t lead, tail;
 
-	if (text_story_is_blameless(f))
+	if (step_same_name(f->kind, "lockset") && f->nsteps)
+		write_lockset(f, out);
+	else if (step_same_name(f->kind, "deadlock") && f->nsteps > 1)
+		write_deadlock(rep, f, out);
+	else if (text_story_is_blameless(f))
 		write_blameless(rep, f, out);
 	else if (is_story(f, &lead, &tail))
 		write_story(f, lead, tail, out);

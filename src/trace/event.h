@@ -58,7 +58,7 @@ enum operand_kind {
 	X(JOIN, "join", THREAD, "joined")                                                          \
 	X(WAIT, "wait", SYNC, "waited for")                                                        \
 	X(NOTIFY, "notify", SYNC, "notified")                                                      \
-	X(BARRIER, "barrier", SYNC, "passed")                                                      \
+	X(BARRIER, "barrier", SYNC, "reached")                                                     \
 	X(ALLOC, "alloc", VAR, "allocated")                                                        \
 	X(FREE, "free", VAR, "freed")
 

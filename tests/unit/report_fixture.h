@@ -25,7 +25,8 @@ struct bench {
 	char *text; /* what was printed last */
 };
 
-static const struct engine_ops frontier = {.name = "frontier"}, velodrome = {.name = "velodrome"};
+static const struct engine_ops frontier = {.name = "frontier", .noun = "atomicity violation"};
+static const struct engine_ops velodrome = {.name = "velodrome", .noun = "atomicity violation"};
 
 static inline int setup(void **state)
 {

@@ -563,9 +563,9 @@ static const char want_little[] =
 	"SUMMARY: AtomSan: atomicity violation bank.c:14 in deposit\n"
 	"==================\n"
 	"==================\n"
-	"WARNING: AtomSan: lockset of balance (observed)\n"
+	"WARNING: AtomSan: unprotected variable balance (observed)\n"
 	"  This is about balance.\n"
-	"SUMMARY: AtomSan: lockset balance\n"
+	"SUMMARY: AtomSan: unprotected variable balance\n"
 	"==================\n"
 	"==================\n"
 	"WARNING: AtomSan: atomicity violation (observed)\n"
@@ -598,7 +598,7 @@ static const char want_little[] =
 	"  (no name)                            1  observed\n"
 	"  (no name)                            1  observed\n"
 	"\n"
-	"atomsan: 5 findings in 120 events, 3 threads\n";
+	"atomsan: 5 atomicity violations in 120 events, 3 threads\n";
 /* clang-format on */
 
 /* Two steps, no steps, and nothing at all. */

@@ -1,0 +1,435 @@
+/*
+ * lockset: Eraser (Savage and others, SOSP 1997), with the order of thread
+ * periods in place of guesses about who owns what, and with a set of locks for
+ * writes and one for each read (Stoller's multi-lockset). docs/engines/lockset.md
+ * defines what is found; this file is about how.
+ *
+ * A variable keeps records of accesses, and drops one when another makes it
+ * superfluous: one of the same slot (see period.h) and operation, at least as
+ * late, under no more locks. Whatever the old one is concurrent with and
+ * unguarded against, the new one is too. Of a read only those locks count that
+ * are guards; of a write none do, since they are in the set of guards already.
+ * So mostly there is one record for each thread and operation.
+ *
+ * What an access costs when it is nothing new: the variable's version, and an
+ * entry of a small table by slot that says "did this already, in this period, at
+ * this version, and only these locks mattered". A version ends when the variable
+ * becomes shared, loses a guard, or is freed. Between an access c and an
+ * equal one c' of the same version and period, whatever another thread does that
+ * would make a finding of c' was a finding itself, being concurrent with c: so
+ * c' can be skipped.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "engine/engine.h"
+#include "engine/heldlocks.h"
+#include "engine/period.h"
+#include "engine/sighting.h"
+
+#include "base/banned.h"
+
+enum state {
+	VIRGIN,
+	EXCLUSIVE, /* each access came after all before it */
+	SHARED,    /* not so; and since then only read */
+	MODIFIED,
+	TOLD, /* there is a finding: nothing more to say */
+};
+
+struct record {
+	struct sighting at;
+	struct period period;
+	heldset set;  /* what counts of the locks held */
+	heldset full; /* all of them */
+	bool since_shared;
+};
+
+struct var {
+	struct record *v; /* by slot */
+	uint32_t n, cap;
+	uint32_t version;
+	heldset guards; /* in MODIFIED: held exclusively at each write since it is shared */
+	uint8_t state;
+	bool loose; /* some read since it is shared may be under none of the guards */
+};
+
+/* What a thread did already. Period indexes count from 1, so a zeroed one matches nothing. */
+struct seen {
+	uint32_t var, version, index, op;
+	heldset need; /* under these locks, or more, it is nothing new */
+};
+enum { SEEN = 1024 };
+
+/* Records for one slot and operation; with more, the oldest is merged with the new one. */
+enum { RECORDS_MAX = 32 };
+
+struct lockset {
+	struct periods periods;
+	struct heldlocks held;
+	struct sighting_blocks blocks;
+	struct var *var;
+	size_t var_cap;
+	struct seen **seen; /* by slot: SEEN entries */
+	size_t seen_cap;
+	struct finding_sink *sink;
+	uint64_t shared, merged;
+};
+
+static void *lockset_create(const struct engine_options *options, struct finding_sink *sink)
+{
+	struct lockset *l = mem_zalloc(sizeof *l);
+
+	(void)options;
+	heldlocks_init(&l->held);
+	l->sink = sink;
+	return l;
+}
+
+static void drop_records(struct var *v)
+{
+	mem_free(v->v);
+	v->v = NULL;
+	v->n = v->cap = 0;
+}
+
+/* The first record of this slot, or where it would stand. */
+static uint32_t first_of(const struct var *v, uint32_t slot)
+{
+	uint32_t low = 0, high = v->n;
+
+	while (low < high) {
+		uint32_t mid = low + (high - low) / 2;
+
+		if (v->v[mid].period.slot < slot)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/*
+ * Does it come after all that were before it? Not if it did not earlier in the
+ * same period: what was concurrent with the thread then still is.
+ */
+static bool all_before(const struct var *v, struct period now, const struct period_clock *clock)
+{
+	for (uint32_t i = first_of(v, now.slot); i < v->n && v->v[i].period.slot == now.slot; i++)
+		if (v->v[i].period.index == now.index && v->v[i].since_shared)
+			return false;
+	for (uint32_t i = 0; i < v->n; i++)
+		if (!period_before(v->v[i].period, clock))
+			return false;
+	return true;
+}
+
+static bool conflict(enum op a, enum op b)
+{
+	/* Two updates are atomic by themselves: no lock is missing between them. */
+	return (a != OP_READ || b != OP_READ) && (a != OP_UPDATE || b != OP_UPDATE);
+}
+
+/* Can it make a finding at all, with whatever other access? */
+static bool in_danger(const struct lockset *l, const struct var *v, enum op op, heldset set)
+{
+	if (op == OP_READ)
+		return v->state == MODIFIED && !heldlocks_exclude(&l->held, v->guards, set);
+	return v->guards == HELD_NONE || v->loose;
+}
+
+/* And with this one, concurrent and in conflict with it? */
+static bool unguarded(const struct lockset *l, const struct var *v, enum op op,
+		      const struct record *r)
+{
+	return op == OP_READ || v->guards == HELD_NONE ||
+	       (r->at.op == OP_READ && r->since_shared &&
+		!heldlocks_exclude(&l->held, v->guards, r->set));
+}
+
+/* The other access of a finding, or NULL: one that shares no lock if there is, then the latest. */
+static const struct record *judge(const struct lockset *l, const struct var *v, enum op op,
+				  heldset set, const struct period_clock *clock)
+{
+	const struct record *best = NULL;
+	bool best_apart = false;
+
+	if (!in_danger(l, v, op, set))
+		return NULL;
+	for (uint32_t i = 0; i < v->n; i++) {
+		const struct record *r = &v->v[i];
+		bool apart;
+
+		if (period_before(r->period, clock) || !conflict(op, r->at.op) ||
+		    !unguarded(l, v, op, r))
+			continue;
+		apart = !heldlocks_exclude(&l->held, r->full, set);
+		if (best && (apart != best_apart ? best_apart : r->at.event < best->at.event))
+			continue;
+		best = r;
+		best_apart = apart;
+	}
+	return best;
+}
+
+static void tell(struct lockset *l, const struct record *other, const struct sighting *at,
+		 const struct names *names)
+{
+	struct finding *f = finding_new();
+
+	f->status = FINDING_PREDICTED;
+	f->kind = "lockset";
+	f->event = at->event;
+	f->nsteps = 2;
+	f->steps = arena_alloc(&f->arena, 2 * sizeof *f->steps);
+	f->steps[0] = sighting_step(f, names, &other->at);
+	f->steps[1] = sighting_step(f, names, at);
+	f->variable = f->steps[1].operand;
+	finding_seal(f);
+	l->sink->emit(l->sink, f);
+}
+
+/* A write while it is shared: only what it holds exclusively can still be a guard. */
+static void refine(struct lockset *l, struct var *v, heldset set)
+{
+	heldset mine = heldlocks_exclusive(&l->held, set);
+	heldset guards = v->state == MODIFIED ? heldlocks_common(&l->held, v->guards, mine) : mine;
+
+	if (v->state == MODIFIED && guards == v->guards)
+		return;
+	v->state = MODIFIED;
+	v->guards = guards;
+	v->version++;
+	for (uint32_t i = 0; i < v->n && !v->loose; i++)
+		v->loose = v->v[i].at.op == OP_READ && v->v[i].since_shared &&
+			   !heldlocks_exclude(&l->held, guards, v->v[i].set);
+}
+
+static void insert(struct var *v, uint32_t at, const struct record *new)
+{
+	if (v->n == v->cap) {
+		v->cap = v->cap ? 2 * v->cap : 1;
+		v->v = mem_resize(v->v, v->cap * sizeof *v->v);
+	}
+	memmove(&v->v[at + 1], &v->v[at], (v->n - at) * sizeof *v->v);
+	v->v[at] = *new;
+	v->n++;
+}
+
+static void add_record(struct lockset *l, struct var *v, struct record *new)
+{
+	uint32_t first = first_of(v, new->period.slot), last = first, kept = first, same = 0;
+	uint32_t oldest = first;
+
+	for (; last < v->n && v->v[last].period.slot == new->period.slot; last++) {
+		const struct record *old = &v->v[last];
+		bool alike = old->at.op == new->at.op;
+
+		if (alike && old->period.index == new->period.index &&
+		    old->since_shared ==
+			    new->since_shared &&heldlocks_include(&l->held, new->set, old->set)) {
+			/* It makes the new one superfluous; and, if another was dropped, that one
+			 * too. */
+			new = NULL;
+			break;
+		}
+		if (alike &&
+		    (!old->since_shared || heldlocks_include(&l->held, old->set, new->set)))
+			continue;
+		if (alike && (!same++ || old->at.event < v->v[oldest].at.event))
+			oldest = kept;
+		v->v[kept++] = *old;
+	}
+	if (kept < last) {
+		memmove(&v->v[kept], &v->v[last], (v->n - last) * sizeof *v->v);
+		v->n -= last - kept;
+	}
+	if (!new)
+		return;
+	if (same == RECORDS_MAX) {
+		new->set = heldlocks_common(&l->held, v->v[oldest].set, new->set);
+		v->v[oldest] = *new;
+		l->merged++;
+	} else {
+		insert(v, kept, new);
+	}
+}
+
+/*
+ * It comes after all accesses before it: whoever had the variable, now it is
+ * this thread's. That needs no new version: the periods of those accesses are
+ * over, and with them what the tables say of them.
+ */
+static void own(struct var *v, uint32_t thread)
+{
+	if (v->state == EXCLUSIVE && v->v[0].at.thread == thread)
+		return;
+	v->n = 0;
+	v->state = EXCLUSIVE;
+	v->loose = false;
+}
+
+/*
+ * Others may be at it at the same time. Returns the other access where that is
+ * a finding, and tells what counts of the locks held.
+ */
+static const struct record *share(struct lockset *l, struct var *v, enum op op, struct record *new,
+				  const struct period_clock *clock)
+{
+	new->since_shared = true;
+	if (v->state == EXCLUSIVE) {
+		v->state = SHARED;
+		v->version++;
+		l->shared++;
+	}
+	if (op != OP_READ)
+		refine(l, v, new->full);
+	else if (v->state == MODIFIED)
+		new->set = heldlocks_common(&l->held, v->guards, new->full);
+	else
+		new->set = new->full;
+	v->loose |= op == OP_READ && v->state == MODIFIED && new->set == HELD_NONE;
+	return judge(l, v, op, new->full, clock);
+}
+
+/* An access that may be something new. */
+__attribute__((noinline)) static void look(struct lockset *l, const struct event *e, uint64_t event,
+					   struct seen *seen, const struct names *names)
+{
+	struct var *v = &l->var[e->operand];
+	const struct period_clock *clock = periods_clock(&l->periods, e->thread);
+	struct record new = {.at = sighting_of(&l->blocks, e, event),
+			     .period = periods_now(&l->periods, e->thread),
+			     .full = heldlocks_of(&l->held, e->thread)};
+
+	if (all_before(v, new.period, clock)) {
+		own(v, e->thread);
+	} else {
+		const struct record *other = share(l, v, e->op, &new, clock);
+
+		if (other) {
+			tell(l, other, &new.at, names);
+			drop_records(v);
+			v->state = TOLD;
+			return;
+		}
+	}
+	*seen = (struct seen){e->operand, v->version, new.period.index, e->op, new.set};
+	if (e->op != OP_READ && new.since_shared)
+		seen->need = v->guards;
+	add_record(l, v, &new);
+}
+
+__attribute__((noinline)) static struct seen *new_slot(struct lockset *l, uint32_t slot)
+{
+	MEM_GROW0(l->seen, l->seen_cap, (size_t)slot + 1);
+	if (!l->seen[slot])
+		l->seen[slot] = mem_zalloc(SEEN * sizeof *l->seen[slot]);
+	return l->seen[slot];
+}
+
+static inline void take_access(struct lockset *l, const struct event *e, uint64_t event,
+			       const struct names *names)
+{
+	const struct var *v = &l->var[e->operand];
+	struct period now = periods_now(&l->periods, e->thread);
+	heldset set = heldlocks_of(&l->held, e->thread);
+	struct seen *seen;
+
+	if (v->state == TOLD)
+		return;
+	seen = now.slot < l->seen_cap ? l->seen[now.slot] : NULL;
+	if (__builtin_expect(!seen, 0))
+		seen = new_slot(l, now.slot);
+	seen += (e->operand * 4 + e->op) % SEEN;
+	if (seen->var == e->operand && seen->version == v->version && seen->index == now.index &&
+	    seen->op == e->op &&
+	    (seen->need == set || heldlocks_include(&l->held, set, seen->need)))
+		return;
+	look(l, e, event, seen, names);
+}
+
+/* Memory begins a new life: what was done to it before says nothing. */
+static void forget(struct var *v)
+{
+	if (v->state == TOLD)
+		return;
+	drop_records(v);
+	v->state = VIRGIN;
+	v->loose = false;
+	v->version++;
+}
+
+static void lockset_take(void *engine, const struct batch *b)
+{
+	struct lockset *l = engine;
+	const struct table *names = b->names->table;
+
+	MEM_GROW0(l->var, l->var_cap, names[NAMES_VAR].n);
+	periods_room(&l->periods, names[NAMES_THREAD].n, names[NAMES_LOCK].n);
+	heldlocks_room(&l->held, names[NAMES_THREAD].n);
+	sighting_blocks_room(&l->blocks, names[NAMES_THREAD].n);
+	for (uint32_t i = 0; i < b->n; i++) {
+		const struct event *e = &b->ev[i];
+
+		if (e->op == OP_NONE)
+			continue;
+		periods_take(&l->periods, e);
+		if (op_is_access(e->op))
+			take_access(l, e, b->first + i, b->names);
+		else if (op_is_lock(e->op))
+			heldlocks_take(&l->held, e);
+		else if (e->outer)
+			sighting_blocks_take(&l->blocks, e, b->first + i);
+		else if (e->op == OP_ALLOC || e->op == OP_FREE)
+			forget(&l->var[e->operand]);
+	}
+}
+
+/* Findings were emitted as they came up. */
+static uint64_t lockset_finish(void *engine)
+{
+	(void)engine;
+	return 0;
+}
+
+static size_t lockset_stats(void *engine, struct engine_stat stats[ENGINE_STATS_MAX])
+{
+	const struct lockset *l = engine;
+
+	stats[0] = (struct engine_stat){"became_shared", l->shared};
+	stats[1] = (struct engine_stat){"lock_sets", l->held.nsets};
+	stats[2] = (struct engine_stat){"merged_records", l->merged};
+	return 3;
+}
+
+static void lockset_destroy(void *engine)
+{
+	struct lockset *l = engine;
+
+	for (size_t i = 0; i < l->var_cap; i++)
+		drop_records(&l->var[i]);
+	for (size_t i = 0; i < l->seen_cap; i++)
+		mem_free(l->seen[i]);
+	mem_free(l->var);
+	mem_free(l->seen);
+	periods_free(&l->periods);
+	heldlocks_free(&l->held);
+	sighting_blocks_free(&l->blocks);
+	mem_free(l);
+}
+
+const struct engine_ops engine_lockset = {
+	.name = "lockset",
+	.origin = "Eraser, SOSP 1997",
+	.finding = "no lock protects this variable consistently: another run may race on it",
+	.silence =
+		"each variable that threads share and write has its locks, since it became shared",
+	.noun = "unprotected variable",
+	.second_pass = false,
+	.create = lockset_create,
+	.take = lockset_take,
+	.finish = lockset_finish,
+	.stats = lockset_stats,
+	.destroy = lockset_destroy,
+};

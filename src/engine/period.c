@@ -1,0 +1,159 @@
+#include "engine/period.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+#include "base/banned.h"
+
+/* Threads that met at a barrier. Lives until the last of them has gone on. */
+struct period_round {
+	struct period_clock clock; /* all that they did before */
+	uint32_t waiting;
+};
+
+/* How many of the free slots a fork looks at: its own child's, joined last, is nearly always fit.
+ */
+enum { FREE_TRIES = 8 };
+
+static void clock_room(struct period_clock *c, uint32_t n)
+{
+	if (n > c->n) {
+		MEM_GROW(c->at, c->cap, n);
+		memset(c->at + c->n, 0, (n - c->n) * sizeof *c->at);
+		c->n = n;
+	}
+}
+
+static void clock_join(struct period_clock *to, const struct period_clock *from)
+{
+	clock_room(to, from->n);
+	for (uint32_t i = 0; i < from->n; i++)
+		to->at[i] = to->at[i] < from->at[i] ? from->at[i] : to->at[i];
+}
+
+static void clock_drop(struct period_clock *c)
+{
+	mem_free(c->at);
+	*c = (struct period_clock){0};
+}
+
+static void next_period(struct periods *p, struct period_thread *t)
+{
+	t->now.index = ++p->last[t->now.slot];
+	clock_room(&t->clock, t->now.slot + 1);
+	t->clock.at[t->now.slot] = t->now.index;
+}
+
+/* A slot for a thread that knows what is in `clock`. */
+static uint32_t take_slot(struct periods *p, const struct period_clock *clock)
+{
+	for (size_t i = p->nfree; i > 0 && i + FREE_TRIES > p->nfree; i--) {
+		uint32_t slot = p->free[i - 1];
+
+		if (period_before((struct period){slot, p->last[slot]}, clock)) {
+			p->free[i - 1] = p->free[--p->nfree];
+			return slot;
+		}
+	}
+	MEM_GROW0(p->last, p->last_cap, p->nslots + 1);
+	return p->nslots++;
+}
+
+static void start(struct periods *p, struct period_thread *t)
+{
+	t->now.slot = take_slot(p, &t->clock);
+	t->runs = true;
+	next_period(p, t);
+}
+
+static void leave_round(struct period_thread *t)
+{
+	if (!--t->round->waiting) {
+		clock_drop(&t->round->clock);
+		mem_free(t->round);
+	}
+	t->round = NULL;
+}
+
+/* The thread is no longer at its barrier: nobody enters that round any more. */
+static void go_on(struct periods *p, struct period_thread *t)
+{
+	if (p->open[t->barrier] == t->round)
+		p->open[t->barrier] = NULL;
+	clock_join(&t->clock, &t->round->clock);
+	next_period(p, t);
+	leave_round(t);
+	t->runs = true;
+}
+
+static void arrive(struct periods *p, struct period_thread *t, uint32_t barrier)
+{
+	struct period_round *round = p->open[barrier];
+
+	if (!round)
+		round = p->open[barrier] = mem_zalloc(sizeof *round);
+	round->waiting++;
+	clock_join(&round->clock, &t->clock);
+	t->round = round;
+	t->barrier = barrier;
+	t->runs = false;
+}
+
+static void fork_thread(struct periods *p, struct period_thread *t, struct period_thread *child)
+{
+	clock_join(&child->clock, &t->clock);
+	start(p, child);
+	next_period(p, t);
+}
+
+static void join_thread(struct periods *p, struct period_thread *t, struct period_thread *child)
+{
+	/* It has passed the barrier at which it was seen last. */
+	if (child->round)
+		go_on(p, child);
+	if (child->runs) {
+		clock_join(&t->clock, &child->clock);
+		clock_drop(&child->clock);
+		MEM_GROW(p->free, p->free_cap, p->nfree + 1);
+		p->free[p->nfree++] = child->now.slot;
+		child->runs = false;
+	}
+	next_period(p, t);
+}
+
+void periods_look(struct periods *p, const struct event *e)
+{
+	struct period_thread *t = &p->thread[e->thread];
+
+	if (t->round)
+		go_on(p, t);
+	else if (!t->runs)
+		start(p, t);
+	if (e->op == OP_BARRIER)
+		arrive(p, t, e->operand);
+	else if (e->op == OP_FORK)
+		fork_thread(p, t, &p->thread[e->operand]);
+	else if (e->op == OP_JOIN)
+		join_thread(p, t, &p->thread[e->operand]);
+}
+
+void periods_room(struct periods *p, uint32_t nthreads, uint32_t nlocks)
+{
+	MEM_GROW0(p->thread, p->thread_cap, nthreads);
+	MEM_GROW0(p->open, p->open_cap, nlocks);
+}
+
+void periods_free(struct periods *p)
+{
+	for (size_t i = 0; i < p->thread_cap; i++) {
+		if (p->thread[i].round)
+			leave_round(&p->thread[i]);
+		clock_drop(&p->thread[i].clock);
+	}
+	mem_free(p->thread);
+	mem_free(p->last);
+	mem_free(p->free);
+	mem_free(p->open);
+	*p = (struct periods){0};
+}

@@ -1,0 +1,331 @@
+/*
+ * predict: from one run to another that breaks atomicity. After Farzan,
+ * Madhusudan and Sorrentino, "Meta-analysis for atomicity violations under
+ * nested locking" (CAV 2009); the schedule, which the paper leaves out, decides.
+ *
+ * The first pass keeps witnesses (predict_witness.h), its end finds which of
+ * them fit together (predict_pairs.h). Where some do, a second pass keeps the
+ * threads' events (predict_model.h) up to the last that the first candidate of
+ * each look needs, and schedules are made and executed (predict_schedule.h). A
+ * third pass, over the whole trace, is for candidates that had none by then:
+ * a thread may have to run on to where it releases a lock.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "engine/engine.h"
+#include "engine/predict_model.h"
+#include "engine/predict_pairs.h"
+#include "engine/predict_schedule.h"
+#include "engine/predict_witness.h"
+
+#include "base/banned.h"
+
+/* Who holds a lock at the last event wanted has mostly released it so many events later. */
+enum { HORIZON_MORE = 1 << 16 };
+
+enum fate { UNTRIED, FAILED, FOUND };
+
+struct predict {
+	struct witnesses witnesses;
+	struct candidates candidates;
+	uint8_t *fate; /* of each candidate */
+	bool *seen;    /* by look: has a finding */
+	struct model model;
+	struct finding_sink *sink;
+	const struct names *names;
+	uint64_t events;
+	uint64_t horizon; /* the pass at hand ends there; 0: the first pass */
+	uint64_t searched, searches, failed;
+	bool all;
+};
+
+static void *predict_create(const struct engine_options *options, struct finding_sink *sink)
+{
+	struct predict *p = mem_zalloc(sizeof *p);
+
+	p->sink = sink;
+	p->all = options->all;
+	witnesses_init(&p->witnesses);
+	return p;
+}
+
+static void predict_take(void *engine, const struct batch *b)
+{
+	struct predict *p = engine;
+
+	p->names = b->names;
+	if (p->horizon) {
+		model_take(&p->model, b);
+		return;
+	}
+	witnesses_take(&p->witnesses, b);
+	p->events = b->first + b->n - 1;
+}
+
+static const struct witness *pair_of(const struct predict *p, const struct candidate *c)
+{
+	return &p->witnesses.v[c->pair];
+}
+
+static const struct witness *single_of(const struct predict *p, const struct candidate *c)
+{
+	return &p->witnesses.v[c->single];
+}
+
+static uint64_t last_event(const struct predict *p, const struct candidate *c)
+{
+	uint64_t e2 = pair_of(p, c)->e2, f = single_of(p, c)->e2;
+
+	return e2 > f ? e2 : f;
+}
+
+/* A string of the trace, owned by the finding; NULL for none. */
+static const char *string(struct finding *f, const struct names *names, strref ref)
+{
+	struct str s = STR_INIT;
+	char *copy = NULL;
+
+	if (ref) {
+		names_add_string(names, ref, &s);
+		copy = arena_strndup(&f->arena, s.s, s.n);
+	}
+	str_free(&s);
+	return copy;
+}
+
+static void add_step(const struct predict *p, struct finding *f, const struct witness *x,
+		     uint64_t event, enum op op, strref place)
+{
+	const struct witness_tx *tx = &p->witnesses.tx[x->tx];
+	uint32_t thread = p->witnesses.entry[x->entry].thread;
+
+	f->steps[f->nsteps++] = (struct finding_step){
+		.thread = arena_strdup(&f->arena, names_thread(p->names, thread)),
+		.event = event,
+		.op = op_info[op].spelling,
+		.past = op_info[op].past,
+		.operand = f->variable,
+		.label = string(f, p->names, tx->label),
+		.begin = tx->begin,
+		.begin_place = string(f, p->names, tx->place),
+		.place = string(f, p->names, place),
+	};
+}
+
+static void add_pattern(struct finding *f, const struct witness *pair, const struct witness *single)
+{
+	char pattern[] = "r-r-r";
+
+	if (pair->kind == WITNESS_WR || pair->kind == WITNESS_WW)
+		pattern[0] = 'w';
+	if (single->kind == WITNESS_W)
+		pattern[2] = 'w';
+	if (pair->kind == WITNESS_RW || pair->kind == WITNESS_WW)
+		pattern[4] = 'w';
+	f->pattern = arena_strdup(&f->arena, pattern);
+}
+
+/* The parts of a schedule, as event numbers. */
+static void add_schedule(const struct predict *p, struct finding *f)
+{
+	const struct model_schedule *s = &p->model.done;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		n += s->v[i].to - s->v[i].from;
+	f->schedule = arena_alloc(&f->arena, n * sizeof *f->schedule);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct model_thread *t = &p->model.thread[s->v[i].thread];
+		uint64_t at = s->v[i].from;
+		size_t low = 0, high = t->nruns;
+
+		while (high - low > 1) {
+			size_t mid = (low + high) / 2;
+
+			if (t->run[mid].at <= at)
+				low = mid;
+			else
+				high = mid;
+		}
+		for (; at < s->v[i].to; at++) {
+			while (low + 1 < t->nruns && t->run[low + 1].at <= at)
+				low++;
+			f->schedule[f->nschedule++] = t->run[low].event + (at - t->run[low].at);
+		}
+	}
+}
+
+static void emit(struct predict *p, const struct candidate *c)
+{
+	const struct witness *pair = pair_of(p, c), *single = single_of(p, c);
+	const struct witness_tx *tx = &p->witnesses.tx[pair->tx];
+	const struct witness_entry *entry = &p->witnesses.entry[pair->entry];
+	const struct table *vars = &p->names->table[NAMES_VAR];
+	struct finding *f = finding_new();
+
+	f->status = FINDING_PREDICTED;
+	f->kind = "pattern";
+	f->rests_on = RESTS_ON_DATA;
+	f->event = pair->e2;
+	f->variable = arena_strndup(&f->arena, vars->text[entry->var], vars->len[entry->var]);
+	f->transaction = (struct finding_block){
+		.thread = arena_strdup(&f->arena, names_thread(p->names, entry->thread)),
+		.label = string(f, p->names, tx->label),
+		.place = string(f, p->names, tx->place),
+		.begin = tx->begin,
+	};
+	f->steps = arena_alloc(&f->arena, 3 * sizeof *f->steps);
+	add_step(p, f, pair, pair->e1, (enum op)pair->op1, pair->place1);
+	add_step(p, f, single, single->e2, (enum op)single->op2, single->place2);
+	add_step(p, f, pair, pair->e2, (enum op)pair->op2, pair->place2);
+	add_pattern(f, pair, single);
+	add_schedule(p, f);
+	finding_seal(f);
+	p->sink->emit(p->sink, f);
+}
+
+/* Make a schedule, and execute it from the start: nothing else makes a finding. */
+static bool try(struct predict *p, struct scheduler *s, const struct candidate *c)
+{
+	const struct witness *pair = pair_of(p, c), *single = single_of(p, c);
+	uint32_t thread = p->witnesses.entry[pair->entry].thread;
+	uint32_t other = p->witnesses.entry[single->entry].thread;
+	struct schedule_goal goal = {
+		.thread = thread,
+		.other = other,
+		.e1 = model_position(&p->model, thread, pair->e1),
+		.cut = model_position(&p->model, thread, pair->cut),
+		.e2 = model_position(&p->model, thread, pair->e2),
+		.f = model_position(&p->model, other, single->e2),
+	};
+	struct model_schedule made;
+	bool ok;
+
+	if (!schedule_make(s, &goal))
+		return false;
+	made = (struct model_schedule){.n = p->model.done.n};
+	made.v = mem_alloc(made.n * sizeof *made.v);
+	memcpy(made.v, p->model.done.v, made.n * sizeof *made.v);
+	ok = model_execute(&p->model, &made);
+	mem_free(made.v);
+	if (ok)
+		emit(p, c);
+	return ok;
+}
+
+static void try_all(struct predict *p)
+{
+	struct scheduler s;
+
+	model_ready(&p->model);
+	scheduler_init(&s, &p->model, p->horizon == p->events);
+	s.searched = p->searched;
+	for (size_t i = 0; i < p->candidates.n; i++) {
+		const struct candidate *c = &p->candidates.v[i];
+
+		if (p->fate[i] == FOUND || (p->seen[c->look] && !p->all) ||
+		    last_event(p, c) > p->model.events)
+			continue;
+		p->fate[i] = try(p, &s, c) ? FOUND : FAILED;
+		p->seen[c->look] |= p->fate[i] == FOUND;
+	}
+	p->searched = s.searched;
+	p->searches += s.searches;
+	scheduler_free(&s);
+	model_reset(&p->model);
+}
+
+/* How much of the trace the second pass needs. */
+static uint64_t first_horizon(const struct predict *p)
+{
+	bool *met = mem_zalloc(p->candidates.nlooks * sizeof *met);
+	uint64_t horizon = 0;
+
+	for (size_t i = 0; i < p->candidates.n; i++) {
+		const struct candidate *c = &p->candidates.v[i];
+
+		if ((!met[c->look] || p->all) && last_event(p, c) > horizon)
+			horizon = last_event(p, c);
+		met[c->look] = true;
+	}
+	mem_free(met);
+	/* Who else comes to a barrier is not known before the end. */
+	if (p->witnesses.barriers || p->events - horizon <= HORIZON_MORE)
+		return p->events;
+	return horizon + HORIZON_MORE;
+}
+
+static bool some_left(const struct predict *p)
+{
+	for (size_t i = 0; i < p->candidates.n; i++)
+		if (p->fate[i] != FOUND && (p->all || !p->seen[p->candidates.v[i].look]))
+			return true;
+	return false;
+}
+
+static uint64_t predict_finish(void *engine)
+{
+	struct predict *p = engine;
+
+	if (!p->horizon) {
+		pairs_find(&p->witnesses, p->all, &p->candidates);
+		if (!p->candidates.n)
+			return 0;
+		p->fate = mem_zalloc(p->candidates.n);
+		p->seen = mem_zalloc(p->candidates.nlooks * sizeof *p->seen);
+		model_init(&p->model);
+		return p->horizon = first_horizon(p);
+	}
+	try_all(p);
+	if (p->horizon < p->events && some_left(p)) {
+		model_free(&p->model);
+		return p->horizon = p->events;
+	}
+	for (size_t i = 0; i < p->candidates.n; i++)
+		p->failed += p->fate[i] == FAILED;
+	return 0;
+}
+
+static size_t predict_stats(void *engine, struct engine_stat stats[ENGINE_STATS_MAX])
+{
+	const struct predict *p = engine;
+	size_t n = 0;
+
+	stats[n++] = (struct engine_stat){"witnesses", p->witnesses.n};
+	stats[n++] = (struct engine_stat){"lock_histories", p->witnesses.hist.n};
+	stats[n++] = (struct engine_stat){"unnested_locks", p->witnesses.unnested};
+	stats[n++] = (struct engine_stat){"pairs_compared", p->candidates.compared};
+	stats[n++] = (struct engine_stat){"candidates", p->candidates.n};
+	stats[n++] = (struct engine_stat){"schedules_failed", p->failed};
+	stats[n++] = (struct engine_stat){"schedules_searched", p->searches};
+	stats[n++] = (struct engine_stat){"states_searched", p->searched};
+	return n;
+}
+
+static void predict_destroy(void *engine)
+{
+	struct predict *p = engine;
+
+	witnesses_free(&p->witnesses);
+	model_free(&p->model);
+	mem_free(p->candidates.v);
+	mem_free(p->fate);
+	mem_free(p->seen);
+	mem_free(p);
+}
+
+const struct engine_ops engine_predict = {
+	.name = "predict",
+	.origin = "CAV 2009",
+	.finding = "another interleaving of this run breaks an atomic block; with the schedule",
+	.silence = "none does, with two threads and one variable, as far as locks tell",
+	.noun = "possible atomicity violation",
+	.second_pass = true,
+	.create = predict_create,
+	.take = predict_take,
+	.finish = predict_finish,
+	.stats = predict_stats,
+	.destroy = predict_destroy,
+};

@@ -1,0 +1,257 @@
+#include "engine/predict_pairs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/banned.h"
+
+/* Beyond this, 256 MiB, forks and joins are left for the schedule to find out. */
+enum { ORDER_MAX = 1 << 26 };
+
+/* A witness, with what it is grouped by. */
+struct member {
+	uint32_t hist, witness;
+	uint64_t look;
+	uint64_t event;
+};
+
+struct members {
+	struct member *v;
+	size_t n, cap;
+};
+
+struct pairs {
+	struct witnesses *w;
+	struct candidates *out;
+	bool all;
+	uint32_t *over; /* [stretch * threads + thread]: how many of its stretches lie before */
+	struct members pairs, singles; /* of one variable */
+	struct predict_map looks;      /* hash of two looks -> number */
+	uint8_t *tries;                /* by that number */
+	size_t tries_cap;
+};
+
+/*
+ * A stretch comes after the one before it in its thread, and after `from`; both
+ * have smaller numbers.
+ */
+static void order_stretches(struct pairs *p)
+{
+	const struct witnesses *w = p->w;
+	size_t nt = w->nthreads;
+	uint32_t *last;
+
+	if (w->nstretches == nt || w->nstretches > ORDER_MAX / nt)
+		return;
+	last = mem_alloc(nt * sizeof *last);
+	p->over = mem_zalloc(w->nstretches * nt * sizeof *p->over);
+	for (size_t i = 0; i < w->nstretches; i++) {
+		const struct witness_stretch *s = &w->stretch[i];
+		uint32_t *mine = &p->over[i * nt];
+
+		if (s->index)
+			memcpy(mine, &p->over[last[s->thread] * nt], nt * sizeof *mine);
+		if (s->from != WITNESS_NONE) {
+			const struct witness_stretch *from = &w->stretch[s->from];
+			const uint32_t *theirs = &p->over[s->from * nt];
+
+			for (size_t t = 0; t < nt; t++)
+				if (theirs[t] > mine[t])
+					mine[t] = theirs[t];
+			if (from->index + 1 > mine[from->thread])
+				mine[from->thread] = from->index + 1;
+		}
+		last[s->thread] = (uint32_t)i;
+	}
+	mem_free(last);
+}
+
+/* Can a thread be in one stretch while another is in the other? */
+static bool together(const struct pairs *p, uint32_t a, uint32_t b)
+{
+	const struct witness_stretch *x = &p->w->stretch[a], *y = &p->w->stretch[b];
+	size_t nt = p->w->nthreads;
+
+	return !p->over ||
+	       (p->over[a * nt + y->thread] <= y->index && p->over[b * nt + x->thread] <= x->index);
+}
+
+/* What a fingerprint is made of; see finding_seal(). */
+static uint64_t look_of(const struct witnesses *w, const struct witness *x)
+{
+	const struct witness_entry *entry = &w->entry[x->entry];
+	uint64_t h = predict_map_hash((uint64_t)x->kind << 16 | (uint64_t)x->op1 << 8 | x->op2);
+	bool placed = x->place2 && (x->place1 || !witness_is_pair((enum witness_kind)x->kind));
+	uint64_t part[] = {x->place1, x->place2, w->tx[x->tx].label,
+			   placed ? 0 : entry->var + 1ull};
+
+	for (size_t i = 0; i < sizeof part / sizeof part[0]; i++)
+		h = predict_map_hash(h + part[i] * 0x9e3779b97f4a7c15ull);
+	return h;
+}
+
+static int by_group(const void *a, const void *b)
+{
+	const struct member *x = a, *y = b;
+
+	if (x->hist != y->hist)
+		return x->hist > y->hist ? 1 : -1;
+	if (x->look != y->look)
+		return x->look > y->look ? 1 : -1;
+	return (x->event > y->event) - (x->event < y->event);
+}
+
+/* All of a variable's witnesses; false where they are of one thread. */
+static bool gather(struct pairs *p, uint32_t first)
+{
+	const struct witnesses *w = p->w;
+
+	p->pairs.n = p->singles.n = 0;
+	if (first == WITNESS_NONE || w->entry[first].next_of_var == WITNESS_NONE)
+		return false;
+	for (uint32_t e = first; e != WITNESS_NONE; e = w->entry[e].next_of_var) {
+		for (uint32_t i = w->entry[e].first_witness; i != WITNESS_NONE; i = w->v[i].next) {
+			const struct witness *x = &w->v[i];
+			struct members *to = witness_is_pair((enum witness_kind)x->kind)
+						     ? &p->pairs
+						     : &p->singles;
+
+			MEM_GROW(to->v, to->cap, to->n + 1);
+			to->v[to->n++] =
+				(struct member){w->state[x->state].hist, i, look_of(w, x), x->e2};
+		}
+	}
+	if (!p->pairs.n)
+		return false;
+	qsort(p->pairs.v, p->pairs.n, sizeof *p->pairs.v, by_group);
+	qsort(p->singles.v, p->singles.n, sizeof *p->singles.v, by_group);
+	return true;
+}
+
+/* The end of those that have the history of member i, and the look too where that is asked. */
+static size_t range_end(const struct members *m, size_t i, bool look)
+{
+	size_t end = i + 1;
+
+	while (end < m->n && m->v[end].hist == m->v[i].hist &&
+	       (!look || m->v[end].look == m->v[i].look))
+		end++;
+	return end;
+}
+
+/* f conflicts with e1 and e2. */
+static bool conflict(const struct witness *pair, const struct witness *single)
+{
+	return single->kind == WITNESS_W || pair->kind == WITNESS_WW;
+}
+
+static uint32_t look_number(struct pairs *p, uint64_t pair, uint64_t single)
+{
+	uint64_t key = predict_map_hash(pair) + single;
+	uint32_t id = predict_map_get(&p->looks, key);
+
+	if (id == PREDICT_MAP_NONE) {
+		id = p->out->nlooks++;
+		predict_map_set(&p->looks, key, id);
+		MEM_GROW0(p->tries, p->tries_cap, p->out->nlooks);
+	}
+	return id;
+}
+
+/* Members [i, iend) of the pairs with [k, kend) of the singles. */
+static void match(struct pairs *p, size_t i, size_t iend, size_t k, size_t kend)
+{
+	const struct witnesses *w = p->w;
+	uint32_t look = look_number(p, p->pairs.v[i].look, p->singles.v[k].look);
+
+	for (size_t a = i; a < iend; a++) {
+		const struct witness *x = &w->v[p->pairs.v[a].witness];
+
+		for (size_t b = k; b < kend; b++) {
+			const struct witness *y = &w->v[p->singles.v[b].witness];
+
+			if (!p->all && p->tries[look] == PAIRS_TRIES)
+				return;
+			p->out->compared++;
+			if (w->entry[x->entry].thread == w->entry[y->entry].thread ||
+			    !together(p, w->state[x->state].stretch, w->state[y->state].stretch))
+				continue;
+			MEM_GROW(p->out->v, p->out->cap, p->out->n + 1);
+			p->out->v[p->out->n++] = (struct candidate){p->pairs.v[a].witness,
+								    p->singles.v[b].witness, look};
+			p->tries[look] += p->tries[look] < PAIRS_TRIES;
+		}
+	}
+}
+
+/* Members of one history each, which is compatible with the other. */
+static void match_looks(struct pairs *p, size_t i, size_t iend, size_t k, size_t kend)
+{
+	const struct witness *v = p->w->v;
+	size_t inext, knext;
+
+	for (; i < iend; i = inext) {
+		inext = range_end(&p->pairs, i, true);
+		for (size_t at = k; at < kend; at = knext) {
+			knext = range_end(&p->singles, at, true);
+			if (conflict(&v[p->pairs.v[i].witness], &v[p->singles.v[at].witness]))
+				match(p, i, inext, at, knext);
+		}
+	}
+}
+
+static void match_histories(struct pairs *p)
+{
+	size_t iend, kend;
+
+	for (size_t i = 0; i < p->pairs.n; i = iend) {
+		iend = range_end(&p->pairs, i, false);
+		for (size_t k = 0; k < p->singles.n; k = kend) {
+			kend = range_end(&p->singles, k, false);
+			p->out->compared++;
+			if (lockhist_compatible(&p->w->hist, p->pairs.v[i].hist,
+						p->singles.v[k].hist))
+				match_looks(p, i, iend, k, kend);
+		}
+	}
+}
+
+/* qsort has no argument for these. */
+static const struct witness *sorted;
+
+static int by_event(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+	uint64_t xe = sorted[x->pair].e2, ye = sorted[y->pair].e2;
+
+	if (xe == ye) {
+		xe = sorted[x->single].e2;
+		ye = sorted[y->single].e2;
+	}
+	if (xe != ye)
+		return xe > ye ? 1 : -1;
+	/* An update is both: the same events again, as another pattern. */
+	if (x->pair != y->pair)
+		return x->pair > y->pair ? 1 : -1;
+	return x->single > y->single ? 1 : -1;
+}
+
+void pairs_find(struct witnesses *w, bool all, struct candidates *out)
+{
+	struct pairs p = {.w = w, .out = out, .all = all};
+
+	if (w->nthreads < 2)
+		return;
+	order_stretches(&p);
+	for (size_t x = 0; x < w->nvars; x++)
+		if (gather(&p, w->var[x]))
+			match_histories(&p);
+	sorted = w->v;
+	if (out->n)
+		qsort(out->v, out->n, sizeof *out->v, by_event);
+	mem_free(p.over);
+	mem_free(p.pairs.v);
+	mem_free(p.singles.v);
+	mem_free(p.tries);
+	predict_map_free(&p.looks);
+}

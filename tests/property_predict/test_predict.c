@@ -1,0 +1,264 @@
+/*
+ * The property test of `predict`: random small traces, against the twin.
+ *
+ *  - Every finding's schedule is legal, has its three events in order and ends
+ *    with the last; they make the pattern; and the schedule, written as a trace,
+ *    is not serializable: velodrome says so.
+ *  - What is found, the twin finds possible; and where locks are nested and
+ *    nothing can deadlock, the engine finds all that the twin does.
+ *  - Without `all` something is found just when something is with it.
+ */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "drive.h"
+#include "random_predict.h"
+#include "shrink.h"
+#include "twin_predict.h"
+
+#include "base/banned.h"
+
+/* Of all traces, so that no test passes on nothing. */
+static struct {
+	uint64_t traces, with, findings, exact, exact_with, unnested, deadlocks, missed;
+} count;
+
+static bool find(const struct trace *t, const char *engine, bool all, uint64_t seed,
+		 struct finding_list *out, struct str *what)
+{
+	struct contender who = {engine, engine_by_name(engine), {.all = all}};
+
+	return drive(&who, t, seed, out, what);
+}
+
+/* The schedule as a trace; does velodrome object to it? */
+static bool breaks(const struct trace *t, const struct finding *f, uint64_t seed, struct str *what)
+{
+	struct trace other = {.style = t->style};
+	struct finding_list said = {0};
+	bool yes = false;
+
+	for (size_t i = 0; i < f->nschedule; i++) {
+		const struct event *e = &t->ev[f->schedule[i] - 1];
+
+		trace_add(&other, e->thread, (enum op)e->op, e->operand);
+	}
+	if (!trace_legal(&other)) {
+		str_add(what, "as a trace, its schedule is not legal");
+	} else {
+		trace_canonical(&other);
+		if (find(&other, "velodrome", false, seed, &said, what)) {
+			yes = said.n > 0;
+			if (!yes)
+				str_add(what, "velodrome does not object to its schedule");
+		}
+		drive_free(&said);
+	}
+	trace_free(&other);
+	return yes;
+}
+
+static bool check_finding(const struct twin_predict *w, const struct finding *f, uint64_t seed,
+			  struct str *what)
+{
+	uint64_t steps[3];
+
+	if (f->nsteps != 3 || !f->pattern || !f->nschedule || f->status != FINDING_PREDICTED) {
+		str_add(what, "not three steps, a pattern and a schedule");
+		return false;
+	}
+	for (int i = 0; i < 3; i++)
+		steps[i] = f->steps[i].event;
+	if (!twin_predict_fits(w, steps, f->pattern)) {
+		str_fmt(what, "%lu, %lu, %lu are not %s", (unsigned long)steps[0],
+			(unsigned long)steps[1], (unsigned long)steps[2], f->pattern);
+		return false;
+	}
+	return twin_predict_legal(w, f->schedule, f->nschedule, steps, what) &&
+	       breaks(w->t, f, seed, what);
+}
+
+static int pattern_number(const char *pattern)
+{
+	int k = 0;
+
+	while (k < TWIN_PATTERNS && strcmp(twin_pattern[k], pattern))
+		k++;
+	return k;
+}
+
+/*
+ * Must the engine find everything? Waits, notifies and barriers order events of
+ * one state of which it keeps some.
+ */
+static bool is_exact(const struct twin_predict *w)
+{
+	for (size_t i = 0; i < w->t->n; i++)
+		if (w->t->ev[i].op >= OP_WAIT && w->t->ev[i].op <= OP_BARRIER)
+			return false;
+	return w->nested && w->deadlock_free;
+}
+
+/* The engine's set against the twin's. */
+static bool compare(const struct twin_predict *w, const struct finding_list *said, struct str *what)
+{
+	static struct twin_predict got;
+	bool exact = is_exact(w), complete = true;
+
+	memset(got.can, 0, sizeof got.can);
+	for (size_t i = 0; i < said->n; i++) {
+		const struct finding *f = said->v[i];
+		const struct event *e = &w->t->ev[f->steps[0].event - 1];
+		const struct event *x = &w->t->ev[f->steps[1].event - 1];
+
+		got.can[e->operand][e->thread][x->thread][pattern_number(f->pattern)] = true;
+	}
+	for (uint32_t x = 0; x < TWIN_VARS; x++)
+		for (uint32_t a = 0; a < TWIN_THREADS; a++)
+			for (uint32_t b = 0; b < TWIN_THREADS; b++)
+				for (int k = 0; k < TWIN_PATTERNS; k++) {
+					bool mine = got.can[x][a][b][k];
+
+					if (mine == w->can[x][a][b][k])
+						continue;
+					complete = false;
+					if (!exact && !mine)
+						continue;
+					str_fmt(what, "x%u, T%u cut by T%u, %s: %s", x, a, b,
+						twin_pattern[k],
+						mine ? "found, but not possible"
+						     : "possible, but not found");
+					return false;
+				}
+	count.missed += !complete;
+	return true;
+}
+
+/* True where all is well. */
+static bool check_trace(const struct trace *t, uint64_t seed, struct str *what)
+{
+	static struct twin_predict w;
+	struct finding_list said = {0}, fewer = {0};
+	bool ok = false;
+
+	if (!twin_predict(&w, t)) {
+		str_add(what, "too large for the twin");
+		return true;
+	}
+	if (find(t, "predict", true, seed, &said, what) &&
+	    find(t, "predict", false, seed, &fewer, what)) {
+		ok = true;
+		for (size_t i = 0; i < said.n && ok; i++)
+			ok = check_finding(&w, said.v[i], seed, what);
+		for (size_t i = 0; i < fewer.n && ok; i++)
+			ok = check_finding(&w, fewer.v[i], seed, what);
+		ok = ok && compare(&w, &said, what);
+		if (ok && !said.n != !fewer.n) {
+			str_add(what, "without --all the verdict is another");
+			ok = false;
+		}
+	}
+	count.traces++;
+	count.with += said.n > 0;
+	count.findings += said.n;
+	count.exact += is_exact(&w);
+	count.exact_with += is_exact(&w) && said.n;
+	count.unnested += !w.nested;
+	count.deadlocks += !w.deadlock_free;
+	drive_free(&said);
+	drive_free(&fewer);
+	return ok;
+}
+
+static bool still_fails(void *arg, const struct trace *t)
+{
+	struct str what = STR_INIT;
+	bool ok = check_trace(t, *(uint64_t *)arg, &what);
+
+	str_free(&what);
+	return !ok;
+}
+
+static bool one_seed(uint64_t seed)
+{
+	struct str what = STR_INIT, text = STR_INIT;
+	struct trace t = {0};
+	bool ok;
+
+	random_predict(&t, seed);
+	ok = check_trace(&t, seed, &what);
+	if (!ok) {
+		printf("FAILED: seed %" PRIu64 ": %s\n", seed, what.s);
+		shrink(&t, still_fails, &seed);
+		str_reset(&what);
+		check_trace(&t, seed, &what);
+		trace_print(&t, &text);
+		printf("shrunk to %zu events: %s\n%s", t.n, what.s, text.s);
+	}
+	str_free(&what);
+	str_free(&text);
+	trace_free(&t);
+	return ok;
+}
+
+static uint64_t number(const char *s)
+{
+	char *end;
+	uint64_t n = strtoull(s, &end, 10);
+
+	if (!*s || *end) {
+		fprintf(stderr, "test_predict: not a number: '%s'\n", s);
+		exit(2);
+	}
+	return n;
+}
+
+/* Was there anything to get wrong? */
+static bool was_a_test(void)
+{
+	printf("%" PRIu64 " traces, %" PRIu64 " with findings (%" PRIu64 " in all); %" PRIu64
+	       " where nothing may be missed, %" PRIu64 " of them with findings; %" PRIu64
+	       " not nested, %" PRIu64 " can deadlock; %" PRIu64 " traces not found completely\n",
+	       count.traces, count.with, count.findings, count.exact, count.exact_with,
+	       count.unnested, count.deadlocks, count.missed);
+	if (count.traces < 1000)
+		return true;
+	if (count.exact_with < count.traces / 20 || count.unnested < count.traces / 100 ||
+	    count.deadlocks < count.traces / 100 || count.with > count.traces * 4 / 5) {
+		printf("FAILED: the traces are too much alike to test anything\n");
+		return false;
+	}
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"count", required_argument, NULL, 'c'},
+		{"seed", required_argument, NULL, 's'},
+		{NULL, 0, NULL, 0},
+	};
+	uint64_t traces = 3000, first = 1, passed = 0, failed = 0;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
+		if (c == '?') {
+			fputs("usage: test_predict [--count N] [--seed S]\n", stderr);
+			return 2;
+		}
+		*(c == 'c' ? &traces : &first) = number(optarg);
+	}
+	for (uint64_t seed = first; seed - first < traces && !failed; seed++) {
+		if (one_seed(seed))
+			passed++;
+		else
+			failed++;
+	}
+	if (!was_a_test() && !failed)
+		failed++;
+	printf("%" PRIu64 " passed, %" PRIu64 " failed\n", passed, failed);
+	return failed ? 1 : 0;
+}
