@@ -232,7 +232,8 @@ static inline void take_usual(struct frontier *f, struct var *const tables[2],
 	const struct order_slot *slot = &f->order.slot[t];
 	step w = v->w & ~does->ignore_w, r = v->r & ~does->ignore_r;
 
-	if (__builtin_expect(slot->row[ROW_SEEN][step_slot(w)] < step_index(w), 0)) {
+	if (__builtin_expect(slot->row[ROW_SEEN][step_slot(w)] < step_index(w), 0) &&
+	    !order_skip(&f->order, t, w)) {
 		add_edge(f, e, &t, w, event);
 		slot = &f->order.slot[t];
 	}

@@ -216,8 +216,10 @@ void order_end(struct order *o, uint32_t t)
 {
 	const uint32_t *list = o->reached + (size_t)t * o->cap;
 
-	for (uint32_t k = 0; k < o->slot[t].reached; k++)
+	for (uint32_t k = 0; k < o->slot[t].reached; k++) {
 		reach_row(o, list[k])[t] = ORDER_NEVER;
+		o->slot[list[k]].others--;
+	}
 	reach_row(o, t)[t] = ORDER_NEVER;
 	o->slot[t].reached = 0;
 }
@@ -227,6 +229,8 @@ bool order_alive(const struct order *o, step src)
 	const int32_t *row = reach_row(o, step_slot(src));
 	lanes any = {0};
 
+	if (!o->slot[step_slot(src)].others)
+		return row[step_slot(src)] <= step_index(src);
 	for (uint32_t a = 0; a < o->n; a += LANES)
 		any |= load(row + a) <= step_index(src);
 	return some(any);
@@ -240,8 +244,10 @@ static void lower(struct order *o, uint32_t a, uint32_t u, int32_t index,
 
 	if (*cell <= index)
 		return;
-	if (*cell == ORDER_NEVER)
+	if (*cell == ORDER_NEVER) {
 		o->reached[(size_t)a * o->cap + o->slot[a].reached++] = u;
+		o->slot[u].others++;
+	}
 	*cell = index;
 	if (o->why)
 		o->why[(size_t)u * o->cap + a] = *why;
