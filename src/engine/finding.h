@@ -37,6 +37,26 @@ struct finding_block {
 	uint64_t begin;     /* event number of its begin */
 };
 
+/* A function in a stack; what is not known is NULL or 0. See names.h. */
+struct finding_frame {
+	const char *function, *file, *module;
+	uint32_t line, column;
+	uint64_t offset;
+	bool inlined;
+};
+
+/* Innermost first; empty where the trace has no stacks. */
+struct finding_stack {
+	struct finding_frame *v;
+	size_t n;
+};
+
+/* A thread of the finding, and who created it where; for recorded runs only. */
+struct finding_thread {
+	const char *name, *creator;
+	struct finding_stack created;
+};
+
 /* One operation on the way. Consecutive steps conflict or belong to one transaction. */
 struct finding_step {
 	const char *thread;
@@ -48,6 +68,9 @@ struct finding_step {
 	uint64_t begin;          /* event number of that transaction's begin; 0 outside blocks */
 	const char *place;       /* or NULL */
 	const char *begin_place; /* where that transaction began, or NULL */
+	struct finding_stack stack;
+	const char **held; /* locks that the thread holds at this moment */
+	size_t nheld;
 };
 
 struct finding {
@@ -60,6 +83,7 @@ struct finding {
 	const char **refuted;       /* labels (an entry may be NULL), outermost first */
 	size_t nrefuted;
 	const char *variable;
+	struct finding_stack allocated; /* where its heap block was, if it is in one */
 	const char *pattern;
 	struct finding_step *steps;
 	size_t nsteps;
@@ -69,6 +93,8 @@ struct finding {
 	size_t nwith;
 	const char **locks; /* of a lock cycle */
 	size_t nlocks;
+	struct finding_thread *threads; /* of the steps, each once, as far as known */
+	size_t nthreads;
 	uint64_t fingerprint; /* see finding_seal() */
 	uint64_t count;       /* how many of this fingerprint were found */
 	struct arena arena;

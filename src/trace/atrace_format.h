@@ -1,5 +1,5 @@
 /*
- * The .atrace format, version 1; docs/trace-format.md says the same in prose.
+ * The .atrace format, version 2; docs/trace-format.md says the same in prose.
  * All numbers are little-endian.
  *
  *	file    = header chunk*
@@ -35,7 +35,7 @@
 #define ATRACE_MAGIC                                                                               \
 	"\x89"                                                                                     \
 	"ATRACE\n"
-#define ATRACE_VERSION 1u
+#define ATRACE_VERSION 2u
 
 enum { ATRACE_HEADER = 16, CHUNK_HEADER = 32 };
 

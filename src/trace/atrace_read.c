@@ -324,6 +324,7 @@ static uint32_t all_named(const struct reader *r, const struct event *ev, uint32
 
 	for (enum op op = OP_BEGIN; op < OP_COUNT; op++)
 		limit[op] = limits[op_info[op].operand];
+	limit[OP_END] = END_REASONS;
 	/* Numbers that stand for themselves have the top bit: as signed ones they are small. */
 	for (uint32_t i = 0; i < n; i++)
 		wrong |= (a->wide[0][i] >= threads) | ((int32_t)a->wide[2][i] >= (int32_t)strings);

@@ -94,6 +94,17 @@ static inline bool op_is_lock(enum op op)
 typedef uint32_t strref;
 #define STRREF_NUMBER 0x80000000u
 
+/*
+ * The operand of an end in a recorded run: why the block ends. In any other
+ * trace it is END_RETURN.
+ */
+enum end_reason {
+	END_RETURN,
+	END_CUT,        /* the thread waits, joins, creates a thread or passes a barrier */
+	END_NOT_ATOMIC, /* the source says that the function is not meant to be atomic */
+	END_REASONS
+};
+
 /* A begin or end of a thread's outermost block begins or ends a transaction. */
 enum outer { OUTER_NONE, OUTER_BEGIN, OUTER_END };
 

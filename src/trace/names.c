@@ -133,6 +133,8 @@ void names_add_string(const struct names *names, strref ref, struct str *out)
 {
 	if (ref & STRREF_NUMBER)
 		str_fmt(out, "%u", ref & ~STRREF_NUMBER);
+	else if (names->resolver && ref)
+		names->resolver->show(names->resolver, names, NAMES_STRING, ref, out);
 	else
 		str_addn(out, names->table[NAMES_STRING].text[ref],
 			 names->table[NAMES_STRING].len[ref]);
@@ -148,9 +150,13 @@ void names_add_operand(const struct names *names, const struct event *e, struct 
 	};
 	enum operand_kind k = op_info[e->op].operand;
 
+	if (k == OPERAND_NONE)
+		return;
 	if (k == OPERAND_LABEL) {
 		names_add_string(names, e->operand, out);
-	} else if (k != OPERAND_NONE) {
+	} else if (names->resolver && (kind[k] == NAMES_VAR || kind[k] == NAMES_LOCK)) {
+		names->resolver->show(names->resolver, names, kind[k], e->operand, out);
+	} else {
 		const struct table *t = &names->table[kind[k]];
 
 		str_addn(out, t->text[e->operand], t->len[e->operand]);

@@ -11,6 +11,7 @@
 #ifndef ATOMSAN_TRACE_NAMES_H
 #define ATOMSAN_TRACE_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -87,11 +88,48 @@ uint32_t table_intern_any(struct table *t, const char *s, size_t n);
 uint32_t table_append(struct table *t, const char *s, size_t n);
 void table_reset(struct table *t); /* forget everything */
 
-enum names_kind { NAMES_THREAD, NAMES_VAR, NAMES_LOCK, NAMES_STRING, NAMES_KINDS };
+/* Notes are lines about the run as a whole; no event refers to one. See recorded.h. */
+enum names_kind { NAMES_THREAD, NAMES_VAR, NAMES_LOCK, NAMES_STRING, NAMES_NOTE, NAMES_KINDS };
+
+struct names;
+
+/* One function in a stack. What is not known is NULL or 0. */
+struct names_frame {
+	const char *function; /* as a person writes it: demangled */
+	const char *linkage;  /* as the linker knows it; NULL for inlined code without one */
+	const char *file;
+	uint32_t line, column;
+	const char *module; /* path of the executable or library */
+	uint64_t offset;    /* of the program counter, in the file's own addresses */
+	bool inlined;       /* into the next frame */
+};
+
+/*
+ * Who knows what the names of a recorded run (recorded.h) mean. Whoever opens
+ * the trace sets it; src/symbol has one. What a function hands out lives as
+ * long as the resolver.
+ */
+struct names_resolver {
+	/* Add what a variable, lock, label or place is to a person. `id` is its number. */
+	void (*show)(struct names_resolver *, const struct names *, enum names_kind kind,
+		     uint32_t id, struct str *out);
+	/* The stack of a place, innermost first; returns how many frames. */
+	size_t (*stack)(struct names_resolver *, const struct names *, strref place,
+			const struct names_frame **frames);
+	/* The function that a label (kinds f, s, m of recorded.h) stands for, or NULL. */
+	const struct names_frame *(*function)(struct names_resolver *, const struct names *,
+					      strref label);
+	/* Where a variable's heap block was allocated; 0: it is in none. */
+	strref (*allocated)(struct names_resolver *, const struct names *, uint32_t var);
+	/* Where and by whom a thread was created; false where that is not known. */
+	bool (*created)(struct names_resolver *, const struct names *, uint32_t thread,
+			strref *place, uint32_t *creator);
+};
 
 /* In NAMES_STRING entry 0 is always "", so that strref 0 means none. */
 struct names {
 	struct table table[NAMES_KINDS];
+	struct names_resolver *resolver; /* NULL: names are shown as they stand */
 };
 
 void names_init(struct names *names);
@@ -100,7 +138,10 @@ void names_free(struct names *names);
 /* The strref of a label or place, 0 for the empty string; `s` as in table_intern(). */
 strref names_string(struct names *names, const char *s, size_t n);
 
-/* Add what a strref, or an event's operand, is called; nothing for none. */
+/*
+ * Add what a strref, or an event's operand, is called; nothing for none. Asks
+ * the resolver where there is one.
+ */
 void names_add_string(const struct names *names, strref ref, struct str *out);
 void names_add_operand(const struct names *names, const struct event *e, struct str *out);
 

@@ -83,6 +83,11 @@ const struct names *reader_names(const struct reader *r)
 	return &r->names;
 }
 
+void reader_set_resolver(struct reader *r, struct names_resolver *resolver)
+{
+	r->names.resolver = resolver;
+}
+
 const struct reader_counts *reader_counts(const struct reader *r)
 {
 	return &r->counts;

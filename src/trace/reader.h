@@ -63,6 +63,9 @@ int reader_rewind(struct reader *r, struct err *err);
 
 /* The names known so far: every number in a delivered event is in there. */
 const struct names *reader_names(const struct reader *r);
+/* Show the names of a recorded run by this resolver; the caller keeps it until the reader is gone.
+ */
+void reader_set_resolver(struct reader *r, struct names_resolver *resolver);
 const struct reader_counts *reader_counts(const struct reader *r);
 const char *reader_path(const struct reader *r);
 /* "std" or "atrace", and whether the whole file is inside a zstd frame. */
