@@ -1,0 +1,78 @@
+/*
+ * What a program may tell us: include/atomsan/atomsan.h, and the interface of
+ * ThreadSanitizer, which programs that know of it call when they are compiled
+ * for it, as they are here.
+ */
+#include <string.h>
+
+#include "runtime/intercept.h"
+
+/* Labels by their text: an open-addressing table, never shrunk. */
+enum { LABELS = 1 << 12, LABEL_MAX = 512 };
+static struct label {
+	uint64_t hash; /* 0: empty */
+	uint32_t number;
+} labels[LABELS];
+static uint32_t nlabels, lock;
+
+static uint32_t label_number(struct rt_thread *t, const char *text)
+{
+	uint64_t hash = 14695981039346656037ull;
+	size_t n = 0, i;
+	uint32_t number = 0;
+
+	while (n < LABEL_MAX && text[n])
+		hash = (hash ^ (unsigned char)text[n++]) * 1099511628211ull;
+	hash |= 1;
+	rt_lock(&lock);
+	for (i = hash >> 20 & (LABELS - 1); labels[i].hash && labels[i].hash != hash;)
+		i = (i + 1) & (LABELS - 1);
+	if (labels[i].hash) {
+		number = labels[i].number;
+	} else if (nlabels < LABELS / 2) {
+		number = ++nlabels;
+		labels[i] = (struct label){hash, number};
+		record_text(t, RAW_LABEL, number, text, n);
+	}
+	rt_unlock(&lock);
+	return number;
+}
+
+RT_EXPORT void atomsan_begin(const char *label);
+void atomsan_begin(const char *label)
+{
+	struct rt_thread *t = &rt_self;
+
+	if (!rt_enter(t))
+		return;
+	record(t, RAW_BEGIN, label_number(t, label ? label : ""), 0, RT_CALLER);
+	rt_leave(t);
+}
+
+RT_EXPORT void atomsan_end(void);
+void atomsan_end(void)
+{
+	note(RAW_END, NULL, 0, RT_CALLER);
+}
+
+RT_EXPORT void atomsan_not_atomic(void);
+void atomsan_not_atomic(void)
+{
+	note(RAW_NOT_ATOMIC, NULL, 0, RT_CALLER);
+}
+
+/*
+ * A release and an acquire of an object that the program says it synchronises by:
+ * an access of one byte there, a write and a read.
+ */
+RT_EXPORT void __tsan_release(void *object);
+void __tsan_release(void *object)
+{
+	access_plain(RAW_UPDATE, object, 1, RT_CALLER);
+}
+
+RT_EXPORT void __tsan_acquire(void *object);
+void __tsan_acquire(void *object)
+{
+	access_plain(RAW_READ, object, 1, RT_CALLER);
+}

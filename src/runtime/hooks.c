@@ -1,0 +1,113 @@
+/*
+ * What the compilers call: before each access of memory, at the beginning and
+ * end of each function. See atomics.c for atomic operations.
+ */
+#include "runtime/access.h"
+#include "runtime/modules.h"
+#include "runtime/thread.h"
+
+/* Each module's constructor calls this. */
+RT_EXPORT void __tsan_init(void);
+void __tsan_init(void)
+{
+	rt_init();
+	modules_note();
+}
+
+/*
+ * `caller` is where the function was called. The function itself is known by our
+ * own return address, so this must not be inlined, whatever else is.
+ */
+RT_EXPORT __attribute__((noinline)) void __tsan_func_entry(void *caller);
+void __tsan_func_entry(void *caller)
+{
+	struct rt_thread *t = &rt_self;
+
+	if (!rt_enter(t))
+		return;
+	thread_call(t, (struct rt_frame){(uintptr_t)__builtin_frame_address(0), RT_CALLER,
+					 (uintptr_t)caller});
+	rt_leave(t);
+}
+
+RT_EXPORT void __tsan_func_exit(void);
+void __tsan_func_exit(void)
+{
+	struct rt_thread *t = &rt_self;
+
+	if (!rt_enter(t))
+		return;
+	thread_return(t, (uintptr_t)__builtin_frame_address(0));
+	rt_leave(t);
+}
+
+#define ACCESS(name, op, size)                                                                     \
+	RT_EXPORT void __tsan_##name(void *address);                                               \
+	void __tsan_##name(void *address)                                                          \
+	{                                                                                          \
+		access_plain(op, address, size, RT_CALLER);                                        \
+	}                                                                                          \
+	RT_EXPORT void __tsan_##name##_pc(void *address, void *pc);                                \
+	void __tsan_##name##_pc(void *address, void *pc)                                           \
+	{                                                                                          \
+		access_plain(op, address, size, (uintptr_t)pc);                                    \
+	}
+#define READ_AND_WRITE(name, size)                                                                 \
+	RT_EXPORT void __tsan_##name(void *address);                                               \
+	void __tsan_##name(void *address)                                                          \
+	{                                                                                          \
+		access_plain(RAW_READ, address, size, RT_CALLER);                                  \
+		access_plain(RAW_WRITE, address, size, RT_CALLER);                                 \
+	}
+#define SIZE(size)                                                                                 \
+	ACCESS(read##size, RAW_READ, size)                                                         \
+	ACCESS(write##size, RAW_WRITE, size)                                                       \
+	ACCESS(volatile_read##size, RAW_READ, size)                                                \
+	ACCESS(volatile_write##size, RAW_WRITE, size)                                              \
+	READ_AND_WRITE(read_write##size, size)
+#define UNALIGNED(size)                                                                            \
+	ACCESS(unaligned_read##size, RAW_READ, size)                                               \
+	ACCESS(unaligned_write##size, RAW_WRITE, size)                                             \
+	ACCESS(unaligned_volatile_read##size, RAW_READ, size)                                      \
+	ACCESS(unaligned_volatile_write##size, RAW_WRITE, size)                                    \
+	READ_AND_WRITE(unaligned_read_write##size, size)
+
+SIZE(1)
+SIZE(2)
+SIZE(4)
+SIZE(8)
+SIZE(16)
+UNALIGNED(1)
+UNALIGNED(2)
+UNALIGNED(4)
+UNALIGNED(8)
+UNALIGNED(16)
+
+RT_EXPORT void __tsan_read_range(void *address, unsigned long size);
+void __tsan_read_range(void *address, unsigned long size)
+{
+	access_range(RAW_READ_RANGE, address, size, RT_CALLER);
+}
+
+RT_EXPORT void __tsan_write_range(void *address, unsigned long size);
+void __tsan_write_range(void *address, unsigned long size)
+{
+	access_range(RAW_WRITE_RANGE, address, size, RT_CALLER);
+}
+
+/*
+ * A destructor puts the table of virtual functions of its own class in place,
+ * mostly the one that is there: that changes nothing for anybody.
+ */
+RT_EXPORT void __tsan_vptr_update(void **table, void *value);
+void __tsan_vptr_update(void **table, void *value)
+{
+	if (*table != value)
+		access_plain(RAW_WRITE, table, sizeof *table, RT_CALLER);
+}
+
+RT_EXPORT void __tsan_vptr_read(void **table);
+void __tsan_vptr_read(void **table)
+{
+	access_plain(RAW_READ, table, sizeof *table, RT_CALLER);
+}

@@ -1,0 +1,38 @@
+/*
+ * What interceptors have in common: each does what the real function does, and
+ * notes it where it worked. The order counts: a release is noted (its time is
+ * taken) before it happens, an acquire after.
+ *
+ * Who may include this: the runtime's interceptors.
+ */
+#ifndef ATOMSAN_RUNTIME_INTERCEPT_H
+#define ATOMSAN_RUNTIME_INTERCEPT_H
+
+#include <errno.h>
+
+#include "runtime/access.h"
+#include "runtime/real.h"
+
+static inline void note_at(enum raw_op op, const void *object, uint32_t aux, uint64_t time,
+			   uintptr_t pc)
+{
+	struct rt_thread *t = &rt_self;
+
+	if (!rt_enter(t))
+		return;
+	record_at(t, op, (uintptr_t)object, aux, time, pc);
+	rt_leave(t);
+}
+
+static inline void note(enum raw_op op, const void *object, uint32_t aux, uintptr_t pc)
+{
+	note_at(op, object, aux, record_now_ordered(), pc);
+}
+
+/* After it happened. */
+static inline void note_acquired(enum raw_op op, const void *lock, enum raw_lock kind, uintptr_t pc)
+{
+	note_at(op, lock, kind, record_time_acquired(lock), pc);
+}
+
+#endif

@@ -1,0 +1,206 @@
+/*
+ * Memory that comes and goes: a block that was freed and handed out again is
+ * other memory than before. free() is noted before it happens, malloc() after.
+ */
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "runtime/intercept.h"
+
+static inline void note_alloc(const void *p, size_t size, uintptr_t pc)
+{
+	struct rt_thread *t = &rt_self;
+
+	if (!p || !rt_enter(t))
+		return;
+	record_sized(t, RAW_ALLOC, (uintptr_t)p, size, record_now_ordered(),
+		     t->alloc_caller ? t->alloc_caller : pc);
+	rt_leave(t);
+}
+
+static inline void note_free(const void *p, uintptr_t pc)
+{
+	if (p)
+		note(RAW_FREE, p, 0, rt_self.alloc_caller ? rt_self.alloc_caller : pc);
+}
+
+RT_INTERCEPT void *malloc(size_t size)
+{
+	void *p;
+
+	if (RT_UNLIKELY(real_finding))
+		return real_early_alloc(size);
+	p = REAL(malloc)(size);
+	note_alloc(p, size, RT_CALLER);
+	return p;
+}
+
+RT_INTERCEPT void *calloc(size_t n, size_t size)
+{
+	void *p;
+
+	if (RT_UNLIKELY(real_finding)) /* never handed out before: zeroed */
+		return real_early_alloc(n * size);
+	p = REAL(calloc)(n, size);
+	note_alloc(p, n * size, RT_CALLER);
+	return p;
+}
+
+RT_INTERCEPT void free(void *p)
+{
+	if (RT_UNLIKELY(real_early_owns(p)))
+		return;
+	note_free(p, RT_CALLER);
+	REAL(free)(p);
+}
+
+RT_INTERCEPT void *realloc(void *old, size_t size)
+{
+	void *p;
+
+	if (RT_UNLIKELY(real_early_owns(old))) {
+		size_t had = ((size_t *)old)[-2];
+
+		p = malloc(size);
+		if (p)
+			__builtin_memcpy(p, old, had < size ? had : size);
+		return p;
+	}
+	note_free(old, RT_CALLER);
+	p = REAL(realloc)(old, size);
+	/* Where it failed the old block lives on: as other memory, which harms nobody. */
+	note_alloc(p, size, RT_CALLER);
+	return p;
+}
+
+RT_INTERCEPT void *reallocarray(void *old, size_t n, size_t size)
+{
+	size_t bytes;
+	void *p;
+
+	if (__builtin_mul_overflow(n, size, &bytes))
+		return REAL(reallocarray)(old, n, size);
+	note_free(old, RT_CALLER);
+	p = REAL(realloc)(old, bytes);
+	note_alloc(p, bytes, RT_CALLER);
+	return p;
+}
+
+RT_INTERCEPT void *memalign(size_t alignment, size_t size)
+{
+	void *p = REAL(memalign)(alignment, size);
+
+	note_alloc(p, size, RT_CALLER);
+	return p;
+}
+
+RT_INTERCEPT void *aligned_alloc(size_t alignment, size_t size)
+{
+	void *p = REAL(aligned_alloc)(alignment, size);
+
+	note_alloc(p, size, RT_CALLER);
+	return p;
+}
+
+RT_INTERCEPT void *valloc(size_t size)
+{
+	void *p = REAL(valloc)(size);
+
+	note_alloc(p, size, RT_CALLER);
+	return p;
+}
+
+RT_INTERCEPT int posix_memalign(void **to, size_t alignment, size_t size)
+{
+	int rc = REAL(posix_memalign)(to, alignment, size);
+
+	if (!rc)
+		note_alloc(*to, size, RT_CALLER);
+	return rc;
+}
+
+static void note_forget(const void *p, size_t size, uintptr_t pc)
+{
+	struct rt_thread *t = &rt_self;
+
+	if (!rt_enter(t))
+		return;
+	record_sized(t, RAW_FORGET, (uintptr_t)p, size, record_now_ordered(), pc);
+	rt_leave(t);
+}
+
+RT_INTERCEPT void *mmap(void *at, size_t size, int protection, int flags, int fd, off_t offset)
+{
+	void *p = REAL(mmap)(at, size, protection, flags, fd, offset);
+
+	if (p != MAP_FAILED)
+		note_forget(p, size, RT_CALLER);
+	return p;
+}
+
+RT_INTERCEPT void *mmap64(void *at, size_t size, int protection, int flags, int fd, off_t offset)
+{
+	void *p = REAL(mmap)(at, size, protection, flags, fd, offset);
+
+	if (p != MAP_FAILED)
+		note_forget(p, size, RT_CALLER);
+	return p;
+}
+
+RT_INTERCEPT int munmap(void *p, size_t size)
+{
+	note_forget(p, size, RT_CALLER);
+	return REAL(munmap)(p, size);
+}
+
+/*
+ * C++: operator new calls malloc, from the library; who called it is what a
+ * reader wants to know. An exception may leave it.
+ */
+static void outside(uintptr_t *before)
+{
+	rt_self.alloc_caller = *before;
+}
+
+#define NEW_WITH(mangled, params, args)                                                            \
+	void *mangled params;                                                                      \
+	RT_INTERCEPT void *mangled params                                                          \
+	{                                                                                          \
+		__attribute__((cleanup(outside))) uintptr_t before = rt_self.alloc_caller;         \
+                                                                                                   \
+		if (!before)                                                                       \
+			rt_self.alloc_caller = RT_CALLER;                                          \
+		return REAL(mangled) args;                                                         \
+	}
+#define DELETE_WITH(mangled, params, args)                                                         \
+	void mangled params;                                                                       \
+	RT_INTERCEPT void mangled params                                                           \
+	{                                                                                          \
+		__attribute__((cleanup(outside))) uintptr_t before = rt_self.alloc_caller;         \
+                                                                                                   \
+		if (!before)                                                                       \
+			rt_self.alloc_caller = RT_CALLER;                                          \
+		REAL(mangled) args;                                                                \
+	}
+/* new(size), new[](size), with nothrow, with an alignment, with both */
+NEW_WITH(_Znwm, (size_t n), (n))
+NEW_WITH(_Znam, (size_t n), (n))
+NEW_WITH(_ZnwmRKSt9nothrow_t, (size_t n, const void *x), (n, x))
+NEW_WITH(_ZnamRKSt9nothrow_t, (size_t n, const void *x), (n, x))
+NEW_WITH(_ZnwmSt11align_val_t, (size_t n, size_t a), (n, a))
+NEW_WITH(_ZnamSt11align_val_t, (size_t n, size_t a), (n, a))
+NEW_WITH(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a, const void *x), (n, a, x))
+NEW_WITH(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a, const void *x), (n, a, x))
+/* delete(p), delete[](p), with a size, with an alignment, with both, nothrow */
+DELETE_WITH(_ZdlPv, (void *p), (p))
+DELETE_WITH(_ZdaPv, (void *p), (p))
+DELETE_WITH(_ZdlPvm, (void *p, size_t n), (p, n))
+DELETE_WITH(_ZdaPvm, (void *p, size_t n), (p, n))
+DELETE_WITH(_ZdlPvSt11align_val_t, (void *p, size_t a), (p, a))
+DELETE_WITH(_ZdaPvSt11align_val_t, (void *p, size_t a), (p, a))
+DELETE_WITH(_ZdlPvmSt11align_val_t, (void *p, size_t n, size_t a), (p, n, a))
+DELETE_WITH(_ZdaPvmSt11align_val_t, (void *p, size_t n, size_t a), (p, n, a))
+DELETE_WITH(_ZdlPvRKSt9nothrow_t, (void *p, const void *x), (p, x))
+DELETE_WITH(_ZdaPvRKSt9nothrow_t, (void *p, const void *x), (p, x))

@@ -1,0 +1,229 @@
+/*
+ * Threads and processes: creation, end, join; fork.
+ *
+ * Left out, since nothing needs to be done: pthread_exit and pthread_cancel (a
+ * thread's end is seen by a destructor of thread-local data, which runs
+ * however it ends); vfork (its child borrows the thread, and what it does is
+ * noted as the thread's); exec, posix_spawn and system (another program, which
+ * records for itself if it was instrumented); _exit, abort and quick_exit (the
+ * recording is in the file already).
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <threads.h>
+#include <time.h>
+
+#include "runtime/intercept.h"
+#include "runtime/thread.h"
+
+/* What a new thread needs to know. */
+struct start {
+	union {
+		void *(*posix)(void *);
+		int (*c11)(void *);
+		struct start *next_free;
+	} u;
+	void *arg;
+	uint32_t id;
+	bool detached;
+};
+static struct start *free_starts;
+static uint32_t free_lock;
+
+static struct start *start_new(void *arg, bool detached)
+{
+	struct rt_thread *t = rt_enter(&rt_self) ? &rt_self : NULL;
+	struct start *s;
+
+	rt_lock(&free_lock);
+	if (!free_starts) {
+		struct start *page = rt_pages(RAW_PAGE);
+
+		for (size_t i = 0; page && i < RAW_PAGE / sizeof *page; i++) {
+			page[i].u.next_free = free_starts;
+			free_starts = &page[i];
+		}
+	}
+	s = free_starts;
+	if (s)
+		free_starts = s->u.next_free;
+	rt_unlock(&free_lock);
+	if (t)
+		rt_leave(t);
+	if (s) {
+		s->arg = arg;
+		s->id = thread_number();
+		s->detached = detached;
+	}
+	return s;
+}
+
+static void start_free(struct start *s)
+{
+	struct rt_thread *t = rt_enter(&rt_self) ? &rt_self : NULL;
+
+	rt_lock(&free_lock);
+	s->u.next_free = free_starts;
+	free_starts = s;
+	rt_unlock(&free_lock);
+	if (t)
+		rt_leave(t);
+}
+
+static struct start begin(void *arg)
+{
+	struct start s = *(struct start *)arg;
+
+	thread_begin(&rt_self, s.id);
+	if (!s.detached)
+		thread_enlist(pthread_self(), s.id);
+	start_free(arg);
+	return s;
+}
+
+static void *start_posix(void *arg)
+{
+	struct start s = begin(arg);
+
+	return s.u.posix(s.arg);
+}
+
+static int start_c11(void *arg)
+{
+	struct start s = begin(arg);
+
+	return s.u.c11(s.arg);
+}
+
+/* The fork is noted with a time from before the thread could run. The handle cannot be known
+ * sooner. */
+static void created(pthread_t handle, uint32_t id, bool detached, uint64_t time, uintptr_t pc)
+{
+	if (!detached)
+		thread_enlist(handle, id);
+	note_at(RAW_FORK, (void *)(uintptr_t)id, 0, time, pc);
+}
+
+RT_INTERCEPT int pthread_create(pthread_t *restrict handle, const pthread_attr_t *restrict attr,
+				void *(*fn)(void *), void *restrict arg)
+{
+	int state = PTHREAD_CREATE_JOINABLE, rc;
+	struct start *s;
+	uint64_t time;
+	uint32_t id;
+	bool detached;
+
+	if (rt_self.quiet & RT_GONE)
+		return REAL(pthread_create)(handle, attr, fn, arg);
+	if (attr)
+		pthread_attr_getdetachstate(attr, &state);
+	detached = state == PTHREAD_CREATE_DETACHED;
+	s = start_new(arg, detached);
+	if (!s)
+		return EAGAIN;
+	s->u.posix = fn;
+	id = s->id;
+	time = record_now_ordered();
+	rc = REAL(pthread_create)(handle, attr, start_posix, s);
+	if (rc) {
+		start_free(s);
+		thread_not_out();
+	} else {
+		created(*handle, id, detached, time, RT_CALLER);
+	}
+	return rc;
+}
+
+RT_INTERCEPT int thrd_create(thrd_t *handle, thrd_start_t fn, void *arg)
+{
+	struct start *s;
+	uint64_t time;
+	uint32_t id;
+	int rc;
+
+	if (rt_self.quiet & RT_GONE)
+		return REAL(thrd_create)(handle, fn, arg);
+	s = start_new(arg, false);
+	if (!s)
+		return thrd_nomem;
+	s->u.c11 = fn;
+	id = s->id;
+	time = record_now_ordered();
+	rc = REAL(thrd_create)(handle, start_c11, s);
+	if (rc != thrd_success) {
+		start_free(s);
+		thread_not_out();
+	} else {
+		created(*handle, id, false, time, RT_CALLER);
+	}
+	return rc;
+}
+
+static void joined(pthread_t handle, uint32_t id, uintptr_t pc)
+{
+	if (id == THREAD_UNKNOWN)
+		return;
+	thread_forget(handle, id);
+	note(RAW_JOIN, (void *)(uintptr_t)id, 0, pc);
+	thread_not_out();
+}
+
+/* The handle must be looked up before: afterwards it may be another thread's. */
+#define JOIN(name, params, args)                                                                   \
+	RT_INTERCEPT int name params                                                               \
+	{                                                                                          \
+		uint32_t id = thread_find(handle);                                                 \
+		int rc = REAL(name) args;                                                          \
+                                                                                                   \
+		if (!rc)                                                                           \
+			joined(handle, id, RT_CALLER);                                             \
+		return rc;                                                                         \
+	}
+JOIN(pthread_join, (pthread_t handle, void **result), (handle, result))
+JOIN(pthread_tryjoin_np, (pthread_t handle, void **result), (handle, result))
+JOIN(pthread_timedjoin_np, (pthread_t handle, void **result, const struct timespec *until),
+     (handle, result, until))
+JOIN(pthread_clockjoin_np,
+     (pthread_t handle, void **result, clockid_t clock, const struct timespec *until),
+     (handle, result, clock, until))
+JOIN(thrd_join, (thrd_t handle, int *result), (handle, result))
+
+#define DETACH(name, type)                                                                         \
+	RT_INTERCEPT int name(type handle)                                                         \
+	{                                                                                          \
+		uint32_t id = thread_find(handle);                                                 \
+		int rc = REAL(name)(handle);                                                       \
+                                                                                                   \
+		if (!rc)                                                                           \
+			thread_forget(handle, id);                                                 \
+		return rc;                                                                         \
+	}
+DETACH(pthread_detach, pthread_t)
+DETACH(thrd_detach, thrd_t)
+
+/* The name of another thread than the caller is not noted. */
+RT_INTERCEPT int pthread_setname_np(pthread_t handle, const char *name)
+{
+	struct rt_thread *t = &rt_self;
+	int rc = REAL(pthread_setname_np)(handle, name);
+
+	if (!rc && pthread_equal(handle, pthread_self()) && rt_enter(t)) {
+		record_text(t, RAW_NAME, 0, name, strlen(name));
+		rt_leave(t);
+	}
+	return rc;
+}
+
+/* Handlers that were registered first run last before a fork, and first in the child. */
+static void child(void)
+{
+	free_lock = 0;
+	thread_child(&rt_self);
+}
+
+void intercept_thread_init(void)
+{
+	pthread_atfork(NULL, NULL, child);
+}

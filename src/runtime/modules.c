@@ -1,0 +1,106 @@
+#include "runtime/modules.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "runtime/record.h"
+
+enum { MAX = 4096 };
+
+/* What was noted: a module is new where its base or its name's place is. Only the loading thread
+ * looks. */
+static struct known {
+	uintptr_t base;
+	const char *name;
+} known[MAX];
+static uint32_t nknown;
+static uint32_t lock;
+
+static size_t build_id(const struct dl_phdr_info *info, char *to, size_t size)
+{
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		const char *p = (const char *)(info->dlpi_addr + ph->p_vaddr), *end;
+
+		if (ph->p_type != PT_NOTE)
+			continue;
+		end = p + ph->p_memsz;
+		while (p + sizeof(ElfW(Nhdr)) <= end) {
+			const ElfW(Nhdr) *note = (const void *)p;
+			const char *name = p + sizeof *note;
+			const unsigned char *id =
+				(const unsigned char *)name + ((note->n_namesz + 3) & ~3u);
+			size_t n = 0;
+
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
+			    !memcmp(name, "GNU", 4)) {
+				for (uint32_t k = 0; k < note->n_descsz && n + 3 < size; k++) {
+					to[n++] = "0123456789abcdef"[id[k] >> 4];
+					to[n++] = "0123456789abcdef"[id[k] & 15];
+				}
+				to[n] = 0;
+				return n;
+			}
+			p = (const char *)id + ((note->n_descsz + 3) & ~3u);
+		}
+	}
+	to[0] = '-';
+	to[1] = 0;
+	return 1;
+}
+
+static int note(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct rt_thread *t = arg;
+	char id[2 * 64 + 1], text[3000], self[2048];
+	const char *name = info->dlpi_name;
+	uintptr_t end = 0;
+	size_t n;
+
+	(void)size;
+	for (uint32_t i = 0; i < nknown; i++)
+		if (known[i].base == info->dlpi_addr && known[i].name == name)
+			return 0;
+	if (nknown < MAX)
+		known[nknown++] = (struct known){info->dlpi_addr, name};
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+
+		if (ph->p_type == PT_LOAD && ph->p_vaddr + ph->p_memsz > end)
+			end = ph->p_vaddr + ph->p_memsz;
+	}
+	if (!end)
+		return 0;
+	if (!*name && nknown == 1) { /* the executable comes first */
+		ssize_t got = readlink("/proc/self/exe", self, sizeof self - 1);
+
+		if (got <= 0)
+			return 0;
+		self[got] = 0;
+		name = self;
+	}
+	build_id(info, id, sizeof id);
+	n = rt_format(text, sizeof text, "%lu %s %s", end, id, *name ? name : "[vdso]");
+	record_text(t, RAW_MODULE, info->dlpi_addr, text, n);
+	return 0;
+}
+
+void modules_note(void)
+{
+	struct rt_thread *t = &rt_self;
+
+	if (!record_on || !rt_enter(t))
+		return;
+	rt_lock(&lock);
+	dl_iterate_phdr(note, t);
+	rt_unlock(&lock);
+	rt_leave(t);
+}
+
+void modules_forget(void)
+{
+	nknown = 0;
+	lock = 0;
+}

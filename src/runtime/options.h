@@ -1,0 +1,34 @@
+/*
+ * ATOMSAN_OPTIONS=key=value:key=value. One table gives defaults, parser and
+ * what help=1 prints: add a line to RT_OPTIONS and use rt_options.NAME.
+ *
+ * Who may include this: the runtime.
+ */
+#ifndef ATOMSAN_RUNTIME_OPTIONS_H
+#define ATOMSAN_RUNTIME_OPTIONS_H
+
+#include <stdbool.h>
+
+/* X(kind, name, default, what it does); kind: STRING, BOOL or INT */
+#define RT_OPTIONS(X)                                                                              \
+	X(STRING, record, "", "record the run to this file; %p is the number of the process")      \
+	X(BOOL, record_children, 0,                                                                \
+	  "a forked child records to a file of its own, FILE.PID (else it records nothing)")       \
+	X(INT, verbosity, 0, "1: say what the runtime is doing")                                   \
+	X(BOOL, help, 0, "print this list and go on")
+
+#define RT_OPTION_STRING(name) char name[1024];
+#define RT_OPTION_BOOL(name)   bool name;
+#define RT_OPTION_INT(name)    int name;
+
+struct rt_options {
+#define X(kind, name, standard, what) RT_OPTION_##kind(name)
+	RT_OPTIONS(X)
+#undef X
+};
+extern struct rt_options rt_options;
+
+/* Read the environment; what cannot be understood ends the program with a sentence and status 2. */
+void rt_options_init(void);
+
+#endif

@@ -1,0 +1,277 @@
+#include "runtime/record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/modules.h"
+#include "runtime/options.h"
+
+/* A thread's first chunk is small, since many threads live short; then each is four times larger.
+ */
+enum { CHUNK_FIRST = 1 << 12, TIMES = 1 << 12 };
+_Static_assert(CHUNK_FIRST << 6 <= (int)RAW_CHUNK_MAX, "readers take them");
+
+bool record_on;
+static int file = -1;
+static char path[4096];
+static struct raw_header *header;
+static uint32_t labels_lock;
+static uint64_t times[TIMES];
+
+/* Once: say why, and let everybody go on without us. */
+static void give_up(const char *doing, int error)
+{
+	if (!__atomic_exchange_n(&record_on, false, __ATOMIC_RELAXED))
+		return;
+	rt_say("recording stopped: %s %s: %s", doing, path, strerrordesc_np(error));
+	if (header) {
+		rt_format(header->why, sizeof header->why, "%s: %s", doing, strerrordesc_np(error));
+		header->closed = 2;
+	}
+}
+
+/* "%p" in a file name is the number of the process. */
+static void name_file(const char *pattern)
+{
+	size_t n = 0;
+
+	for (; *pattern && n < sizeof path - 16; pattern++) {
+		if (pattern[0] == '%' && pattern[1] == 'p') {
+			n += rt_format(path + n, 16, "%d", getpid());
+			pattern++;
+		} else {
+			path[n++] = *pattern;
+		}
+	}
+	path[n] = 0;
+}
+
+static void note_command(void)
+{
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return;
+	n = read(fd, header + 1, RAW_PAGE - sizeof *header);
+	if (n > 0)
+		header->command = (uint32_t)n;
+	close(fd);
+}
+
+static bool open_file(int flags)
+{
+	file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | flags, 0666);
+	if (file < 0) {
+		rt_say("cannot record to %s: %s", path, strerrordesc_np(errno));
+		return false;
+	}
+	/* A low number could be one that the program counts on. */
+	int high = fcntl(file, F_DUPFD_CLOEXEC, 500);
+	if (high >= 0) {
+		close(file);
+		file = high;
+	}
+	if (ftruncate(file, 0) || posix_fallocate(file, 0, RAW_PAGE)) {
+		rt_say("cannot record to %s: %s", path, strerrordesc_np(errno));
+		close(file);
+		return false;
+	}
+	header = mmap(NULL, RAW_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	if (header == MAP_FAILED) {
+		rt_say("cannot record to %s: %s", path, strerrordesc_np(errno));
+		header = NULL;
+		close(file);
+		return false;
+	}
+	header->version = RAW_VERSION;
+	header->pid = (uint32_t)getpid();
+	header->end = RAW_PAGE;
+	note_command();
+	RT_COMPILER_BARRIER();
+	__builtin_memcpy(header->magic, RAW_MAGIC, sizeof header->magic);
+	record_on = true;
+	return true;
+}
+
+void record_init(void)
+{
+	if (!*rt_options.record)
+		return;
+	name_file(rt_options.record);
+	open_file(0);
+}
+
+void record_close(void)
+{
+	if (record_on && header->pid == (uint32_t)getpid())
+		header->closed = 1;
+}
+
+void record_child(struct rt_thread *t)
+{
+	bool was_on = record_on;
+
+	/* The mappings are the parent's. */
+	record_on = false;
+	if (t->chunk)
+		munmap(t->chunk, t->chunk_bytes);
+	if (header)
+		munmap(header, RAW_PAGE);
+	if (file >= 0)
+		close(file);
+	header = NULL;
+	file = -1;
+	t->chunk = NULL;
+	t->next = t->end = NULL;
+	t->nchunks = 0;
+	t->base = 0;
+	labels_lock = 0;
+	if (!was_on || !rt_options.record_children)
+		return;
+	if (strstr(rt_options.record, "%p"))
+		name_file(rt_options.record);
+	else
+		rt_format(path + strlen(path), sizeof path - strlen(path), ".%d", getpid());
+	open_file(0);
+}
+
+/* The size of a file may be limited: then growing it is a deadly signal, not an error. */
+static int grow(uint64_t at, size_t bytes)
+{
+	struct rlimit limit;
+
+	if (!syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) && at + bytes > limit.rlim_cur)
+		return EFBIG;
+	return posix_fallocate(file, (off_t)at, (off_t)bytes);
+}
+
+static bool new_chunk(struct rt_thread *t, uint64_t time, uintptr_t pc)
+{
+	size_t bytes = CHUNK_FIRST << 2 * (t->nchunks < 3 ? t->nchunks : 3);
+	struct raw_chunk *c;
+	uint64_t at;
+	int error;
+
+	if (t->chunk)
+		munmap(t->chunk, t->chunk_bytes);
+	t->chunk = NULL;
+	t->next = t->end = NULL;
+	if (!record_on)
+		return false;
+	at = __atomic_fetch_add(&header->end, bytes, __ATOMIC_RELAXED);
+	error = grow(at, bytes);
+	if (error) {
+		give_up("writing to", error);
+		return false;
+	}
+	c = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)at);
+	if (c == MAP_FAILED) {
+		give_up("mapping", errno);
+		return false;
+	}
+	t->base = time;
+	t->pc_high = pc & ~0xffffffffull;
+	c->thread = t->id;
+	c->number = t->nchunks++;
+	c->bytes = (uint32_t)bytes;
+	c->base = t->base;
+	c->pc_high = t->pc_high;
+	RT_COMPILER_BARRIER();
+	c->magic = RAW_CHUNK_MAGIC;
+	t->chunk = c;
+	t->chunk_bytes = bytes;
+	t->next = (uint64_t *)(c + 1);
+	t->end = (uint64_t *)((char *)c + bytes);
+	return true;
+}
+
+bool record_room(struct rt_thread *t, uint32_t units, uint64_t time, uintptr_t pc)
+{
+	int saved = errno;
+
+	if (t->end - t->next < (ptrdiff_t)(2 * (units + 2)) && !new_chunk(t, time, pc)) {
+		t->quiet |= RT_GONE;
+		errno = saved;
+		return false;
+	}
+	if ((time - t->base) >> 32) {
+		/* A time before the base, by clocks that disagree, is the base. */
+		if ((int64_t)(time - t->base) > 0)
+			t->base = time;
+		record_put(t, record_what(RAW_TIME, 0, 0), t->base);
+	}
+	if ((pc ^ t->pc_high) >> 32) {
+		t->pc_high = pc & ~0xffffffffull;
+		record_put(t, record_what(RAW_PC_HIGH, pc >> 32, 0), record_when(t, time, 0));
+	}
+	errno = saved;
+	return true;
+}
+
+void record_sized(struct rt_thread *t, enum raw_op op, uint64_t address, uint64_t size,
+		  uint64_t time, uintptr_t pc)
+{
+	if (!record_room(t, 2, time, pc))
+		return;
+	/* The second unit first: without its operation the first is not there. */
+	t->next[2] = size;
+	t->next[3] = 0;
+	record_put(t, record_what(op, address, 0), record_when(t, time, pc));
+	t->next += 2;
+}
+
+void record_text(struct rt_thread *t, enum raw_op op, uint64_t address, const char *text, size_t n)
+{
+	uint64_t time = record_now();
+	uint32_t units;
+	char *to;
+
+	if (n > 200 * sizeof(struct raw_unit))
+		n = 200 * sizeof(struct raw_unit);
+	units = (uint32_t)((n + 15) / 16);
+	if (!record_room(t, 1 + units, time, t->pc_high))
+		return;
+	to = (char *)(t->next + 2);
+	for (size_t i = 0; i < n; i++)
+		to[i] = text[i];
+	record_put(t, record_what(op, address, units), record_when(t, time, 0));
+	t->next += 2 * (size_t)units;
+}
+
+void record_thread_gone(struct rt_thread *t)
+{
+	if (t->chunk)
+		munmap(t->chunk, t->chunk_bytes);
+	t->chunk = NULL;
+	t->next = t->end = NULL;
+}
+
+static uint64_t *time_of(const void *lock)
+{
+	uint64_t h = (uintptr_t)lock * 0x9e3779b97f4a7c15ull;
+
+	return &times[h >> 52];
+}
+
+uint64_t record_time_acquired(const void *lock)
+{
+	uint64_t now = record_now_ordered(),
+		 last = __atomic_load_n(time_of(lock), __ATOMIC_RELAXED);
+
+	return RT_LIKELY(now > last) ? now : last + 1;
+}
+
+uint64_t record_time_releasing(const void *lock)
+{
+	uint64_t *slot = time_of(lock), now = record_time_acquired(lock);
+
+	__atomic_store_n(slot, now, __ATOMIC_RELAXED);
+	return now;
+}

@@ -1,0 +1,129 @@
+/*
+ * The ground floor of the library inside the checked program: what every hook
+ * and interceptor stands on.
+ *
+ * The rules in this folder, because the code runs inside somebody else's
+ * program, at any moment of it:
+ *
+ *  - It takes no lock that the program could be holding, and calls nothing of
+ *    the C library that does: no malloc, no stdio. Memory comes from mmap.
+ *  - What the program may interpose or we do, is called through REAL(name).
+ *  - Between rt_enter() and rt_leave() a thread is in the runtime: hooks that it
+ *    meets there (in a function that a signal handler calls, in a library
+ *    function that we call) do their work and note nothing; signals wait until
+ *    rt_leave() (signals.c). These stretches are short and never block on the
+ *    program.
+ *  - errno is the program's: whatever may change it saves it first.
+ *  - When something runs out, one message, and the program goes on unchecked.
+ *
+ * Who may include this: the runtime.
+ */
+#ifndef ATOMSAN_RUNTIME_RT_H
+#define ATOMSAN_RUNTIME_RT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define RT_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define RT_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define RT_EXPORT      __attribute__((visibility("default")))
+/* A program that brings its own (an allocator, say) is not in our way. */
+#define RT_INTERCEPT __attribute__((weak, visibility("default")))
+/* Where the function that is running will return to. */
+#define RT_CALLER ((uintptr_t)__builtin_return_address(0))
+/* Stores before this in the program are before it in memory, to this thread and to a reader of what
+ * it left behind. */
+#define RT_COMPILER_BARRIER() __asm__ volatile("" ::: "memory")
+
+/* A function that was entered. */
+struct rt_frame {
+	uintptr_t sp;       /* tells which ones were left without notice */
+	uintptr_t function; /* an address in it */
+	uintptr_t caller;
+};
+
+/* Why a thread notes nothing; 0: it does. */
+enum rt_quiet {
+	RT_UNBORN = 1,     /* its first hook is still to come */
+	RT_IN_RUNTIME = 2, /* between rt_enter() and rt_leave() */
+	RT_GONE = 4,       /* it has ended, or recording has */
+};
+
+struct rt_thread {
+	/* The recorder's: where the next unit goes, and what it counts from. */
+	uint64_t *next, *end;
+	uint64_t base;
+	uint64_t pc_high;
+	volatile uint32_t quiet;   /* enum rt_quiet */
+	volatile uint32_t pending; /* signals that wait for rt_leave() */
+	uint32_t id;
+	uint32_t nchunks;
+	void *chunk;
+	size_t chunk_bytes;
+	uint64_t last; /* the last time given out */
+
+	struct rt_frame *frame;
+	size_t depth, frame_cap;
+	uintptr_t stack_low, stack_high;
+
+	uintptr_t alloc_caller;    /* operator new() was called here: malloc() inside it is too */
+	uint32_t *atomic_lock;     /* held by this thread right now */
+	uint32_t ignoring;         /* so often did the program ask to look away: see annotate.c */
+	struct rt_signal *signals; /* those that wait; see signals.c */
+};
+
+extern __thread struct rt_thread rt_self __attribute__((tls_model("initial-exec")));
+
+/* No thread but the first was created, or all were joined: see thread.c. */
+extern volatile uint32_t rt_threads_out;
+
+void rt_init(void);
+
+/* One line on standard error: "atomsan: ..." */
+void rt_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The same into a buffer; knows %s %d %u %lu %lx %c %%. Always terminated. */
+size_t rt_format(char *to, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void rt_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/* Zeroed pages, or NULL. */
+void *rt_pages(size_t bytes);
+void rt_pages_free(void *p, size_t bytes);
+
+/* The thread's first hook: give it a number. False: this thread notes nothing. */
+bool rt_thread_born(struct rt_thread *t);
+void rt_signals_deliver(struct rt_thread *t);
+
+/* False: note nothing. */
+static inline bool rt_enter(struct rt_thread *t)
+{
+	if (RT_UNLIKELY(t->quiet) && (t->quiet != RT_UNBORN || !rt_thread_born(t)))
+		return false;
+	t->quiet = RT_IN_RUNTIME;
+	RT_COMPILER_BARRIER();
+	return true;
+}
+
+static inline void rt_leave(struct rt_thread *t)
+{
+	RT_COMPILER_BARRIER();
+	t->quiet &= ~(uint32_t)RT_IN_RUNTIME;
+	RT_COMPILER_BARRIER();
+	if (RT_UNLIKELY(t->pending))
+		rt_signals_deliver(t);
+}
+
+/* Locks of our own: held for a few instructions, never while calling out. */
+void rt_lock_slow(uint32_t *l);
+static inline void rt_lock(uint32_t *l)
+{
+	if (RT_UNLIKELY(__atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE)))
+		rt_lock_slow(l);
+}
+
+static inline void rt_unlock(uint32_t *l)
+{
+	__atomic_store_n(l, 0, __ATOMIC_RELEASE);
+}
+
+#endif

@@ -1,0 +1,185 @@
+#include "runtime/signals.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "runtime/real.h"
+
+/* What the program asked for. */
+static struct sigaction handlers[NSIG];
+
+/* More of them at one time than this, in these few instructions: the rest is lost. */
+enum { WAITING = 16 };
+struct rt_signal {
+	int number; /* 0: free */
+	siginfo_t info;
+	ucontext_t context;
+};
+
+static void call(int number, siginfo_t *info, void *context)
+{
+	struct sigaction *a = &handlers[number];
+
+	if (a->sa_flags & SA_SIGINFO)
+		a->sa_sigaction(number, info, context);
+	else if (a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN)
+		a->sa_handler(number);
+}
+
+/* Did the instruction that was running cause it? */
+static bool cannot_wait(int number, const siginfo_t *info)
+{
+	switch (number) {
+	case SIGSEGV:
+	case SIGBUS:
+	case SIGFPE:
+	case SIGILL:
+	case SIGTRAP:
+	case SIGSYS:
+		return info->si_code > 0;
+	default:
+		return false;
+	}
+}
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+	struct rt_thread *t = &rt_self;
+	struct rt_signal *slot;
+
+	if (!(t->quiet & RT_IN_RUNTIME)) {
+		call(number, info, context);
+		return;
+	}
+	if (cannot_wait(number, info)) {
+		uint32_t quiet = t->quiet;
+
+		/* The handler may go on elsewhere; if it comes back, the hook is as it was. */
+		if (t->atomic_lock)
+			rt_unlock(t->atomic_lock);
+		t->quiet &= ~(uint32_t)RT_IN_RUNTIME;
+		call(number, info, context);
+		t->quiet = quiet;
+		if (t->atomic_lock)
+			rt_lock(t->atomic_lock);
+		return;
+	}
+	if (!t->signals)
+		t->signals = rt_pages(WAITING * sizeof *t->signals);
+	if (!t->signals)
+		return;
+	for (slot = t->signals; slot < t->signals + WAITING; slot++) {
+		if (slot->number)
+			continue;
+		slot->info = *info;
+		slot->context = *(ucontext_t *)context;
+		slot->number = number;
+		t->pending++;
+		return;
+	}
+}
+
+/* With the signals blocked that would be blocked if it came now. */
+void rt_signals_deliver(struct rt_thread *t)
+{
+	int saved = errno;
+
+	for (struct rt_signal *slot = t->signals; slot < t->signals + WAITING; slot++) {
+		int number = slot->number;
+		sigset_t mask, before;
+		siginfo_t info;
+		ucontext_t context;
+
+		if (!number)
+			continue;
+		sigfillset(&mask);
+		syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, &before, _NSIG / 8);
+		info = slot->info;
+		context = slot->context;
+		slot->number = 0;
+		t->pending--;
+		mask = handlers[number].sa_mask;
+		sigorset(&mask, &mask, &before);
+		if (!(handlers[number].sa_flags & SA_NODEFER))
+			sigaddset(&mask, number);
+		syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, _NSIG / 8);
+		errno = saved;
+		call(number, &info, &context);
+		syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, _NSIG / 8);
+	}
+	errno = saved;
+}
+
+void signals_thread_gone(struct rt_thread *t)
+{
+	rt_pages_free(t->signals, WAITING * sizeof *t->signals);
+	t->signals = NULL;
+	t->pending = 0;
+}
+
+static bool ours(const struct sigaction *a)
+{
+	return a->sa_flags & SA_SIGINFO && a->sa_sigaction == on_signal;
+}
+
+RT_INTERCEPT int sigaction(int number, const struct sigaction *restrict new,
+			   struct sigaction *restrict old)
+{
+	struct sigaction wrapped, was, mine;
+	int rc;
+
+	if (number <= 0 || number >= NSIG)
+		return REAL(sigaction)(number, new, old);
+	was = handlers[number];
+	if (new) {
+		wrapped = mine = *new;
+		if (new->sa_flags & SA_SIGINFO ||
+		    (new->sa_handler != SIG_DFL &&new->sa_handler != SIG_IGN)) {
+			wrapped.sa_sigaction = on_signal;
+			wrapped.sa_flags |= SA_SIGINFO;
+			/* Before the first one can come. */
+			handlers[number] = mine;
+		}
+	}
+	rc = REAL(sigaction)(number, new ? &wrapped : NULL, old);
+	if (rc)
+		handlers[number] = was;
+	else if (old && ours(old))
+		*old = was;
+	return rc;
+}
+
+static sighandler_t set(int number, sighandler_t handler, int flags)
+{
+	struct sigaction new = {.sa_handler = handler, .sa_flags = flags}, old;
+
+	if (!(flags & SA_RESETHAND))
+		sigaddset(&new.sa_mask, number);
+	if (sigaction(number, &new, &old))
+		return SIG_ERR;
+	return old.sa_handler;
+}
+
+RT_INTERCEPT sighandler_t signal(int number, sighandler_t handler)
+{
+	return set(number, handler, SA_RESTART);
+}
+
+sighandler_t bsd_signal(int number, sighandler_t handler);
+RT_INTERCEPT sighandler_t bsd_signal(int number, sighandler_t handler)
+{
+	return set(number, handler, SA_RESTART);
+}
+
+/* What signal() is to programs that ask for System V or plain POSIX. */
+RT_INTERCEPT sighandler_t sysv_signal(int number, sighandler_t handler)
+{
+	return set(number, handler, (int)(SA_RESETHAND | SA_NODEFER));
+}
+
+RT_EXPORT __attribute__((weak, alias("sysv_signal"))) sighandler_t
+__sysv_signal(int number, sighandler_t handler);

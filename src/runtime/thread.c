@@ -1,0 +1,314 @@
+#include "runtime/thread.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/record.h"
+#include "runtime/modules.h"
+#include "runtime/signals.h"
+
+extern void *__libc_stack_end; /* the C library's; no header has it */
+
+volatile uint32_t rt_threads_out;
+static uint32_t next_id;
+static pthread_key_t at_end;
+
+/* Handles to numbers: open addressing, grown under its lock; entries are removed by moving others
+ * up. */
+struct entry {
+	pthread_t handle; /* 0: empty */
+	uint32_t id;
+};
+static struct entry *entries;
+static size_t nentries, entries_cap;
+static uint32_t entries_lock;
+
+static size_t home(pthread_t handle)
+{
+	return ((uintptr_t)handle * 0x9e3779b97f4a7c15ull) >> 32 & (entries_cap - 1);
+}
+
+static struct entry *find(pthread_t handle)
+{
+	if (!entries_cap)
+		return NULL;
+	for (size_t i = home(handle);; i = (i + 1) & (entries_cap - 1)) {
+		if (entries[i].handle == handle)
+			return &entries[i];
+		if (!entries[i].handle)
+			return NULL;
+	}
+}
+
+static void insert(struct entry e)
+{
+	size_t i = home(e.handle);
+
+	while (entries[i].handle)
+		i = (i + 1) & (entries_cap - 1);
+	entries[i] = e;
+	nentries++;
+}
+
+static void remove_entry(struct entry *gone)
+{
+	size_t hole = (size_t)(gone - entries), i = hole;
+
+	entries[hole].handle = 0;
+	nentries--;
+	for (;;) {
+		size_t want;
+
+		i = (i + 1) & (entries_cap - 1);
+		if (!entries[i].handle)
+			return;
+		want = home(entries[i].handle);
+		if (((i - want) & (entries_cap - 1)) >= ((i - hole) & (entries_cap - 1))) {
+			entries[hole] = entries[i];
+			entries[i].handle = 0;
+			hole = i;
+		}
+	}
+}
+
+static bool room(void)
+{
+	struct entry *old = entries;
+	size_t old_cap = entries_cap;
+
+	if (2 * (nentries + 1) <= entries_cap)
+		return true;
+	entries = rt_pages((old_cap ? 2 * old_cap : 256) * sizeof *entries);
+	if (!entries) {
+		entries = old;
+		return false;
+	}
+	entries_cap = old_cap ? 2 * old_cap : 256;
+	nentries = 0;
+	for (size_t i = 0; i < old_cap; i++)
+		if (old[i].handle)
+			insert(old[i]);
+	rt_pages_free(old, old_cap * sizeof *old);
+	return true;
+}
+
+/* The table's lock is a leaf; a signal handler must not meet it held. */
+static struct rt_thread *table_enter(void)
+{
+	struct rt_thread *t = rt_enter(&rt_self) ? &rt_self : NULL;
+
+	rt_lock(&entries_lock);
+	return t;
+}
+
+static void table_leave(struct rt_thread *t)
+{
+	rt_unlock(&entries_lock);
+	if (t)
+		rt_leave(t);
+}
+
+void thread_enlist(pthread_t handle, uint32_t id)
+{
+	struct rt_thread *t = table_enter();
+	struct entry *e = find(handle);
+
+	/* Creator and created both do this. An older one of that handle was never joined. */
+	if (e && e->id < id)
+		e->id = id;
+	else if (!e && room())
+		insert((struct entry){handle, id});
+	table_leave(t);
+}
+
+uint32_t thread_find(pthread_t handle)
+{
+	struct rt_thread *t = table_enter();
+	struct entry *e = find(handle);
+	uint32_t id = e ? e->id : THREAD_UNKNOWN;
+
+	table_leave(t);
+	return id;
+}
+
+void thread_forget(pthread_t handle, uint32_t id)
+{
+	struct rt_thread *t = table_enter();
+	struct entry *e = find(handle);
+
+	if (e && e->id == id)
+		remove_entry(e);
+	table_leave(t);
+}
+
+uint32_t thread_number(void)
+{
+	__atomic_fetch_add(&rt_threads_out, 1, __ATOMIC_SEQ_CST);
+	return __atomic_fetch_add(&next_id, 1, __ATOMIC_RELAXED);
+}
+
+void thread_not_out(void)
+{
+	__atomic_fetch_sub(&rt_threads_out, 1, __ATOMIC_SEQ_CST);
+}
+
+static void look_at_stack(struct rt_thread *t)
+{
+	pthread_attr_t attr;
+	struct rlimit limit;
+	void *low;
+	size_t size;
+
+	/* Of the first thread the C library would read it from /proc. */
+	if (syscall(SYS_gettid) == getpid()) {
+		t->stack_high = ((uintptr_t)__libc_stack_end | 4095) + 1;
+		if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur > 1u << 30)
+			limit.rlim_cur = 1u << 30;
+		t->stack_low = t->stack_high - limit.rlim_cur;
+		return;
+	}
+	if (pthread_getattr_np(pthread_self(), &attr))
+		return;
+	if (!pthread_attr_getstack(&attr, &low, &size)) {
+		t->stack_low = (uintptr_t)low;
+		t->stack_high = (uintptr_t)low + size;
+	}
+	pthread_attr_destroy(&attr);
+}
+
+void thread_begin(struct rt_thread *t, uint32_t id)
+{
+	int saved = errno;
+
+	if (!record_on) {
+		t->quiet = RT_GONE;
+		return;
+	}
+	t->quiet = RT_IN_RUNTIME;
+	t->id = id;
+	look_at_stack(t);
+	record_sized(t, RAW_START, t->stack_low, t->stack_high - t->stack_low, record_now(),
+		     t->pc_high);
+	pthread_setspecific(at_end, (void *)1);
+	errno = saved;
+	rt_leave(t);
+}
+
+bool rt_thread_born(struct rt_thread *t)
+{
+	if (!record_on)
+		t->quiet = RT_GONE;
+	else
+		/* Nobody told us of its creation: a library made it in its own way. */
+		thread_begin(t, thread_number());
+	return !t->quiet;
+}
+
+/*
+ * Destructors of thread-local data run in rounds, ours among the others. It asks for
+ * another round until the last, so that what the others do is still seen.
+ */
+static void end(void *round)
+{
+	struct rt_thread *t = &rt_self;
+
+	if ((uintptr_t)round < PTHREAD_DESTRUCTOR_ITERATIONS) {
+		pthread_setspecific(at_end, (void *)((uintptr_t)round + 1));
+		return;
+	}
+	if (rt_enter(t)) {
+		record(t, RAW_EXIT, 0, 0, t->pc_high);
+		t->quiet |= RT_GONE;
+		rt_leave(t);
+	}
+	t->quiet = RT_GONE;
+	record_thread_gone(t);
+	rt_pages_free(t->frame, t->frame_cap * sizeof *t->frame);
+	t->frame = NULL;
+	t->frame_cap = t->depth = 0;
+	signals_thread_gone(t);
+}
+
+void thread_init(void)
+{
+	pthread_key_create(&at_end, end);
+	thread_begin(&rt_self, next_id++);
+}
+
+void thread_child(struct rt_thread *t)
+{
+	/* Locks that other threads held are held by nobody. */
+	entries_lock = 0;
+	rt_threads_out = 0;
+	next_id = 1;
+	t->quiet = RT_GONE;
+	record_child(t);
+	modules_forget();
+	if (record_on) {
+		thread_begin(t, 0);
+		modules_note();
+		if (rt_enter(t)) {
+			for (size_t i = 0; i < t->depth; i++)
+				record(t, RAW_CALL, t->frame[i].function, 0, t->frame[i].caller);
+			rt_leave(t);
+		}
+	}
+}
+
+static bool on_stack(const struct rt_thread *t, uintptr_t sp)
+{
+	return sp - t->stack_low < t->stack_high - t->stack_low;
+}
+
+/*
+ * Stacks grow downwards: a function that is still running has its frame above
+ * that of the one it called. A frame that is not is one that was left without
+ * notice. Signal handlers may run on a stack elsewhere: that tells nothing.
+ */
+static void leave_stale(struct rt_thread *t, uintptr_t sp)
+{
+	if (RT_UNLIKELY(!on_stack(t, sp)))
+		return;
+	while (t->depth && t->frame[t->depth - 1].sp < sp &&
+	       on_stack(t, t->frame[t->depth - 1].sp)) {
+		t->depth--;
+		record(t, RAW_RETURN, 0, 0, t->pc_high);
+	}
+}
+
+void thread_call(struct rt_thread *t, struct rt_frame frame)
+{
+	/* One at the very same place has returned, too: its frame is this one's. */
+	leave_stale(t, frame.sp + 1);
+	if (RT_UNLIKELY(t->depth == t->frame_cap)) {
+		size_t cap = t->frame_cap ? 4 * t->frame_cap : RAW_PAGE / sizeof frame;
+		struct rt_frame *grown = rt_pages(cap * sizeof frame);
+
+		if (!grown) {
+			rt_say("no memory for the stack of thread %u: it is no longer checked",
+			       t->id);
+			t->quiet |= RT_GONE;
+			return;
+		}
+		for (size_t i = 0; i < t->depth; i++)
+			grown[i] = t->frame[i];
+		rt_pages_free(t->frame, t->frame_cap * sizeof frame);
+		t->frame = grown;
+		t->frame_cap = cap;
+	}
+	t->frame[t->depth++] = frame;
+	record(t, RAW_CALL, frame.function, 0, frame.caller);
+}
+
+void thread_return(struct rt_thread *t, uintptr_t sp)
+{
+	leave_stale(t, sp);
+	if (t->depth) {
+		t->depth--;
+		record(t, RAW_RETURN, 0, 0, t->pc_high);
+	}
+}

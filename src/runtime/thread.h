@@ -1,0 +1,45 @@
+/*
+ * Threads: their numbers, their stacks, their beginning and end.
+ *
+ * Who may include this: the runtime.
+ */
+#ifndef ATOMSAN_RUNTIME_THREAD_H
+#define ATOMSAN_RUNTIME_THREAD_H
+
+#include <pthread.h>
+
+#include "runtime/rt.h"
+
+/* The first thread; once. */
+void thread_init(void);
+
+/* In a forked child, forget what other threads were about to do. */
+void intercept_thread_init(void);
+
+/* A number for a thread that is about to be created. */
+uint32_t thread_number(void);
+/* It was not, after all, or it was joined: one less is out. */
+void thread_not_out(void);
+
+/* The calling thread begins, under that number. */
+void thread_begin(struct rt_thread *t, uint32_t id);
+
+/* Which thread is this? Known from its creation to its join. */
+enum { THREAD_UNKNOWN = UINT32_MAX };
+void thread_enlist(pthread_t handle, uint32_t id);
+uint32_t thread_find(pthread_t handle);
+/* Unless another has got the handle in the meantime. */
+void thread_forget(pthread_t handle, uint32_t id);
+
+/* In a forked child: the calling thread is the only one. */
+void thread_child(struct rt_thread *t);
+
+/*
+ * A function was entered; one is about to return. Functions in between that
+ * were left by longjmp, an exception or an end of the thread's cancellation
+ * are noted to have returned.
+ */
+void thread_call(struct rt_thread *t, struct rt_frame frame);
+void thread_return(struct rt_thread *t, uintptr_t sp);
+
+#endif
