@@ -8,7 +8,8 @@
  *
  * A bar beside a thread's events is a block that is open there, '*' begins the
  * blamed one. Rows are in the order of events; those of a predicted finding in
- * the order that is predicted.
+ * the order that is predicted. What a recorded run has no short name for has a
+ * number in the picture, and stands below it.
  */
 #include "report/text.h"
 
@@ -25,6 +26,9 @@ enum { PICTURE_STEPS_MAX = 32, LIST_HEAD = 24, LIST_TAIL = 8 };
 
 /* Columns of the picture: these, then a thread each, then places. */
 enum { COL_LOOP, COL_EVENT, COL_THREADS, THREADS_MAX = GRID_COLUMNS_MAX - COL_THREADS - 1 };
+
+/* Wider names of a recorded run are numbered. */
+enum { OPERAND_MAX = 20 };
 
 struct row {
 	const struct finding_step *step; /* the first step of the block where this is its begin */
@@ -49,6 +53,8 @@ struct picture {
 	size_t nblocks;
 	struct row row[2 * PICTURE_STEPS_MAX];
 	size_t nrows;
+	const char *footnote[PICTURE_STEPS_MAX]; /* operands */
+	size_t nfootnotes;
 };
 
 /* The column of a thread, a new one where it is met first; THREADS_MAX: no room. */
@@ -143,12 +149,45 @@ static size_t row_of(const struct picture *p, const struct finding_step *s)
 	return i;
 }
 
+/* The number of an operand's footnote, a new one where it is met first; 0: it needs none. */
+static size_t footnote_of(struct picture *p, const struct finding_step *s)
+{
+	struct str safe = STR_INIT;
+	bool narrow = !s->operand || !s->stack.n;
+	size_t i = 0;
+
+	if (!narrow) {
+		show_add(&safe, s->operand, SIZE_MAX, SHOW_CUT_TAIL);
+		narrow = show_columns(safe.s) <= OPERAND_MAX;
+	}
+	str_free(&safe);
+	if (narrow)
+		return 0;
+	while (i < p->nfootnotes && !step_same_name(p->footnote[i], s->operand))
+		i++;
+	if (i == p->nfootnotes)
+		p->footnote[p->nfootnotes++] = s->operand;
+	return i + 1;
+}
+
+static void write_footnotes(const struct picture *p, FILE *out)
+{
+	for (size_t i = 0; i < p->nfootnotes; i++) {
+		struct str b = STR_INIT;
+
+		str_fmt(&b, "[%zu] ", i + 1);
+		show_add(&b, p->footnote[i], SIZE_MAX, SHOW_CUT_TAIL);
+		show_wrap(out, b.s, 2, 6);
+		str_free(&b);
+	}
+}
+
 /* The row's own event: its number, what it does, where. */
 static void set_event(struct grid *g, struct picture *p, const struct row *r)
 {
 	const struct finding_step *s = r->step;
 	enum show_style style = step_is_blamed(p->f, s) ? SHOW_RED : SHOW_PLAIN;
-	struct str text = STR_INIT;
+	struct str text = STR_INIT, place = STR_INIT;
 
 	str_fmt(&text, "%" PRIu64, r->event);
 	grid_set(g, COL_EVENT, SHOW_PLAIN, text.s);
@@ -157,13 +196,21 @@ static void set_event(struct grid *g, struct picture *p, const struct row *r)
 		str_add(&text, step_is_blamed(p->f, s) ? "* begin" : "+ begin");
 		if (s->label)
 			str_fmt(&text, "(%s)", s->label);
+		step_add_short_place(&place, p->f, s->begin_place);
 	} else {
+		size_t footnote = footnote_of(p, s);
+
 		str_add(&text, s->begin ? "| " : "  ");
-		step_add_op(&text, s, SIZE_MAX);
+		if (footnote)
+			str_fmt(&text, "%s([%zu])", s->op ? s->op : "?", footnote);
+		else
+			step_add_op(&text, s, SIZE_MAX);
+		step_add_place(&place, p->f, s);
 	}
 	grid_set(g, COL_THREADS + thread_of(p, s->thread), style, text.s);
-	grid_set(g, g->ncols - 1, SHOW_PLAIN, r->is_begin ? s->begin_place : s->place);
+	grid_set(g, g->ncols - 1, SHOW_PLAIN, place.s);
 	str_free(&text);
+	str_free(&place);
 }
 
 static void set_row(struct grid *g, struct picture *p, size_t i)
@@ -222,8 +269,10 @@ static bool draw(const struct report *rep, struct picture *p, FILE *out)
 								 : "<-- closes the cycle");
 	}
 	fits = grid_fit(&g);
-	if (fits)
+	if (fits) {
 		grid_print(&g, out, rep->color);
+		write_footnotes(p, out);
+	}
 	grid_free(&g);
 	return fits;
 }
@@ -242,8 +291,11 @@ static void set_tie(struct grid *g, size_t col, const struct finding_step *befor
 
 	if (tie != STEP_CONFLICT)
 		str_add(&text, ties[tie]);
-	else
-		str_fmt(&text, "conflicts on %s", s->operand ? s->operand : "?");
+	else if (s->operand) {
+		str_add(&text, "conflicts on ");
+		step_add_operand(&text, s);
+	} else
+		str_add(&text, "conflicts on ?");
 	grid_set(g, col, SHOW_PLAIN, text.s);
 	str_free(&text);
 }
@@ -287,7 +339,9 @@ static void list(const struct report *rep, const struct finding *f, FILE *out)
 		str_reset(&text);
 		step_add_op(&text, s, SIZE_MAX);
 		grid_set(&g, 4, style, text.s);
-		grid_set(&g, 5, SHOW_PLAIN, s->place);
+		str_reset(&text);
+		step_add_place(&text, f, s);
+		grid_set(&g, 5, SHOW_PLAIN, text.s);
 		if (i)
 			set_tie(&g, 6, s - 1, s);
 	}

@@ -261,7 +261,7 @@ static void write_plain(const struct report *rep, const struct finding *f, FILE 
 			add_event(&b, f->event);
 	} else if (f->variable) {
 		str_add(&b, "This is about ");
-		show_add(&b, f->variable, 40, SHOW_CUT_TAIL);
+		step_add_variable(&b, f, 40);
 	} else {
 		str_add(&b, "This came up");
 		if (f->event)
