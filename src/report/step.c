@@ -8,6 +8,9 @@
 
 #include "base/banned.h"
 
+/* Wider names of a recorded run are footnotes. */
+enum { SHORT_MAX_COLUMNS = 20 };
+
 /* How much of a name a sentence can bear. */
 enum { NAME_MAX_COLUMNS = 40, OPERAND_MAX_COLUMNS = 56, THREAD_MAX_COLUMNS = 24 };
 
@@ -91,6 +94,39 @@ void step_add_variable(struct str *b, const struct finding *f, size_t max)
 	show_add(b, name.s, f->recorded && max < OPERAND_MAX_COLUMNS ? OPERAND_MAX_COLUMNS : max,
 		 SHOW_CUT_TAIL);
 	str_free(&name);
+}
+
+static bool is_long(const struct finding_step *s)
+{
+	struct str safe = STR_INIT;
+	bool wide;
+
+	if (!s->operand || !s->stack.n)
+		return false;
+	show_add(&safe, s->operand, SIZE_MAX, SHOW_CUT_TAIL);
+	wide = show_columns(safe.s) > SHORT_MAX_COLUMNS;
+	str_free(&safe);
+	return wide;
+}
+
+size_t step_footnote(const struct finding *f, const struct finding_step *s)
+{
+	size_t n = 0;
+
+	if (f->nsteps > STEP_FOOTNOTES_MAX || !is_long(s))
+		return 0;
+	for (size_t i = 0; i < f->nsteps; i++) {
+		size_t k = 0;
+
+		if (!is_long(&f->steps[i]))
+			continue;
+		while (!step_same_name(f->steps[k].operand, f->steps[i].operand))
+			k++;
+		n += k == i;
+		if (step_same_name(f->steps[i].operand, s->operand))
+			return n;
+	}
+	return 0;
 }
 
 void step_add_short_place(struct str *b, const struct finding *f, const char *place)

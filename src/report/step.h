@@ -47,6 +47,16 @@ void step_add_operand(struct str *b, const struct finding_step *s);
 void step_add_variable(struct str *b, const struct finding *f, size_t max);
 
 /*
+ * A recorded run's variable or lock may have no short name. In the report such
+ * a one has a number and its name is told once, below the picture: "r([1])".
+ * Returns the number of what the step is about; 0: it needs none. Numbers go
+ * up with the steps. Where there are more than STEP_FOOTNOTES_MAX steps nothing
+ * has one.
+ */
+enum { STEP_FOOTNOTES_MAX = 32 };
+size_t step_footnote(const struct finding *f, const struct finding_step *s);
+
+/*
  * Where it was; nothing where that is not known. In a recorded run the line in
  * the program's own source (stack.h), without folders. Not made safe yet.
  */

@@ -27,9 +27,6 @@ enum { PICTURE_STEPS_MAX = 32, LIST_HEAD = 24, LIST_TAIL = 8 };
 /* Columns of the picture: these, then a thread each, then places. */
 enum { COL_LOOP, COL_EVENT, COL_THREADS, THREADS_MAX = GRID_COLUMNS_MAX - COL_THREADS - 1 };
 
-/* Wider names of a recorded run are numbered. */
-enum { OPERAND_MAX = 20 };
-
 struct row {
 	const struct finding_step *step; /* the first step of the block where this is its begin */
 	bool is_begin;
@@ -53,8 +50,6 @@ struct picture {
 	size_t nblocks;
 	struct row row[2 * PICTURE_STEPS_MAX];
 	size_t nrows;
-	const char *footnote[PICTURE_STEPS_MAX]; /* operands */
-	size_t nfootnotes;
 };
 
 /* The column of a thread, a new one where it is met first; THREADS_MAX: no room. */
@@ -149,37 +144,31 @@ static size_t row_of(const struct picture *p, const struct finding_step *s)
 	return i;
 }
 
-/* The number of an operand's footnote, a new one where it is met first; 0: it needs none. */
-static size_t footnote_of(struct picture *p, const struct finding_step *s)
+static void write_footnotes(const struct finding *f, FILE *out)
 {
-	struct str safe = STR_INIT;
-	bool narrow = !s->operand || !s->stack.n;
-	size_t i = 0;
+	size_t n = 0;
 
-	if (!narrow) {
-		show_add(&safe, s->operand, SIZE_MAX, SHOW_CUT_TAIL);
-		narrow = show_columns(safe.s) <= OPERAND_MAX;
-	}
-	str_free(&safe);
-	if (narrow)
-		return 0;
-	while (i < p->nfootnotes && !step_same_name(p->footnote[i], s->operand))
-		i++;
-	if (i == p->nfootnotes)
-		p->footnote[p->nfootnotes++] = s->operand;
-	return i + 1;
-}
-
-static void write_footnotes(const struct picture *p, FILE *out)
-{
-	for (size_t i = 0; i < p->nfootnotes; i++) {
+	for (size_t i = 0; i < f->nsteps; i++) {
 		struct str b = STR_INIT;
 
-		str_fmt(&b, "[%zu] ", i + 1);
-		show_add(&b, p->footnote[i], SIZE_MAX, SHOW_CUT_TAIL);
+		if (step_footnote(f, &f->steps[i]) <= n)
+			continue;
+		str_fmt(&b, "[%zu] ", ++n);
+		show_add(&b, f->steps[i].operand, SIZE_MAX, SHOW_CUT_TAIL);
 		show_wrap(out, b.s, 2, 6);
 		str_free(&b);
 	}
+}
+
+/* "r(balance)", "r([1])" */
+static void add_op(struct str *b, const struct finding *f, const struct finding_step *s)
+{
+	size_t footnote = step_footnote(f, s);
+
+	if (footnote)
+		str_fmt(b, "%s([%zu])", s->op ? s->op : "?", footnote);
+	else
+		step_add_op(b, s, SIZE_MAX);
 }
 
 /* The row's own event: its number, what it does, where. */
@@ -198,13 +187,8 @@ static void set_event(struct grid *g, struct picture *p, const struct row *r)
 			str_fmt(&text, "(%s)", s->label);
 		step_add_short_place(&place, p->f, s->begin_place);
 	} else {
-		size_t footnote = footnote_of(p, s);
-
 		str_add(&text, s->begin ? "| " : "  ");
-		if (footnote)
-			str_fmt(&text, "%s([%zu])", s->op ? s->op : "?", footnote);
-		else
-			step_add_op(&text, s, SIZE_MAX);
+		add_op(&text, p->f, s);
 		step_add_place(&place, p->f, s);
 	}
 	grid_set(g, COL_THREADS + thread_of(p, s->thread), style, text.s);
@@ -269,10 +253,8 @@ static bool draw(const struct report *rep, struct picture *p, FILE *out)
 								 : "<-- closes the cycle");
 	}
 	fits = grid_fit(&g);
-	if (fits) {
+	if (fits)
 		grid_print(&g, out, rep->color);
-		write_footnotes(p, out);
-	}
 	grid_free(&g);
 	return fits;
 }
@@ -337,7 +319,7 @@ static void list(const struct report *rep, const struct finding *f, FILE *out)
 		grid_set(&g, 2, style, s->thread ? s->thread : "?");
 		grid_set(&g, 3, style, s->label ? s->label : s->begin ? "(no name)" : "-");
 		str_reset(&text);
-		step_add_op(&text, s, SIZE_MAX);
+		add_op(&text, f, s);
 		grid_set(&g, 4, style, text.s);
 		str_reset(&text);
 		step_add_place(&text, f, s);
@@ -361,5 +343,6 @@ void text_cycle_write(const struct report *rep, const struct finding *f, FILE *o
 	p->f = f;
 	if (!collect(p) || !draw(rep, p, out))
 		list(rep, f, out);
+	write_footnotes(f, out);
 	mem_free(p);
 }

@@ -49,11 +49,16 @@ static void add_locks(struct str *b, const struct finding_step *s)
 	}
 }
 
-static void write_heading(const struct finding_step *s, FILE *out)
+static void write_heading(const struct finding *f, const struct finding_step *s, FILE *out)
 {
-	struct str b = STR_INIT;
+	struct finding_step noted = *s;
+	struct str b = STR_INIT, footnote = STR_INIT;
 
-	step_add_noun(&b, s);
+	if (step_footnote(f, s)) {
+		str_fmt(&footnote, "[%zu]", step_footnote(f, s));
+		noted.operand = footnote.s;
+	}
+	step_add_noun(&b, &noted);
 	b.s[0] = (char)toupper((unsigned char)b.s[0]);
 	str_add(&b, " by thread" SHOW_TIE);
 	show_add(&b, s->thread ? s->thread : "?", 24, SHOW_CUT_TAIL);
@@ -65,6 +70,7 @@ static void write_heading(const struct finding_step *s, FILE *out)
 	str_add(&b, "):");
 	show_wrap(out, b.s, 2, 4);
 	str_free(&b);
+	str_free(&footnote);
 }
 
 /* The first step of the same thread that has a stack: it is printed whole. */
@@ -84,7 +90,7 @@ static void write_step(const struct report *rep, const struct finding *f,
 	struct str b = STR_INIT;
 	size_t n = stack_depth(rep, &s->stack), shared = 0;
 
-	write_heading(s, out);
+	write_heading(f, s, out);
 	if (s->stack.n) {
 		const struct finding_step *first = first_of_thread(f, s);
 
@@ -126,20 +132,41 @@ static void write_location(const struct report *rep, const struct finding *f, FI
 	str_free(&b);
 }
 
+static bool created_alike(const struct report *rep, const struct finding_thread *a,
+			  const struct finding_thread *b)
+{
+	size_t n = stack_depth(rep, &a->created);
+
+	return step_same_name(a->creator, b->creator) && n == stack_depth(rep, &b->created) &&
+	       n == stack_shared(rep, &a->created, &b->created);
+}
+
+/* Those that were created alike together. */
 static void write_threads(const struct report *rep, const struct finding *f, FILE *out)
 {
 	for (size_t i = 0; i < f->nthreads; i++) {
 		const struct finding_thread *t = &f->threads[i];
-		struct str b = STR_INIT;
+		struct str who = STR_INIT, b = STR_INIT;
+		size_t n = 0, k = 0;
 
-		str_add(&b, "Thread" SHOW_TIE);
-		show_add(&b, t->name ? t->name : "?", 24, SHOW_CUT_TAIL);
-		str_add(&b, " created by ");
+		while (!created_alike(rep, t, &f->threads[k]))
+			k++;
+		if (k < i)
+			continue;
+		for (; k < f->nthreads; k++) {
+			if (!created_alike(rep, t, &f->threads[k]))
+				continue;
+			str_add(&who, n++ ? ", " : "");
+			show_add(&who, f->threads[k].name ? f->threads[k].name : "?", 24,
+				 SHOW_CUT_TAIL);
+		}
+		str_fmt(&b, "Thread%s%s%s created by ", n > 1 ? "s" : "", SHOW_TIE, who.s);
 		show_add(&b, t->creator ? t->creator : "?", 24, SHOW_CUT_TAIL);
 		str_add(&b, t->created.n ? " at:" : "");
 		show_wrap(out, b.s, 2, 4);
 		stack_write(rep, &t->created, stack_depth(rep, &t->created), false, out);
 		putc('\n', out);
+		str_free(&who);
 		str_free(&b);
 	}
 }

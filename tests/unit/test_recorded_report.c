@@ -18,25 +18,24 @@
 #include "base/banned.h"
 
 /* The program: its lines are at least as long as the numbers used below. */
-static const char source[] =
-	"/* A bank. */\n"
-	"#include \"bank.h\"\n"
-	"\n"
-	"static long get(struct account *a)\n"
-	"{\n"
-	"\tlong b;\n"
-	"\tpthread_mutex_lock(&bank_lock);\n"
-	"\tb = a->balance;\n"
-	"\tpthread_mutex_unlock(&bank_lock);\n"
-	"\treturn b;\n"
-	"}\n"
-	"\n"
-	"static void set(struct account *a, long b)\n"
-	"{\n"
-	"\tpthread_mutex_lock(&bank_lock);\n"
-	"\ta->balance\t=   b; \033[31m/* \xc3\xa4\xff */\n"
-	"\tpthread_mutex_unlock(&bank_lock);\n"
-	"}\n";
+static const char source[] = "/* A bank. */\n"
+			     "#include \"bank.h\"\n"
+			     "\n"
+			     "static long get(struct account *a)\n"
+			     "{\n"
+			     "\tlong b;\n"
+			     "\tpthread_mutex_lock(&bank_lock);\n"
+			     "\tb = a->balance;\n"
+			     "\tpthread_mutex_unlock(&bank_lock);\n"
+			     "\treturn b;\n"
+			     "}\n"
+			     "\n"
+			     "static void set(struct account *a, long b)\n"
+			     "{\n"
+			     "\tpthread_mutex_lock(&bank_lock);\n"
+			     "\ta->balance\t=   b; \033[31m/* \xc3\xa4\xff */\n"
+			     "\tpthread_mutex_unlock(&bank_lock);\n"
+			     "}\n";
 
 enum { T0, T1, T2 };
 enum { BALANCE, LOCAL };
@@ -46,7 +45,8 @@ enum { S_NONE, L_DEPOSIT, L_AUDIT, P_BEGIN, P_LOCK, P_GET, P_SET, P_OTHER_SET, P
 static char file[64], library[] = "/opt/lib/libdeep.so.1";
 
 /* What each place is; filled in by setup, where the file has its name. */
-static struct names_frame get_stack[5], set_stack[4], other_stack[5], fork_stack[2], malloc_stack[1];
+static struct names_frame get_stack[5], set_stack[4], other_stack[5], fork_stack[2],
+	malloc_stack[1];
 
 struct fake {
 	struct names_resolver resolver;
@@ -68,9 +68,9 @@ static void fake_show(struct names_resolver *r, const struct names *names, enum 
 	} else if (id == L_DEPOSIT || id == L_AUDIT) {
 		str_add(out, id == L_DEPOSIT ? "deposit" : "audit");
 	} else {
-		static const int line[] = {[P_BEGIN] = 20,     [P_LOCK] = 7,  [P_GET] = 8,
-					   [P_SET] = 16,       [P_FORK] = 30, [P_MALLOC] = 29,
-					   [P_OTHER_SET] = 16};
+		static const int line[] = {
+			[P_BEGIN] = 20, [P_LOCK] = 7,    [P_GET] = 8,       [P_SET] = 16,
+			[P_FORK] = 30,  [P_MALLOC] = 29, [P_OTHER_SET] = 16};
 
 		str_fmt(out, "%s:%d:4", file, line[id]);
 	}
@@ -129,9 +129,9 @@ static bool fake_created(struct names_resolver *r, const struct names *names, ui
 
 static void fake_init(struct fake *fake)
 {
-	static const char *const strings[] = {"f 1+0x10", "f 1+0x20", "0 1+0x30", "0 1+0x38",
-					      "0 1+0x40", "0 1+0x50", "0 1+0x58", "0 1+0x60",
-					      "0 1+0x70"};
+	static const char *const strings[] = {"f 1+0x10", "f 1+0x20", "0 1+0x30",
+					      "0 1+0x38", "0 1+0x40", "0 1+0x50",
+					      "0 1+0x58", "0 1+0x60", "0 1+0x70"};
 	char name[8];
 
 	*fake = (struct fake){
@@ -156,10 +156,10 @@ static int setup_recorded(void **state)
 {
 	static char dir[] = "/tmp/atomsan-recorded-XXXXXX";
 	struct names_frame get = {"get", "get", file, 8, 10, "/home/me/bank", 0x1234, true};
-	struct names_frame deposit = {"deposit", "deposit", file, 22, 11, "/home/me/bank",
-				      0x1234,    false};
-	struct names_frame worker = {"worker", "worker", file, 33, 5, "/home/me/bank",
-				     0x1300,   false};
+	struct names_frame deposit = {"deposit", "deposit",       file,   22,
+				      11,        "/home/me/bank", 0x1234, false};
+	struct names_frame worker = {"worker", "worker",        file,   33,
+				     5,        "/home/me/bank", 0x1300, false};
 	struct names_frame run = {
 		.function = "void std::__invoke_impl<void, void (*)()>(std::__invoke_other, void "
 			    "(*&&)())",
@@ -194,12 +194,18 @@ static int setup_recorded(void **state)
 	set_stack[2] = worker;
 	set_stack[3] = run;
 	/* The inside of the system's header comes first; and there is code without any names. */
-	other_stack[0] = (struct names_frame){"std::__atomic_base<long>::store", NULL,
+	other_stack[0] = (struct names_frame){"std::__atomic_base<long>::store",
+					      NULL,
 					      "/usr/include/c++/12/bits/atomic_base.h",
-					      464, 25, "/home/me/bank", 0x1100, true};
+					      464,
+					      25,
+					      "/home/me/bank",
+					      0x1100,
+					      true};
 	other_stack[1] = set_stack[0];
 	other_stack[2] = (struct names_frame){.module = library, .offset = 0xabc};
-	other_stack[3] = (struct names_frame){.function = "main", .file = "/gone/main.c", .line = 9};
+	other_stack[3] =
+		(struct names_frame){.function = "main", .file = "/gone/main.c", .line = 9};
 	other_stack[4] = (struct names_frame){.function = "__libc_start_main"};
 	fork_stack[0] = (struct names_frame){"main", "main", file, 18, 1, "/home/me/bank", 0x1500};
 	fork_stack[1] = (struct names_frame){"_start", "_start", NULL, 0, 0, "/home/me/bank", 0x1};
@@ -237,9 +243,27 @@ static void run(struct bench *b, const struct fake *fake, const char *engine, st
 	b->result[0].ops = ops;
 }
 
-#define BEGIN(t, label) {t, label, P_BEGIN, OP_BEGIN, OUTER_BEGIN, {0}}
-#define END(t)          {t, 0, P_BEGIN, OP_END, OUTER_END, {0}}
-#define EV(t, op, what, place) {t, what, place, OP_##op, OUTER_NONE, {0}}
+#define BEGIN(t, label)                                                                            \
+	{                                                                                          \
+		t, label, P_BEGIN, OP_BEGIN, OUTER_BEGIN,                                          \
+		{                                                                                  \
+			0                                                                          \
+		}                                                                                  \
+	}
+#define END(t)                                                                                     \
+	{                                                                                          \
+		t, 0, P_BEGIN, OP_END, OUTER_END,                                                  \
+		{                                                                                  \
+			0                                                                          \
+		}                                                                                  \
+	}
+#define EV(t, op, what, place)                                                                     \
+	{                                                                                          \
+		t, what, place, OP_##op, OUTER_NONE,                                               \
+		{                                                                                  \
+			0                                                                          \
+		}                                                                                  \
+	}
 
 static struct event lost[] = {
 	EV(T0, FORK, T1, P_FORK),
@@ -286,7 +310,61 @@ static void assert_text(struct bench *b, const char *want)
 }
 
 /* clang-format off */
-static const char want_text[] = "";
+static const char want_text[] =
+	"==================\n"
+	"WARNING: AtomSan: atomicity violation in block 'deposit' (observed)\n"
+	"  Thread T1's block 'deposit' (begun at event 3) is not atomic: between its read\n"
+	"  of heap block of 24 bytes, offset 8 (event 5) and its write of it (event 12),\n"
+	"  thread T2's block 'deposit' wrote it (event 9). The steps conflict: no\n"
+	"  equivalent run leaves the block undisturbed.\n"
+	"\n"
+	"        event  T1                     T2\n"
+	"            3  * begin(deposit)                              bank.c:20:4\n"
+	"  +-->      5  | r([1])                                      bank.c:8:10\n"
+	"  |         7  |                      + begin(deposit)       bank.c:20:4\n"
+	"  |         9  |                      | w([1])               bank.c:16:4\n"
+	"  +---     12  | w([1])  <-- closes the cycle                bank.c:16:4\n"
+	"  [1] heap block of 24 bytes, offset 8 (allocated at bank.c:29:4)\n"
+	"\n"
+	"  Read of [1] by thread T1 (event 5, block 'deposit'):\n"
+	"    #0 get bank.c:8:10 (inlined)\n"
+	"       8 | b = a->balance;\n"
+	"         |         ^\n"
+	"    #1 deposit bank.c:22:11 (bank+0x1234)\n"
+	"    #2 worker bank.c:33:5 (bank+0x1300)\n"
+	"    Locks held: mutex bank_lock\n"
+	"\n"
+	"  Write of [1] by thread T2 (event 9, block 'deposit'):\n"
+	"    #0 std::__atomic_base<long>::store\n"
+	"       /usr/include/c++/12/bits/atomic_base.h:464:25 (inlined)\n"
+	"    #1 set bank.c:16:4 (bank+0x1100)\n"
+	"       16 | a->balance =   b; \\x1b[31m/* ä\\xff */\n"
+	"          |   ^\n"
+	"    #2 ?? (libdeep.so.1+0xabc)\n"
+	"    #3 main /gone/main.c:9\n"
+	"    Locks held: mutex bank_lock (shared)\n"
+	"\n"
+	"  Write of [1] by thread T1 (event 12, block 'deposit'):\n"
+	"    #0 set bank.c:16:4 (bank+0x1100)\n"
+	"       16 | a->balance =   b; \\x1b[31m/* ä\\xff */\n"
+	"          |   ^\n"
+	"    #1 deposit bank.c:23:11 (bank+0x1260)\n"
+	"    #2 worker bank.c:33:5 (bank+0x1300)\n"
+	"    Locks held: none\n"
+	"\n"
+	"  Location is heap block of 24 bytes, offset 8, allocated at:\n"
+	"    #0 open_account bank.c:4\n"
+	"       4 | static long get(struct account *a)\n"
+	"\n"
+	"  Threads T1, T2 created by T0 at:\n"
+	"    #0 main bank.c:18:1 (bank+0x1500)\n"
+	"\n"
+	"  * Blamed: block 'deposit' (thread T1, begun at event 3, bank.c:20:4)\n"
+	"  Rests on data: the cycle uses no lock operation.\n"
+	"SUMMARY: AtomSan: atomicity violation bank.c:16:4 in deposit\n"
+	"==================\n"
+	"\n"
+	"atomsan: 1 atomicity violation (1 block blamed) in 120 events, 3 threads\n";
 /* clang-format on */
 
 static void test_text(void **state)
