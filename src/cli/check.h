@@ -1,6 +1,8 @@
 /*
  * Checking a trace, for `check` and the commands that are short for a part of
- * it: they have a table of options of their own, which fills in check_asked.
+ * it: each has a table of options, which fills in check_asked. What they share
+ * of it is CHECK_OPTIONS, rows of such a table; what only one of them has goes
+ * in front.
  *
  * Who may include this: commands.
  */
@@ -17,6 +19,21 @@ struct check_options {
 	int quiet, verbose;
 };
 extern struct check_options check_asked;
+
+/* clang-format off */
+#define CHECK_OPTIONS                                                                              \
+	OPT_STR('f', "format", "FORMAT", &check_asked.format,                                      \
+		"text (the default), json or dot"),                                                \
+	OPT_STR('o', "output", "FILE", &check_asked.output, "write the findings there"),           \
+	OPT_FLAG(0, "all", &check_asked.all,                                                       \
+		 "print every finding, also those that look the same"),                            \
+	OPT_STR(0, "color", "WHEN", &check_asked.color, "auto (the default), always or never"),    \
+	OPT_FLAG(0, "lenient", &check_asked.lenient,                                               \
+		 "skip events that cannot have happened, and count them"),                         \
+	OPT_COUNT('q', "quiet", &check_asked.quiet, "one line a finding"),                         \
+	OPT_COUNT('v', "verbose", &check_asked.verbose,                                            \
+		  "leave nothing out; the engine's figures too")
+/* clang-format on */
 
 /* As a command's run(); `cmd` is the one that messages are to name. */
 int check_run(const struct command *cmd, int argc, char **argv);

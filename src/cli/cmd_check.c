@@ -21,16 +21,9 @@ static const struct check_options *const o = &check_asked;
 static const struct opt opts[] = {
 	OPT_STR('e', "engine", "NAME[,NAME...]", &check_asked.engine,
 		"which engines ('atomsan engines' lists them)"),
-	OPT_STR('f', "format", "FORMAT", &check_asked.format, "text (the default), json or dot"),
-	OPT_STR('o', "output", "FILE", &check_asked.output, "write the findings there"),
-	OPT_FLAG(0, "all", &check_asked.all, "print every finding, also those that look the same"),
-	OPT_STR(0, "color", "WHEN", &check_asked.color, "auto (the default), always or never"),
-	OPT_FLAG(0, "lenient", &check_asked.lenient,
-		 "skip events that cannot have happened, and count them"),
 	OPT_FLAG(0, "no-merge", &check_asked.no_merge,
 		 "velodrome: a node for every operation outside blocks"),
-	OPT_COUNT('q', "quiet", &check_asked.quiet, "one line a finding"),
-	OPT_COUNT('v', "verbose", &check_asked.verbose, "the engine's figures too"),
+	CHECK_OPTIONS,
 	OPT_END,
 };
 

@@ -14,14 +14,21 @@
 
 #include "base/mem.h"
 #include "engine/engine.h"
+#include "engine/tell.h"
 
 #include "base/banned.h"
 
 /* For wishes, clocks and where outer locks were taken; what comes later is counted, not kept. */
 #define BYTES_MAX ((size_t)512 << 20)
 
+/* Where a lock was acquired, and what the thread held before that. */
+struct acquired {
+	struct sighting at;
+	heldset set;
+};
+
 struct thread {
-	struct sighting *held; /* where it acquired what it holds, in that order */
+	struct acquired *held; /* what it holds, in the order of acquires */
 	size_t cap;
 	uint32_t n;
 	uint32_t clock_index; /* of the period of its latest kept clock; 0: none */
@@ -38,7 +45,7 @@ struct deadlock {
 	size_t nwishes, wish_cap;
 	uint32_t *slot; /* hash of wishes: 1 + index */
 	size_t nslots;
-	struct sighting *outer;
+	struct acquired *outer;
 	size_t nouter, outer_cap;
 	struct period_clock *clock;
 	size_t nclocks, clock_cap;
@@ -136,7 +143,7 @@ static void wish(struct deadlock *d, const struct event *e, uint64_t event, held
 	for (uint32_t i = 0; i < locks.n; i++) {
 		uint32_t k = 0;
 
-		while (t->held[k].operand != held_lock(locks.v[i]))
+		while (t->held[k].at.operand != held_lock(locks.v[i]))
 			k++;
 		d->outer[d->nouter++] = t->held[k];
 	}
@@ -152,7 +159,7 @@ static void acquire(struct deadlock *d, const struct event *e, uint64_t event)
 	if (set != HELD_NONE)
 		wish(d, e, event, set);
 	MEM_GROW(t->held, t->cap, t->n + 1);
-	t->held[t->n++] = sighting_of(&d->blocks, e, event);
+	t->held[t->n++] = (struct acquired){sighting_of(&d->blocks, e, event), set};
 }
 
 static void release(struct deadlock *d, const struct event *e)
@@ -160,7 +167,7 @@ static void release(struct deadlock *d, const struct event *e)
 	struct thread *t = &d->thread[e->thread];
 	uint32_t i = t->n - 1;
 
-	while (t->held[i].operand != e->operand)
+	while (t->held[i].at.operand != e->operand)
 		i--;
 	d->unnested += i != t->n - 1;
 	memmove(&t->held[i], &t->held[i + 1], (t->n - 1 - i) * sizeof *t->held);
@@ -196,14 +203,14 @@ static void deadlock_take(void *engine, const struct batch *b)
 }
 
 /* Where the wish's thread had acquired that lock. */
-static const struct sighting *outer_of(const struct deadlock *d, const struct deadlock_wish *w,
+static const struct acquired *outer_of(const struct deadlock *d, const struct deadlock_wish *w,
 				       uint32_t lock)
 {
-	const struct sighting *s = &d->outer[w->outer];
+	const struct acquired *a = &d->outer[w->outer];
 
-	while (s->operand != lock)
-		s++;
-	return s;
+	while (a->at.operand != lock)
+		a++;
+	return a;
 }
 
 static int compare(const char *a, const char *b)
@@ -220,7 +227,8 @@ static int compare_from(const struct finding_step *s, size_t n, size_t i, size_t
 		int c = compare(a->place, b->place);
 
 		c = c ? c : compare(a->label, b->label);
-		c = c ? c : compare(a->operand, b->operand);
+		c = c ? c : compare(a->op, b->op);
+		c = c || a->place ? c : compare(a->operand, b->operand);
 		if (c)
 			return c;
 	}
@@ -253,9 +261,13 @@ static void tell(void *engine, const struct deadlock_cycle *c)
 	f->steps = arena_alloc(&f->arena, f->nsteps * sizeof *f->steps);
 	for (uint32_t i = 0; i < c->n; i++) {
 		const struct deadlock_wish *w = &d->wish[c->wish[i]];
+		const struct acquired *outer = outer_of(d, w, c->lock[i]);
+		struct finding_step *step = &f->steps[2 * i];
 
-		f->steps[2 * i] = sighting_step(f, d->names, outer_of(d, w, c->lock[i]));
-		f->steps[2 * i + 1] = sighting_step(f, d->names, &w->at);
+		step[0] = sighting_step(f, d->names, &outer->at);
+		step[1] = sighting_step(f, d->names, &w->at);
+		tell_held(f, d->names, &step[0], heldlocks_view(&d->held, outer->set));
+		tell_held(f, d->names, &step[1], heldlocks_view(&d->held, w->set));
 		if (w->at.event > f->event)
 			f->event = w->at.event;
 	}

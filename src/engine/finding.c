@@ -43,9 +43,9 @@ static bool same_string(const char *a, const char *b)
 }
 
 /* The operand stands in for a place; that of fork and join is a thread's name. */
-static const char *seal_place(const struct finding_step *s)
+static const char *seal_place(const struct finding *f, const struct finding_step *s)
 {
-	if (s->place)
+	if (s->place || f->recorded)
 		return s->place;
 	if (s->op && (!strcmp(s->op, "fork") || !strcmp(s->op, "join")))
 		return NULL;
@@ -77,7 +77,7 @@ void finding_seal(struct finding *f)
 			continue;
 		seal_string(&b, s->op);
 		seal_string(&b, s->label);
-		seal_string(&b, seal_place(s));
+		seal_string(&b, seal_place(f, s));
 	}
 	/* A finding about a variable, from an engine that shows no steps. */
 	if (!f->nsteps)

@@ -69,7 +69,11 @@ struct finding_step {
 	const char *place;       /* or NULL */
 	const char *begin_place; /* where that transaction began, or NULL */
 	struct finding_stack stack;
-	const char **held; /* locks that the thread holds at this moment */
+	/*
+	 * Locks that the thread held when it came to this step, so not what the step
+	 * acquires: "l", "l (shared)". NULL: the engine does not say.
+	 */
+	const char **held;
 	size_t nheld;
 };
 
@@ -95,6 +99,7 @@ struct finding {
 	size_t nlocks;
 	struct finding_thread *threads; /* of the steps, each once, as far as known */
 	size_t nthreads;
+	bool recorded;        /* of a recorded run: see tell.h */
 	uint64_t fingerprint; /* see finding_seal() */
 	uint64_t count;       /* how many of this fingerprint were found */
 	struct arena arena;
@@ -106,8 +111,9 @@ void finding_free(struct finding *f);
 /*
  * Compute the fingerprint, from what stays the same when the program is run
  * again: kind, labels, and each step's operation and place (its operand where
- * it has no place); of a cycle only the first and the last two steps. Not from
- * thread names, event numbers or addresses. Call it last.
+ * it has no place, unless the run was recorded: that may be an address); of a
+ * cycle only the first and the last two steps. Not from thread names, event
+ * numbers or addresses. Call it last.
  */
 void finding_seal(struct finding *f);
 

@@ -26,6 +26,7 @@
 #include "engine/heldlocks.h"
 #include "engine/period.h"
 #include "engine/sighting.h"
+#include "engine/tell.h"
 
 #include "base/banned.h"
 
@@ -172,19 +173,21 @@ static const struct record *judge(const struct lockset *l, const struct var *v, 
 	return best;
 }
 
-static void tell(struct lockset *l, const struct record *other, const struct sighting *at,
+static void tell(struct lockset *l, const struct record *other, const struct record *new,
 		 const struct names *names)
 {
 	struct finding *f = finding_new();
 
 	f->status = FINDING_PREDICTED;
 	f->kind = "lockset";
-	f->event = at->event;
+	f->event = new->at.event;
 	f->nsteps = 2;
 	f->steps = arena_alloc(&f->arena, 2 * sizeof *f->steps);
 	f->steps[0] = sighting_step(f, names, &other->at);
-	f->steps[1] = sighting_step(f, names, at);
-	f->variable = f->steps[1].operand;
+	f->steps[1] = sighting_step(f, names, &new->at);
+	tell_held(f, names, &f->steps[0], heldlocks_view(&l->held, other->full));
+	tell_held(f, names, &f->steps[1], heldlocks_view(&l->held, new->full));
+	tell_variable(f, names, new->at.operand);
 	finding_seal(f);
 	l->sink->emit(l->sink, f);
 }
@@ -308,7 +311,7 @@ __attribute__((noinline)) static void look(struct lockset *l, const struct event
 		const struct record *other = share(l, v, e->op, &new, clock);
 
 		if (other) {
-			tell(l, other, &new.at, names);
+			tell(l, other, &new, names);
 			drop_records(v);
 			v->state = TOLD;
 			return;

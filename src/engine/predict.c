@@ -13,12 +13,13 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "engine/engine.h"
 #include "engine/predict_model.h"
 #include "engine/predict_pairs.h"
 #include "engine/predict_schedule.h"
 #include "engine/predict_witness.h"
+#include "engine/sighting.h"
+#include "engine/tell.h"
 
 #include "base/banned.h"
 
@@ -81,37 +82,51 @@ static uint64_t last_event(const struct predict *p, const struct candidate *c)
 	return e2 > f ? e2 : f;
 }
 
-/* A string of the trace, owned by the finding; NULL for none. */
-static const char *string(struct finding *f, const struct names *names, strref ref)
+/* What the thread holds when it comes to an event. */
+static void add_held(const struct predict *p, struct finding *f, struct finding_step *step,
+		     uint32_t thread)
 {
-	struct str s = STR_INIT;
-	char *copy = NULL;
+	const struct model_thread *t = &p->model.thread[thread];
+	uint64_t at = model_position(&p->model, thread, step->event);
+	struct heldset_view view = {0};
+	held *v = mem_alloc(t->nops * sizeof *v);
 
-	if (ref) {
-		names_add_string(names, ref, &s);
-		copy = arena_strndup(&f->arena, s.s, s.n);
+	for (size_t i = 0; i < t->nops && t->op[i].at < at; i++) {
+		uint32_t k = 0;
+
+		while (k < view.n && held_lock(v[k]) < t->op[i].lock)
+			k++;
+		if (t->op[i].acquire) {
+			memmove(&v[k + 1], &v[k], (view.n++ - k) * sizeof *v);
+			v[k] = t->op[i].lock << 1 | t->op[i].exclusive;
+		} else {
+			memmove(&v[k], &v[k + 1], (--view.n - k) * sizeof *v);
+		}
 	}
-	str_free(&s);
-	return copy;
+	view.v = v;
+	tell_held(f, p->names, step, view);
+	mem_free(v);
 }
 
 static void add_step(const struct predict *p, struct finding *f, const struct witness *x,
 		     uint64_t event, enum op op, strref place)
 {
+	const struct witness_entry *entry = &p->witnesses.entry[x->entry];
 	const struct witness_tx *tx = &p->witnesses.tx[x->tx];
-	uint32_t thread = p->witnesses.entry[x->entry].thread;
-
-	f->steps[f->nsteps++] = (struct finding_step){
-		.thread = arena_strdup(&f->arena, names_thread(p->names, thread)),
+	struct sighting at = {
 		.event = event,
-		.op = op_info[op].spelling,
-		.past = op_info[op].past,
-		.operand = f->variable,
-		.label = string(f, p->names, tx->label),
 		.begin = tx->begin,
-		.begin_place = string(f, p->names, tx->place),
-		.place = string(f, p->names, place),
+		.thread = entry->thread,
+		.operand = entry->var,
+		.place = place,
+		.label = tx->label,
+		.begin_place = tx->place,
+		.op = op,
 	};
+
+	f->steps[f->nsteps] = sighting_step(f, p->names, &at);
+	add_held(p, f, &f->steps[f->nsteps], entry->thread);
+	f->nsteps++;
 }
 
 static void add_pattern(struct finding *f, const struct witness *pair, const struct witness *single)
@@ -160,26 +175,18 @@ static void add_schedule(const struct predict *p, struct finding *f)
 static void emit(struct predict *p, const struct candidate *c)
 {
 	const struct witness *pair = pair_of(p, c), *single = single_of(p, c);
-	const struct witness_tx *tx = &p->witnesses.tx[pair->tx];
-	const struct witness_entry *entry = &p->witnesses.entry[pair->entry];
-	const struct table *vars = &p->names->table[NAMES_VAR];
 	struct finding *f = finding_new();
 
 	f->status = FINDING_PREDICTED;
 	f->kind = "pattern";
 	f->rests_on = RESTS_ON_DATA;
 	f->event = pair->e2;
-	f->variable = arena_strndup(&f->arena, vars->text[entry->var], vars->len[entry->var]);
-	f->transaction = (struct finding_block){
-		.thread = arena_strdup(&f->arena, names_thread(p->names, entry->thread)),
-		.label = string(f, p->names, tx->label),
-		.place = string(f, p->names, tx->place),
-		.begin = tx->begin,
-	};
+	tell_variable(f, p->names, p->witnesses.entry[pair->entry].var);
 	f->steps = arena_alloc(&f->arena, 3 * sizeof *f->steps);
 	add_step(p, f, pair, pair->e1, (enum op)pair->op1, pair->place1);
 	add_step(p, f, single, single->e2, (enum op)single->op2, single->place2);
 	add_step(p, f, pair, pair->e2, (enum op)pair->op2, pair->place2);
+	f->transaction = tell_block(&f->steps[2]);
 	add_pattern(f, pair, single);
 	add_schedule(p, f);
 	finding_seal(f);

@@ -1,7 +1,7 @@
 #include "engine/sighting.h"
 
 #include "base/mem.h"
-#include "base/str.h"
+#include "engine/tell.h"
 
 #include "base/banned.h"
 
@@ -16,38 +16,21 @@ void sighting_blocks_free(struct sighting_blocks *b)
 	*b = (struct sighting_blocks){0};
 }
 
-/* NULL for none. */
-static const char *string(struct finding *f, const struct names *names, strref ref)
-{
-	struct str s = STR_INIT;
-	char *copy = NULL;
-
-	if (ref) {
-		names_add_string(names, ref, &s);
-		copy = arena_strndup(&f->arena, s.s, s.n);
-	}
-	str_free(&s);
-	return copy;
-}
-
 struct finding_step sighting_step(struct finding *f, const struct names *names,
 				  const struct sighting *s)
 {
 	struct event e = {.thread = s->thread, .operand = s->operand, .op = s->op};
-	struct finding_step step = {
-		.thread = arena_strdup(&f->arena, names_thread(names, s->thread)),
+
+	return (struct finding_step){
+		.thread = tell_thread(f, names, s->thread),
 		.event = s->event,
 		.op = op_info[s->op].spelling,
 		.past = op_info[s->op].past,
-		.label = string(f, names, s->label),
+		.operand = tell_operand(f, names, &e),
+		.label = tell_string(f, names, s->label),
 		.begin = s->begin,
-		.place = string(f, names, s->place),
-		.begin_place = string(f, names, s->begin_place),
+		.place = tell_string(f, names, s->place),
+		.begin_place = tell_string(f, names, s->begin_place),
+		.stack = tell_stack(f, names, s->place),
 	};
-	struct str operand = STR_INIT;
-
-	names_add_operand(names, &e, &operand);
-	step.operand = arena_strndup(&f->arena, operand.s, operand.n);
-	str_free(&operand);
-	return step;
 }

@@ -1,7 +1,6 @@
 /*
  * An event that an engine keeps for its report, with the transaction that it is
- * in; and the step of a finding that becomes of it. For engines that take the
- * trace once: what is not kept at first sight is gone.
+ * in; and the step of a finding that becomes of it.
  *
  * Who may include this: engines.
  */
@@ -55,7 +54,7 @@ static inline struct sighting sighting_of(const struct sighting_blocks *b, const
 				 e->place, block->label, block->place, e->op};
 }
 
-/* Its strings are the finding's own. */
+/* In words; all but the locks held, see tell_held(). */
 struct finding_step sighting_step(struct finding *f, const struct names *names,
 				  const struct sighting *s);
 

@@ -29,6 +29,15 @@ static void open_block(struct json_emit *j, const char *key, const struct findin
 	json_emit_u64(j, "begin", block->begin);
 }
 
+/* These count from 1. */
+static void write_number(struct json_emit *j, const char *key, uint64_t value)
+{
+	if (value)
+		json_emit_u64(j, key, value);
+	else
+		json_emit_null(j, key);
+}
+
 static void write_blame(struct json_emit *j, const struct finding *f)
 {
 	if (!f->blame.thread) {
@@ -44,23 +53,59 @@ static void write_blame(struct json_emit *j, const struct finding *f)
 	json_emit_close(j);
 }
 
+/* null where there is none. */
+static void write_stack(struct json_emit *j, const char *key, const struct finding_stack *stack)
+{
+	if (!stack->n) {
+		json_emit_null(j, key);
+		return;
+	}
+	json_emit_open(j, key, '[', JSON_LINES);
+	for (size_t i = 0; i < stack->n; i++) {
+		const struct finding_frame *frame = &stack->v[i];
+
+		json_emit_open(j, NULL, '{', JSON_ONE_LINE);
+		json_emit_str(j, "function", frame->function);
+		json_emit_str(j, "file", frame->file);
+		write_number(j, "line", frame->line);
+		write_number(j, "column", frame->column);
+		json_emit_str(j, "module", frame->module);
+		json_emit_u64(j, "offset", frame->offset);
+		json_emit_bool(j, "inlined", frame->inlined);
+		json_emit_close(j);
+	}
+	json_emit_close(j);
+}
+
+/* null where they are not known. */
+static void write_names(struct json_emit *j, const char *key, const char *const *v, size_t n)
+{
+	if (!v) {
+		json_emit_null(j, key);
+		return;
+	}
+	json_emit_open(j, key, '[', JSON_ONE_LINE);
+	for (size_t i = 0; i < n; i++)
+		json_emit_str(j, NULL, v[i]);
+	json_emit_close(j);
+}
+
 static void write_steps(struct json_emit *j, const struct finding *f)
 {
 	json_emit_open(j, "steps", '[', JSON_LINES);
 	for (size_t i = 0; i < f->nsteps; i++) {
 		const struct finding_step *s = &f->steps[i];
 
-		json_emit_open(j, NULL, '{', JSON_ONE_LINE);
+		json_emit_open(j, NULL, '{', s->stack.n ? JSON_LINES : JSON_ONE_LINE);
 		json_emit_str(j, "thread", s->thread);
 		json_emit_u64(j, "event", s->event);
 		json_emit_str(j, "op", s->op);
 		json_emit_str(j, "operand", s->operand);
 		json_emit_str(j, "label", s->label);
 		json_emit_str(j, "place", s->place);
-		if (s->begin)
-			json_emit_u64(j, "begin", s->begin);
-		else
-			json_emit_null(j, "begin");
+		write_number(j, "begin", s->begin);
+		write_stack(j, "stack", &s->stack);
+		write_names(j, "locks", s->held, s->nheld);
 		json_emit_close(j);
 	}
 	json_emit_close(j);
@@ -93,15 +138,20 @@ static void write_with(struct json_emit *j, const struct finding *f)
 	json_emit_close(j);
 }
 
-static void write_locks(struct json_emit *j, const struct finding *f)
+static void write_threads(struct json_emit *j, const struct finding *f)
 {
-	if (!f->nlocks) {
-		json_emit_null(j, "locks");
+	if (!f->nthreads) {
+		json_emit_null(j, "threads");
 		return;
 	}
-	json_emit_open(j, "locks", '[', JSON_ONE_LINE);
-	for (size_t i = 0; i < f->nlocks; i++)
-		json_emit_str(j, NULL, f->locks[i]);
+	json_emit_open(j, "threads", '[', JSON_LINES);
+	for (size_t i = 0; i < f->nthreads; i++) {
+		json_emit_open(j, NULL, '{', JSON_LINES);
+		json_emit_str(j, "name", f->threads[i].name);
+		json_emit_str(j, "creator", f->threads[i].creator);
+		write_stack(j, "created", &f->threads[i].created);
+		json_emit_close(j);
+	}
 	json_emit_close(j);
 }
 
@@ -133,7 +183,9 @@ static void write_finding(struct json_emit *j, const struct finding *f)
 	json_emit_hex64(j, "fingerprint", f->fingerprint);
 	json_emit_u64(j, "count", f->count);
 	write_with(j, f);
-	write_locks(j, f);
+	write_names(j, "locks", f->nlocks ? f->locks : NULL, f->nlocks);
+	write_stack(j, "allocated", &f->allocated);
+	write_threads(j, f);
 	json_emit_close(j);
 }
 

@@ -4,11 +4,15 @@
 #include <string.h>
 
 #include "report/show.h"
+#include "report/stack.h"
 
 #include "base/banned.h"
 
+/* Wider names of a recorded run are footnotes. */
+enum { SHORT_MAX_COLUMNS = 20 };
+
 /* How much of a name a sentence can bear. */
-enum { NAME_MAX_COLUMNS = 40, THREAD_MAX_COLUMNS = 24 };
+enum { NAME_MAX_COLUMNS = 40, OPERAND_MAX_COLUMNS = 56, THREAD_MAX_COLUMNS = 24 };
 
 bool step_same_name(const char *a, const char *b)
 {
@@ -58,13 +62,101 @@ static void add_name(struct str *b, const char *s, size_t max)
 	show_add(b, s ? s : "?", max, SHOW_CUT_TAIL);
 }
 
+/* Up to an aside in brackets at its end. */
+static size_t length_without_aside(const char *s)
+{
+	size_t n = strlen(s), depth = 0;
+
+	if (!n || s[n - 1] != ')')
+		return n;
+	for (size_t i = n; i-- > 1;) {
+		depth += s[i] == ')';
+		depth -= s[i] == '(';
+		if (!depth)
+			return s[i - 1] == ' ' && i > 1 ? i - 1 : n;
+	}
+	return n;
+}
+
+void step_add_operand(struct str *b, const struct finding_step *s)
+{
+	if (s->operand)
+		str_addn(b, s->operand,
+			 s->stack.n ? length_without_aside(s->operand) : strlen(s->operand));
+}
+
+void step_add_variable(struct str *b, const struct finding *f, size_t max)
+{
+	struct str name = STR_INIT;
+
+	str_addn(&name, f->variable,
+		 f->recorded ? length_without_aside(f->variable) : strlen(f->variable));
+	show_add(b, name.s, f->recorded && max < OPERAND_MAX_COLUMNS ? OPERAND_MAX_COLUMNS : max,
+		 SHOW_CUT_TAIL);
+	str_free(&name);
+}
+
+static bool is_long(const struct finding_step *s)
+{
+	struct str safe = STR_INIT;
+	bool wide;
+
+	if (!s->operand || !s->stack.n)
+		return false;
+	show_add(&safe, s->operand, SIZE_MAX, SHOW_CUT_TAIL);
+	wide = show_columns(safe.s) > SHORT_MAX_COLUMNS;
+	str_free(&safe);
+	return wide;
+}
+
+size_t step_footnote(const struct finding *f, const struct finding_step *s)
+{
+	size_t n = 0;
+
+	if (f->nsteps > STEP_FOOTNOTES_MAX || !is_long(s))
+		return 0;
+	for (size_t i = 0; i < f->nsteps; i++) {
+		size_t k = 0;
+
+		if (!is_long(&f->steps[i]))
+			continue;
+		while (!step_same_name(f->steps[k].operand, f->steps[i].operand))
+			k++;
+		n += k == i;
+		if (step_same_name(f->steps[i].operand, s->operand))
+			return n;
+	}
+	return 0;
+}
+
+void step_add_short_place(struct str *b, const struct finding *f, const char *place)
+{
+	const char *slash = f->recorded && place ? strrchr(place, '/') : NULL;
+
+	if (place)
+		str_add(b, slash ? slash + 1 : place);
+}
+
+void step_add_place(struct str *b, const struct finding *f, const struct finding_step *s)
+{
+	const struct finding_frame *frame = stack_own_frame(&s->stack);
+
+	if (frame)
+		stack_add_line(b, frame, false);
+	else
+		step_add_short_place(b, f, s->place);
+}
+
 void step_add_op(struct str *b, const struct finding_step *s, size_t max)
 {
 	struct str op = STR_INIT;
 
 	str_add(&op, s->op ? s->op : "?");
-	if (s->operand)
-		str_fmt(&op, "(%s)", s->operand);
+	if (s->operand) {
+		str_addc(&op, '(');
+		step_add_operand(&op, s);
+		str_addc(&op, ')');
+	}
 	show_add(b, op.s, max, SHOW_CUT_TAIL);
 	str_free(&op);
 }
@@ -97,17 +189,20 @@ static const struct words *words_of(const struct finding_step *s)
 }
 
 /* "acquired (shared)" and l: "acquired l (shared)". */
-static void add_phrase(struct str *b, const char *phrase, const char *operand)
+static void add_phrase(struct str *b, const char *phrase, const struct finding_step *s)
 {
+	struct str operand = STR_INIT;
 	const char *aside = strstr(phrase, " (");
 	size_t n = aside ? (size_t)(aside - phrase) : strlen(phrase);
 
 	str_addn(b, phrase, n);
-	if (operand) {
+	if (s->operand) {
+		step_add_operand(&operand, s);
 		str_addc(b, ' ');
-		add_name(b, operand, NAME_MAX_COLUMNS);
+		add_name(b, operand.s, s->stack.n ? OPERAND_MAX_COLUMNS : NAME_MAX_COLUMNS);
 	}
 	str_add(b, phrase + n);
+	str_free(&operand);
 }
 
 void step_add_noun(struct str *b, const struct finding_step *s)
@@ -115,7 +210,7 @@ void step_add_noun(struct str *b, const struct finding_step *s)
 	const struct words *w = words_of(s);
 
 	if (w && s->operand)
-		add_phrase(b, w->noun, s->operand);
+		add_phrase(b, w->noun, s);
 	else
 		step_add_op(b, s, NAME_MAX_COLUMNS);
 }
@@ -125,7 +220,7 @@ void step_add_verb(struct str *b, const struct finding_step *s)
 	const struct words *w = words_of(s);
 
 	if (w) {
-		add_phrase(b, w->verb, s->operand);
+		add_phrase(b, w->verb, s);
 		return;
 	}
 	str_add(b, "do ");
@@ -135,7 +230,7 @@ void step_add_verb(struct str *b, const struct finding_step *s)
 void step_add_past(struct str *b, const struct finding_step *s)
 {
 	if (s->past) {
-		add_phrase(b, s->past, s->operand);
+		add_phrase(b, s->past, s);
 		return;
 	}
 	str_add(b, "did ");

@@ -37,6 +37,33 @@ size_t step_count_transactions(const struct finding *f);
 /* Two strings that may be NULL. */
 bool step_same_name(const char *a, const char *b);
 
+/*
+ * What it is about, as short as it makes sense. A recorded run's variable may
+ * be "heap block of 24 bytes, offset 8 (allocated at bank.c:9)": without the
+ * aside. Not made safe yet.
+ */
+void step_add_operand(struct str *b, const struct finding_step *s);
+/* The same for the variable that a finding is about, safe and at most so wide. */
+void step_add_variable(struct str *b, const struct finding *f, size_t max);
+
+/*
+ * A recorded run's variable or lock may have no short name. In the report such
+ * a one has a number and its name is told once, below the picture: "r([1])".
+ * Returns the number of what the step is about; 0: it needs none. Numbers go
+ * up with the steps. Where there are more than STEP_FOOTNOTES_MAX steps nothing
+ * has one.
+ */
+enum { STEP_FOOTNOTES_MAX = 32 };
+size_t step_footnote(const struct finding *f, const struct finding_step *s);
+
+/*
+ * Where it was; nothing where that is not known. In a recorded run the line in
+ * the program's own source (stack.h), without folders. Not made safe yet.
+ */
+void step_add_place(struct str *b, const struct finding *f, const struct finding_step *s);
+/* A place that has no stack, such as where a block began; or NULL. */
+void step_add_short_place(struct str *b, const struct finding *f, const char *place);
+
 /* "r(balance)" */
 void step_add_op(struct str *b, const struct finding_step *s, size_t max);
 /* "read of balance" */

@@ -51,7 +51,7 @@ static int by_block(const struct finding *a, const struct finding *b)
 static void set_summary_row(struct grid *g, const struct group *group)
 {
 	const struct finding *f = group->v[0];
-	struct str text = STR_INIT;
+	struct str text = STR_INIT, place = STR_INIT;
 	uint64_t seen = 0;
 
 	for (size_t i = 0; i < group->n; i++)
@@ -62,21 +62,20 @@ static void set_summary_row(struct grid *g, const struct group *group)
 
 		str_fmt(&text, "%s%s", name ? name : "(no name)",
 			text_story_is_blameless(f) ? ", not blamed" : "");
-		grid_set(g, 0, SHOW_PLAIN, text.s);
-		grid_set(g, 1, SHOW_PLAIN, f->transaction.place);
+	} else if (f->blame.label) {
+		str_add(&text, f->blame.label);
 	} else {
-		if (f->blame.label)
-			str_add(&text, f->blame.label);
-		else
-			str_fmt(&text, "block at event %" PRIu64, f->blame.begin);
-		grid_set(g, 0, SHOW_PLAIN, text.s);
-		grid_set(g, 1, SHOW_PLAIN, f->blame.place);
+		str_fmt(&text, "block at event %" PRIu64, f->blame.begin);
 	}
+	grid_set(g, 0, SHOW_PLAIN, text.s);
+	step_add_short_place(&place, f, text_finding_subject(f)->place);
+	grid_set(g, 1, SHOW_PLAIN, place.s);
 	str_reset(&text);
 	str_fmt(&text, "%" PRIu64, seen);
 	grid_set(g, 2, SHOW_PLAIN, text.s);
 	grid_set(g, 3, SHOW_PLAIN, report_status_name(f->status));
 	str_free(&text);
+	str_free(&place);
 }
 
 /* One finding is its own summary. */

@@ -1,9 +1,9 @@
 /*
- * The report for people, in four files: text.c has the whole, text_finding.c
- * one group of findings, text_story.c the sentences and text_cycle.c the picture
- * in it.
+ * The report for people, in five files: text.c has the whole, text_finding.c
+ * one group of findings, text_story.c the sentences, text_cycle.c the picture
+ * and text_steps.c the stacks in it.
  *
- * Who may include this: those four.
+ * Who may include this: those five.
  */
 #ifndef ATOMSAN_REPORT_TEXT_H
 #define ATOMSAN_REPORT_TEXT_H
@@ -31,5 +31,14 @@ bool text_story_is_blameless(const struct finding *f);
  * there are more threads than columns.
  */
 void text_cycle_write(const struct report *rep, const struct finding *f, FILE *out);
+
+/*
+ * Of a recorded run: the stack of each step, with the line of the source and
+ * the locks held; where the variable was allocated and the threads were
+ * created. Nothing where there are no stacks.
+ */
+void text_steps_write(const struct report *rep, const struct finding *f, FILE *out);
+/* Where there are no stacks: the locks held at the steps, in a sentence. */
+void text_steps_locks(const struct finding *f, FILE *out);
 
 #endif

@@ -8,7 +8,8 @@
  *
  * A bar beside a thread's events is a block that is open there, '*' begins the
  * blamed one. Rows are in the order of events; those of a predicted finding in
- * the order that is predicted.
+ * the order that is predicted. What a recorded run has no short name for has a
+ * number in the picture, and stands below it.
  */
 #include "report/text.h"
 
@@ -143,12 +144,39 @@ static size_t row_of(const struct picture *p, const struct finding_step *s)
 	return i;
 }
 
+static void write_footnotes(const struct finding *f, FILE *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->nsteps; i++) {
+		struct str b = STR_INIT;
+
+		if (step_footnote(f, &f->steps[i]) <= n)
+			continue;
+		str_fmt(&b, "[%zu] ", ++n);
+		show_add(&b, f->steps[i].operand, SIZE_MAX, SHOW_CUT_TAIL);
+		show_wrap(out, b.s, 2, 6);
+		str_free(&b);
+	}
+}
+
+/* "r(balance)", "r([1])" */
+static void add_op(struct str *b, const struct finding *f, const struct finding_step *s)
+{
+	size_t footnote = step_footnote(f, s);
+
+	if (footnote)
+		str_fmt(b, "%s([%zu])", s->op ? s->op : "?", footnote);
+	else
+		step_add_op(b, s, SIZE_MAX);
+}
+
 /* The row's own event: its number, what it does, where. */
 static void set_event(struct grid *g, struct picture *p, const struct row *r)
 {
 	const struct finding_step *s = r->step;
 	enum show_style style = step_is_blamed(p->f, s) ? SHOW_RED : SHOW_PLAIN;
-	struct str text = STR_INIT;
+	struct str text = STR_INIT, place = STR_INIT;
 
 	str_fmt(&text, "%" PRIu64, r->event);
 	grid_set(g, COL_EVENT, SHOW_PLAIN, text.s);
@@ -157,13 +185,16 @@ static void set_event(struct grid *g, struct picture *p, const struct row *r)
 		str_add(&text, step_is_blamed(p->f, s) ? "* begin" : "+ begin");
 		if (s->label)
 			str_fmt(&text, "(%s)", s->label);
+		step_add_short_place(&place, p->f, s->begin_place);
 	} else {
 		str_add(&text, s->begin ? "| " : "  ");
-		step_add_op(&text, s, SIZE_MAX);
+		add_op(&text, p->f, s);
+		step_add_place(&place, p->f, s);
 	}
 	grid_set(g, COL_THREADS + thread_of(p, s->thread), style, text.s);
-	grid_set(g, g->ncols - 1, SHOW_PLAIN, r->is_begin ? s->begin_place : s->place);
+	grid_set(g, g->ncols - 1, SHOW_PLAIN, place.s);
 	str_free(&text);
+	str_free(&place);
 }
 
 static void set_row(struct grid *g, struct picture *p, size_t i)
@@ -242,8 +273,11 @@ static void set_tie(struct grid *g, size_t col, const struct finding_step *befor
 
 	if (tie != STEP_CONFLICT)
 		str_add(&text, ties[tie]);
-	else
-		str_fmt(&text, "conflicts on %s", s->operand ? s->operand : "?");
+	else if (s->operand) {
+		str_add(&text, "conflicts on ");
+		step_add_operand(&text, s);
+	} else
+		str_add(&text, "conflicts on ?");
 	grid_set(g, col, SHOW_PLAIN, text.s);
 	str_free(&text);
 }
@@ -285,9 +319,11 @@ static void list(const struct report *rep, const struct finding *f, FILE *out)
 		grid_set(&g, 2, style, s->thread ? s->thread : "?");
 		grid_set(&g, 3, style, s->label ? s->label : s->begin ? "(no name)" : "-");
 		str_reset(&text);
-		step_add_op(&text, s, SIZE_MAX);
+		add_op(&text, f, s);
 		grid_set(&g, 4, style, text.s);
-		grid_set(&g, 5, SHOW_PLAIN, s->place);
+		str_reset(&text);
+		step_add_place(&text, f, s);
+		grid_set(&g, 5, SHOW_PLAIN, text.s);
 		if (i)
 			set_tie(&g, 6, s - 1, s);
 	}
@@ -307,5 +343,6 @@ void text_cycle_write(const struct report *rep, const struct finding *f, FILE *o
 	p->f = f;
 	if (!collect(p) || !draw(rep, p, out))
 		list(rep, f, out);
+	write_footnotes(f, out);
 	mem_free(p);
 }

@@ -68,7 +68,7 @@ static void write_heading(const struct report *rep, const struct finding *f, FIL
 		step_add_block(&b, block->label, block->begin);
 	} else if (f->variable) {
 		str_addc(&b, ' ');
-		show_add(&b, f->variable, 40, SHOW_CUT_TAIL);
+		step_add_variable(&b, f, 40);
 	}
 	for (size_t i = 0; i < f->nlocks && i < LOCKS_MAX; i++) {
 		str_add(&b, i ? ", " : " on ");
@@ -85,7 +85,7 @@ static void write_heading(const struct report *rep, const struct finding *f, FIL
 static void write_blamed(const struct report *rep, const struct finding *f, FILE *out)
 {
 	size_t first, shown = rep->verbosity > 0 ? SIZE_MAX : NESTED_MAX;
-	struct str b = STR_INIT;
+	struct str b = STR_INIT, place = STR_INIT;
 
 	if (!f->blame.thread)
 		return;
@@ -95,11 +95,13 @@ static void write_blamed(const struct report *rep, const struct finding *f, FILE
 	show_add(&b, f->blame.thread, 24, SHOW_CUT_TAIL);
 	if (f->blame.label)
 		str_fmt(&b, ", begun at event" SHOW_TIE "%" PRIu64, f->blame.begin);
-	if (f->blame.place) {
+	step_add_short_place(&place, f, f->blame.place);
+	if (place.n) {
 		str_add(&b, ", ");
-		show_add(&b, f->blame.place, 60, SHOW_CUT_HEAD);
+		show_add(&b, place.s, 60, SHOW_CUT_HEAD);
 	}
 	str_add(&b, ")");
+	str_free(&place);
 	/* The outermost refuted block is the transaction itself. */
 	first = f->nrefuted && step_same_name(f->refuted[0], f->blame.label);
 	for (size_t i = first; i < f->nrefuted && i - first < shown; i++) {
@@ -179,17 +181,18 @@ static void write_seen(const struct finding *f, FILE *out)
 /* One of the group that is not shown: "Also closes at event 14: acq(l) bank.c:13 (lock order)". */
 static void write_also(const struct finding *f, FILE *out)
 {
-	struct str b = STR_INIT;
+	struct str b = STR_INIT, place = STR_INIT;
 
 	str_fmt(&b, "Also closes at event" SHOW_TIE "%" PRIu64, f->event);
 	if (f->nsteps) {
 		const struct finding_step *last = &f->steps[f->nsteps - 1];
 
 		str_add(&b, ": ");
-		step_add_op(&b, last, 30);
-		if (last->place) {
+		step_add_op(&b, last, 40);
+		step_add_place(&place, f, last);
+		if (place.n) {
 			str_addc(&b, ' ');
-			show_add(&b, last->place, 30, SHOW_CUT_HEAD);
+			show_add(&b, place.s, 30, SHOW_CUT_HEAD);
 		}
 	}
 	if (f->rests_on != RESTS_ON_NOTHING)
@@ -200,6 +203,7 @@ static void write_also(const struct finding *f, FILE *out)
 		str_fmt(&b, ", seen %" PRIu64 " times", f->count);
 	show_wrap(out, b.s, 2, 4);
 	str_free(&b);
+	str_free(&place);
 }
 
 static void write_others(const struct report *rep, const struct group *g, FILE *out)
@@ -241,10 +245,12 @@ void text_finding_summary(const struct report *rep, const struct group *g, FILE 
 {
 	const struct finding *f = best_of(g);
 	const struct finding_block *subject = text_finding_subject(f);
-	struct str place = STR_INIT, block = STR_INIT, b = STR_INIT;
+	struct str at = STR_INIT, place = STR_INIT, block = STR_INIT, b = STR_INIT;
 
-	if (f->nsteps && f->steps[f->nsteps - 1].place)
-		show_add(&place, f->steps[f->nsteps - 1].place, SIZE_MAX, SHOW_CUT_HEAD);
+	if (f->nsteps)
+		step_add_place(&at, f, &f->steps[f->nsteps - 1]);
+	if (at.n)
+		show_add(&place, at.s, SIZE_MAX, SHOW_CUT_HEAD);
 	else if (f->event)
 		str_fmt(&place, "at event %" PRIu64, f->event);
 	if (subject->label)
@@ -252,7 +258,7 @@ void text_finding_summary(const struct report *rep, const struct group *g, FILE 
 	else if (subject->begin)
 		str_fmt(&block, "block at event %" PRIu64, subject->begin);
 	else if (f->variable)
-		show_add(&block, f->variable, SIZE_MAX, SHOW_CUT_TAIL);
+		step_add_variable(&block, f, SIZE_MAX);
 	for (size_t i = 0; i < f->nlocks; i++) {
 		str_add(&block, i ? ", " : "");
 		show_add(&block, f->locks[i], SIZE_MAX, SHOW_CUT_TAIL);
@@ -268,6 +274,7 @@ void text_finding_summary(const struct report *rep, const struct group *g, FILE 
 	}
 	fprintf(out, "%s%s%s\n", show_on(rep->color, SHOW_BOLD), b.s,
 		show_off(rep->color, SHOW_BOLD));
+	str_free(&at);
 	str_free(&place);
 	str_free(&block);
 	str_free(&b);
@@ -283,8 +290,10 @@ void text_finding_write(const struct report *rep, const struct group *g, FILE *o
 		putc('\n', out);
 		text_cycle_write(rep, f, out);
 		putc('\n', out);
+		text_steps_write(rep, f, out);
 	}
 	write_blamed(rep, f, out);
+	text_steps_locks(f, out);
 	write_rests_on(f, out);
 	write_schedule(rep, f, out);
 	write_seen(f, out);

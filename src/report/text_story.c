@@ -55,23 +55,40 @@ static bool is_story(const struct finding *f, size_t *lead, size_t *tail)
 	return true;
 }
 
+/*
+ * A step for a sentence that has told the operand before. Where that is all that
+ * the finding is about, and has no short name, it is just "it".
+ */
+static struct finding_step told_again(const struct finding *f, size_t i)
+{
+	struct finding_step s = f->steps[i];
+
+	for (size_t k = 0; k < f->nsteps; k++)
+		if (!step_same_name(f->steps[k].operand, s.operand))
+			return s;
+	if (step_footnote(f, &f->steps[i]))
+		s.operand = "it";
+	return s;
+}
+
 /* "thread T2's block 'audit' read x (event 8) and wrote y (event 9)"; `who` may be known already.
  */
 static void add_visit(struct str *b, const struct finding *f, size_t from, size_t to, bool who)
 {
 	const struct finding_step *s = f->steps;
+	struct finding_step first = told_again(f, from), last = told_again(f, to);
 	bool predicted = f->status == FINDING_PREDICTED;
 
 	if (who) {
 		step_add_owner(b, s[from].thread, s[from].label, s[from].begin);
 		str_add(b, predicted ? " can " : " ");
 	}
-	(predicted ? step_add_verb : step_add_past)(b, &s[from]);
+	(predicted ? step_add_verb : step_add_past)(b, &first);
 	add_event(b, s[from].event);
 	if (to == from)
 		return;
 	str_add(b, to - from > 1 ? ", ... and " : " and ");
-	(predicted ? step_add_verb : step_add_past)(b, &s[to]);
+	(predicted ? step_add_verb : step_add_past)(b, &last);
 	add_event(b, s[to].event);
 }
 
@@ -107,7 +124,7 @@ static void add_visits(struct str *b, const struct finding *f, size_t from, size
 
 static void write_story(const struct finding *f, size_t lead, size_t tail, FILE *out)
 {
-	const struct finding_step *s = f->steps;
+	const struct finding_step *s = f->steps, end = told_again(f, tail);
 	struct str b = STR_INIT;
 
 	step_add_owner(&b, s[0].thread, s[0].label, s[0].begin);
@@ -119,7 +136,7 @@ static void write_story(const struct finding *f, size_t lead, size_t tail, FILE 
 	step_add_noun(&b, &s[lead]);
 	add_event(&b, s[lead].event);
 	str_add(&b, " and its ");
-	step_add_noun(&b, &s[tail]);
+	step_add_noun(&b, &end);
 	add_event(&b, s[tail].event);
 	str_add(&b, ", ");
 	add_visits(&b, f, lead + 1, tail - 1);
@@ -261,7 +278,7 @@ static void write_plain(const struct report *rep, const struct finding *f, FILE 
 			add_event(&b, f->event);
 	} else if (f->variable) {
 		str_add(&b, "This is about ");
-		show_add(&b, f->variable, 40, SHOW_CUT_TAIL);
+		step_add_variable(&b, f, 40);
 	} else {
 		str_add(&b, "This came up");
 		if (f->event)

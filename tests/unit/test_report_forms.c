@@ -59,15 +59,17 @@ static const char want_json[] =
 	"          \"variable\": \"balance\",\n"
 	"          \"pattern\": \"r-w-w\",\n"
 	"          \"steps\": [\n"
-	"            {\"thread\": \"T1\", \"event\": 5, \"op\": \"r\", \"operand\": \"balance\", \"label\": \"deposit\", \"place\": \"bank.c:12\", \"begin\": 3},\n"
-	"            {\"thread\": \"T2\", \"event\": 10, \"op\": \"w\", \"operand\": \"balance\", \"label\": \"deposit\", \"place\": \"bank.c:14\", \"begin\": 8},\n"
-	"            {\"thread\": \"T1\", \"event\": 16, \"op\": \"w\", \"operand\": \"balance\", \"label\": \"deposit\", \"place\": \"bank.c:14\", \"begin\": 3}\n"
+	"            {\"thread\": \"T1\", \"event\": 5, \"op\": \"r\", \"operand\": \"balance\", \"label\": \"deposit\", \"place\": \"bank.c:12\", \"begin\": 3, \"stack\": null, \"locks\": null},\n"
+	"            {\"thread\": \"T2\", \"event\": 10, \"op\": \"w\", \"operand\": \"balance\", \"label\": \"deposit\", \"place\": \"bank.c:14\", \"begin\": 8, \"stack\": null, \"locks\": null},\n"
+	"            {\"thread\": \"T1\", \"event\": 16, \"op\": \"w\", \"operand\": \"balance\", \"label\": \"deposit\", \"place\": \"bank.c:14\", \"begin\": 3, \"stack\": null, \"locks\": null}\n"
 	"          ],\n"
 	"          \"schedule\": [1, 2, 5],\n"
 	"          \"fingerprint\": \"0000000000009f3c\",\n"
 	"          \"count\": 1,\n"
 	"          \"with\": null,\n"
-	"          \"locks\": null\n"
+	"          \"locks\": null,\n"
+	"          \"allocated\": null,\n"
+	"          \"threads\": null\n"
 	"        },\n"
 	"        {\n"
 	"          \"status\": \"confirmed\",\n"
@@ -83,7 +85,9 @@ static const char want_json[] =
 	"          \"fingerprint\": \"ffffffffffffffff\",\n"
 	"          \"count\": 1,\n"
 	"          \"with\": null,\n"
-	"          \"locks\": null\n"
+	"          \"locks\": null,\n"
+	"          \"allocated\": null,\n"
+	"          \"threads\": null\n"
 	"        }\n"
 	"      ]\n"
 	"    },\n"
@@ -132,9 +136,11 @@ static void test_json_little(void **state)
 	assert_has(print(b, "json"),
 		   "{\"thread\": \"T\\\"1\", \"event\": 5, \"op\": \"r\", "
 		   "\"operand\": \"a<b>&\\\\\", \"label\": \"op\\\"q\\\"\\n\\u001b[31m\", "
-		   "\"place\": \"\xc3\xa4\\ufffd.c:1\", \"begin\": 3}");
+		   "\"place\": \"\xc3\xa4\\ufffd.c:1\", \"begin\": 3, "
+		   "\"stack\": null, \"locks\": null}");
 	assert_has(b->text, "{\"thread\": null, \"event\": 0, \"op\": null, \"operand\": null, "
-			    "\"label\": null, \"place\": null, \"begin\": null}");
+			    "\"label\": null, \"place\": null, \"begin\": null, "
+			    "\"stack\": null, \"locks\": null}");
 	assert_balanced(b->text);
 }
 

@@ -1,0 +1,135 @@
+#include "engine/tell.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#include "base/banned.h"
+
+static const char *keep(struct finding *f, const char *s)
+{
+	return s ? arena_strdup(&f->arena, s) : NULL;
+}
+
+const char *tell_string(struct finding *f, const struct names *names, strref ref)
+{
+	struct str s = STR_INIT;
+	char *copy = NULL;
+
+	if (ref) {
+		names_add_string(names, ref, &s);
+		copy = arena_strndup(&f->arena, s.s, s.n);
+	}
+	str_free(&s);
+	return copy;
+}
+
+const char *tell_operand(struct finding *f, const struct names *names, const struct event *e)
+{
+	struct str s = STR_INIT;
+	char *copy = NULL;
+
+	names_add_operand(names, e, &s);
+	if (s.n)
+		copy = arena_strndup(&f->arena, s.s, s.n);
+	str_free(&s);
+	return copy;
+}
+
+struct finding_stack tell_stack(struct finding *f, const struct names *names, strref place)
+{
+	const struct names_frame *frames;
+	struct finding_stack stack = {0};
+
+	if (!names->resolver || !place)
+		return stack;
+	stack.n = names->resolver->stack(names->resolver, names, place, &frames);
+	stack.v = arena_alloc(&f->arena, stack.n * sizeof *stack.v);
+	for (size_t i = 0; i < stack.n; i++) {
+		stack.v[i] = (struct finding_frame){
+			.function = keep(f, frames[i].function),
+			.file = keep(f, frames[i].file),
+			.module = keep(f, frames[i].module),
+			.line = frames[i].line,
+			.column = frames[i].column,
+			.offset = frames[i].offset,
+			.inlined = frames[i].inlined,
+		};
+	}
+	return stack;
+}
+
+/* A finding has few threads, and mostly two: its list grows by one. */
+static void add_thread(struct finding *f, const struct names *names, uint32_t thread,
+		       const char *name)
+{
+	struct finding_thread *list;
+	uint32_t creator;
+	strref place;
+
+	for (size_t i = 0; i < f->nthreads; i++)
+		if (!strcmp(f->threads[i].name, name))
+			return;
+	if (!names->resolver->created(names->resolver, names, thread, &place, &creator))
+		return;
+	list = arena_alloc(&f->arena, (f->nthreads + 1) * sizeof *list);
+	if (f->nthreads)
+		memcpy(list, f->threads, f->nthreads * sizeof *list);
+	list[f->nthreads++] = (struct finding_thread){
+		.name = name,
+		.creator = keep(f, names_thread(names, creator)),
+		.created = tell_stack(f, names, place),
+	};
+	f->threads = list;
+}
+
+const char *tell_thread(struct finding *f, const struct names *names, uint32_t thread)
+{
+	const char *name = keep(f, names_thread(names, thread));
+
+	if (names->resolver) {
+		f->recorded = true;
+		add_thread(f, names, thread, name);
+	}
+	return name;
+}
+
+void tell_variable(struct finding *f, const struct names *names, uint32_t var)
+{
+	struct event e = {.op = OP_READ, .operand = var};
+
+	f->variable = tell_operand(f, names, &e);
+	if (names->resolver)
+		f->allocated = tell_stack(f, names,
+					  names->resolver->allocated(names->resolver, names, var));
+}
+
+void tell_held(struct finding *f, const struct names *names, struct finding_step *step,
+	       struct heldset_view locks)
+{
+	/* One more, so that it is not NULL where nothing is held. */
+	step->held = arena_alloc(&f->arena, (locks.n + 1) * sizeof *step->held);
+	step->nheld = locks.n;
+	for (uint32_t i = 0; i < locks.n; i++) {
+		struct event e = {.op = OP_ACQUIRE, .operand = held_lock(locks.v[i])};
+		struct str s = STR_INIT;
+
+		names_add_operand(names, &e, &s);
+		if (!held_exclusive(locks.v[i]))
+			str_add(&s, " (shared)");
+		step->held[i] = arena_strndup(&f->arena, s.s, s.n);
+		str_free(&s);
+	}
+	step->held[locks.n] = NULL;
+}
+
+struct finding_block tell_block(const struct finding_step *s)
+{
+	return (struct finding_block){
+		.thread = s->thread,
+		.label = s->label,
+		.place = s->begin_place,
+		.begin = s->begin,
+	};
+}

@@ -1,0 +1,98 @@
+#include "report/source.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "report/show.h"
+
+#include "base/banned.h"
+
+/* What lies further behind is no source that anybody wrote. */
+enum { BYTES_MAX = 64 << 20, LINE_MAX_BYTES = 1 << 16 };
+
+/* A file, and not something that would make us wait. */
+static FILE *open_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	FILE *f;
+
+	if (fd < 0)
+		return NULL;
+	f = fstat(fd, &st) || !S_ISREG(st.st_mode) ? NULL : fdopen(fd, "r");
+	if (!f)
+		close(fd);
+	return f;
+}
+
+/* Without its newline; false where there is no such line. */
+static bool read_line(FILE *f, uint32_t line, struct str *text)
+{
+	uint32_t at = 1;
+	size_t read = 0;
+	int c;
+
+	while ((c = getc(f)) != EOF && read++ < BYTES_MAX) {
+		if (c == '\n' && at++ == line)
+			return true;
+		if (c != '\n' && at == line && text->n < LINE_MAX_BYTES)
+			str_addc(text, c ? (char)c : '?');
+	}
+	return at == line && text->n;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
+}
+
+static void quote(FILE *out, size_t indent, struct str *text, uint32_t line, uint32_t column,
+		  bool color)
+{
+	struct str b = STR_INIT, mark = STR_INIT;
+	size_t start = 0, margin, room;
+	char number[16];
+
+	while (text->n && is_blank(text->s[text->n - 1]))
+		text->s[--text->n] = 0;
+	while (start < text->n && is_blank(text->s[start]))
+		start++;
+	for (size_t i = start; i < text->n; i++)
+		if (is_blank(text->s[i]))
+			text->s[i] = ' ';
+	snprintf(number, sizeof number, "%u", line);
+	margin = strlen(number);
+	room = SHOW_WIDTH - indent - margin - 3;
+	if (start < text->n) {
+		show_add(&b, text->s + start, room, SHOW_CUT_TAIL);
+		fprintf(out, "%*s%s%s |%s %s\n", (int)indent, "", show_on(color, SHOW_FAINT),
+			number, show_off(color, SHOW_FAINT), b.s);
+	}
+	/* Columns are counted in bytes, from 1. */
+	if (column > start && column <= text->n) {
+		text->s[column - 1] = 0;
+		show_add(&mark, text->s + start, SIZE_MAX, SHOW_CUT_TAIL);
+		if (show_columns(mark.s) < room)
+			fprintf(out, "%*s%s |%*s^%s\n", (int)(indent + margin), "",
+				show_on(color, SHOW_FAINT), (int)show_columns(mark.s) + 1, "",
+				show_off(color, SHOW_FAINT));
+	}
+	str_free(&b);
+	str_free(&mark);
+}
+
+void source_quote(FILE *out, size_t indent, const char *path, uint32_t line, uint32_t column,
+		  bool color)
+{
+	FILE *f = path && line ? open_file(path) : NULL;
+	struct str text = STR_INIT;
+
+	if (!f)
+		return;
+	if (read_line(f, line, &text))
+		quote(out, indent, &text, line, column, color);
+	fclose(f);
+	str_free(&text);
+}

@@ -1,0 +1,152 @@
+#include "report/stack.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "report/show.h"
+#include "report/source.h"
+#include "report/step.h"
+
+#include "base/banned.h"
+
+enum { INDENT = 4, HANG = 7 };
+
+/* Frames without -v. */
+enum { FRAMES_MAX = 16 };
+
+static bool is_system(const char *file)
+{
+	return !strncmp(file, "/usr/", 5);
+}
+
+const struct finding_frame *stack_own_frame(const struct finding_stack *stack)
+{
+	const struct finding_frame *first = NULL;
+
+	for (size_t i = 0; i < stack->n; i++) {
+		const struct finding_frame *frame = &stack->v[i];
+
+		if (!frame->file || !frame->line)
+			continue;
+		if (!is_system(frame->file))
+			return frame;
+		if (!first)
+			first = frame;
+	}
+	return first;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* From the current directory where it is below that. */
+static const char *relative(const char *file)
+{
+	char cwd[PATH_MAX];
+	size_t n;
+
+	if (!getcwd(cwd, sizeof cwd))
+		return file;
+	n = strlen(cwd);
+	return n > 1 && !strncmp(file, cwd, n) && file[n] == '/' && file[n + 1] ? file + n + 1
+										: file;
+}
+
+void stack_add_line(struct str *b, const struct finding_frame *frame, bool folders)
+{
+	str_add(b, folders ? relative(frame->file) : base_name(frame->file));
+	if (frame->line)
+		str_fmt(b, ":%" PRIu32, frame->line);
+	if (frame->line && frame->column)
+		str_fmt(b, ":%" PRIu32, frame->column);
+}
+
+/* Between the start of a std::thread and the function that it was given. */
+static bool is_thread_start(const struct finding_frame *frame)
+{
+	return frame->function && (strstr(frame->function, "std::__invoke") ||
+				   strstr(frame->function, "std::thread::_Invoker") ||
+				   strstr(frame->function, "std::thread::_State_impl"));
+}
+
+size_t stack_depth(const struct report *rep, const struct finding_stack *stack)
+{
+	size_t n = 0;
+
+	if (rep->verbosity > 0)
+		return stack->n;
+	while (n < stack->n && !step_same_name(stack->v[n].function, "main"))
+		n++;
+	if (n < stack->n)
+		return n + 1;
+	while (n > 1 && is_thread_start(&stack->v[n - 1]))
+		n--;
+	return n;
+}
+
+static bool same_frame(const struct finding_frame *a, const struct finding_frame *b)
+{
+	return a->offset == b->offset && a->line == b->line && a->column == b->column &&
+	       a->inlined == b->inlined && step_same_name(a->function, b->function) &&
+	       step_same_name(a->file, b->file) && step_same_name(a->module, b->module);
+}
+
+size_t stack_shared(const struct report *rep, const struct finding_stack *a,
+		    const struct finding_stack *b)
+{
+	size_t i = stack_depth(rep, a), k = stack_depth(rep, b), n = 0;
+
+	while (i && k && same_frame(&a->v[--i], &b->v[--k]))
+		n++;
+	return n;
+}
+
+static void write_frame(const struct finding_frame *frame, size_t number, FILE *out)
+{
+	struct str b = STR_INIT, where = STR_INIT;
+
+	str_fmt(&b, "#%zu ", number);
+	show_add(&b, frame->function ? frame->function : "??", SIZE_MAX, SHOW_CUT_TAIL);
+	if (frame->file) {
+		stack_add_line(&where, frame, true);
+		str_addc(&b, ' ');
+		show_add(&b, where.s, SIZE_MAX, SHOW_CUT_TAIL);
+	}
+	if (frame->inlined) {
+		str_add(&b, " (inlined)");
+	} else if (frame->module || frame->offset) {
+		str_add(&b, " (");
+		show_add(&b, frame->module ? base_name(frame->module) : "?", SIZE_MAX,
+			 SHOW_CUT_TAIL);
+		str_fmt(&b, "+0x%" PRIx64 ")", frame->offset);
+	}
+	show_wrap(out, b.s, INDENT, HANG);
+	str_free(&b);
+	str_free(&where);
+}
+
+void stack_write(const struct report *rep, const struct finding_stack *stack, size_t n, bool quote,
+		 FILE *out)
+{
+	const struct finding_frame *own = quote ? stack_own_frame(stack) : NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct finding_frame *frame = &stack->v[i];
+
+		if (i == FRAMES_MAX && n > FRAMES_MAX + 1 && rep->verbosity < 1) {
+			fprintf(out, "%*s... and %zu more frames, -v shows them\n", INDENT, "",
+				n - i);
+			return;
+		}
+		write_frame(frame, i, out);
+		if (frame == own)
+			source_quote(out, HANG, frame->file, frame->line, frame->column,
+				     rep->color);
+	}
+}

@@ -1,0 +1,264 @@
+/*
+ * ThreadSanitizer's part of the report: each step with its stack.
+ *
+ *	  Read of balance by thread T1 (event 5, block 'deposit'):
+ *	    #0 deposit bank.c:12:14 (bank+0x1234)
+ *	       12 | long b = get(a);
+ *	          |          ^
+ *	    #1 worker bank.c:33:5 (bank+0x1300)
+ *	    Locks held: mutex bank_lock
+ */
+#include "report/text.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/show.h"
+#include "report/stack.h"
+#include "report/step.h"
+
+#include "base/banned.h"
+
+/* Of more steps than these, so many at the start and at the end have their stacks without -v. */
+enum { STEPS_MAX = 8, STEPS_HEAD = 4, STEPS_TAIL = 3 };
+
+/* Events and locks that a sentence can bear. */
+enum { EVENTS_MAX = 12, LOCKS_MAX = 8 };
+
+static bool has_stacks(const struct finding *f)
+{
+	for (size_t i = 0; i < f->nsteps; i++)
+		if (f->steps[i].stack.n)
+			return true;
+	return false;
+}
+
+/* "l, k (shared)", "none" */
+static void add_locks(struct str *b, const struct finding_step *s)
+{
+	if (!s->nheld)
+		str_add(b, "none");
+	for (size_t i = 0; i < s->nheld; i++) {
+		if (i == LOCKS_MAX && s->nheld > LOCKS_MAX + 1) {
+			str_fmt(b, " and %zu more", s->nheld - i);
+			break;
+		}
+		str_add(b, i ? ", " : "");
+		show_add(b, s->held[i] ? s->held[i] : "?", 60, SHOW_CUT_TAIL);
+	}
+}
+
+static void write_heading(const struct finding *f, const struct finding_step *s, FILE *out)
+{
+	struct finding_step noted = *s;
+	struct str b = STR_INIT, footnote = STR_INIT;
+
+	if (step_footnote(f, s)) {
+		str_fmt(&footnote, "[%zu]", step_footnote(f, s));
+		noted.operand = footnote.s;
+	}
+	step_add_noun(&b, &noted);
+	b.s[0] = (char)toupper((unsigned char)b.s[0]);
+	str_add(&b, " by thread" SHOW_TIE);
+	show_add(&b, s->thread ? s->thread : "?", 24, SHOW_CUT_TAIL);
+	str_fmt(&b, " (event" SHOW_TIE "%" PRIu64, s->event);
+	if (s->label || s->begin) {
+		str_add(&b, s->label ? ", block" SHOW_TIE : ", ");
+		step_add_block(&b, s->label, s->begin);
+	}
+	str_add(&b, "):");
+	show_wrap(out, b.s, 2, 4);
+	str_free(&b);
+	str_free(&footnote);
+}
+
+/* The first step of the same thread that has a stack: it is printed whole. */
+static const struct finding_step *first_of_thread(const struct finding *f,
+						  const struct finding_step *s)
+{
+	const struct finding_step *i = f->steps;
+
+	while (!i->stack.n || !step_same_name(i->thread, s->thread))
+		i++;
+	return i;
+}
+
+static void write_step(const struct report *rep, const struct finding *f,
+		       const struct finding_step *s, FILE *out)
+{
+	struct str b = STR_INIT;
+	size_t n = stack_depth(rep, &s->stack), shared = 0;
+
+	write_heading(f, s, out);
+	if (s->stack.n) {
+		const struct finding_step *first = first_of_thread(f, s);
+
+		if (first != s)
+			shared = stack_shared(rep, &first->stack, &s->stack);
+		if (shared == n)
+			shared--; /* something of its own must be there */
+		/* It takes a line to say so. */
+		if (shared < 2)
+			shared = 0;
+		stack_write(rep, &s->stack, n - shared, true, out);
+		if (shared)
+			fprintf(out, "    #%zu to #%zu as at event %" PRIu64 "\n", n - shared,
+				n - 1, first->event);
+	} else {
+		fputs("    (no stack was kept)\n", out);
+	}
+	if (s->held) {
+		str_add(&b, "Locks held: ");
+		add_locks(&b, s);
+		show_wrap(out, b.s, 4, 6);
+	}
+	putc('\n', out);
+	str_free(&b);
+}
+
+static void write_location(const struct report *rep, const struct finding *f, FILE *out)
+{
+	struct str b = STR_INIT;
+
+	if (!f->allocated.n || !f->variable)
+		return;
+	str_add(&b, "Location is ");
+	step_add_variable(&b, f, SIZE_MAX);
+	str_add(&b, ", allocated at:");
+	show_wrap(out, b.s, 2, 4);
+	stack_write(rep, &f->allocated, stack_depth(rep, &f->allocated), true, out);
+	putc('\n', out);
+	str_free(&b);
+}
+
+static bool created_alike(const struct report *rep, const struct finding_thread *a,
+			  const struct finding_thread *b)
+{
+	size_t n = stack_depth(rep, &a->created);
+
+	return step_same_name(a->creator, b->creator) && n == stack_depth(rep, &b->created) &&
+	       n == stack_shared(rep, &a->created, &b->created);
+}
+
+/* Those that were created alike together. */
+static void write_threads(const struct report *rep, const struct finding *f, FILE *out)
+{
+	for (size_t i = 0; i < f->nthreads; i++) {
+		const struct finding_thread *t = &f->threads[i];
+		struct str who = STR_INIT, b = STR_INIT;
+		size_t n = 0, k = 0;
+
+		while (!created_alike(rep, t, &f->threads[k]))
+			k++;
+		if (k < i)
+			continue;
+		for (; k < f->nthreads; k++) {
+			if (!created_alike(rep, t, &f->threads[k]))
+				continue;
+			str_add(&who, n++ ? ", " : "");
+			show_add(&who, f->threads[k].name ? f->threads[k].name : "?", 24,
+				 SHOW_CUT_TAIL);
+		}
+		str_fmt(&b, "Thread%s%s%s created by ", n > 1 ? "s" : "", SHOW_TIE, who.s);
+		show_add(&b, t->creator ? t->creator : "?", 24, SHOW_CUT_TAIL);
+		str_add(&b, t->created.n ? " at:" : "");
+		show_wrap(out, b.s, 2, 4);
+		stack_write(rep, &t->created, stack_depth(rep, &t->created), false, out);
+		putc('\n', out);
+		str_free(&who);
+		str_free(&b);
+	}
+}
+
+void text_steps_write(const struct report *rep, const struct finding *f, FILE *out)
+{
+	bool all = rep->verbosity > 0 || f->nsteps <= STEPS_MAX;
+
+	if (!has_stacks(f))
+		return;
+	for (size_t i = 0; i < f->nsteps; i++) {
+		if (!all && i == STEPS_HEAD) {
+			i = f->nsteps - STEPS_TAIL;
+			fprintf(out, "  ... and the stacks of %zu more steps, -v shows them\n\n",
+				i - STEPS_HEAD);
+		}
+		write_step(rep, f, &f->steps[i], out);
+	}
+	write_location(rep, f, out);
+	write_threads(rep, f, out);
+}
+
+static bool same_locks(const struct finding_step *a, const struct finding_step *b)
+{
+	if (!a->held || !b->held || a->nheld != b->nheld)
+		return false;
+	for (size_t i = 0; i < a->nheld; i++)
+		if (!step_same_name(a->held[i], b->held[i]))
+			return false;
+	return true;
+}
+
+/* All steps have the same locks: did they change hands, and so were free for a moment? */
+static bool were_given_up(const struct finding *f)
+{
+	const struct finding_step *s = f->steps;
+	bool others = false;
+
+	for (size_t i = 0; i < s->nheld; i++)
+		if (!s->held[i] || strstr(s->held[i], " (shared)"))
+			return false;
+	for (size_t i = 1; i < f->nsteps; i++)
+		others |= !step_same_name(s[0].thread, s[i].thread);
+	return s->nheld && others && step_same_block(&s[0], &s[f->nsteps - 1]);
+}
+
+/* "l at events 5, 9": this step and those behind it with the same locks. */
+static void add_events(struct str *b, const struct finding *f, size_t from)
+{
+	size_t n = 0, shown = 0;
+
+	for (size_t i = from; i < f->nsteps; i++)
+		n += same_locks(&f->steps[from], &f->steps[i]);
+	add_locks(b, &f->steps[from]);
+	if (n == f->nsteps) {
+		str_add(b, f->steps[from].nheld ? " at each step" : " at any step");
+		if (were_given_up(f))
+			str_add(b, ", given up in between");
+		return;
+	}
+	str_add(b, n == 1 ? " at event" : " at events");
+	for (size_t i = from; i < f->nsteps; i++) {
+		if (!same_locks(&f->steps[from], &f->steps[i]))
+			continue;
+		if (shown == EVENTS_MAX) {
+			str_fmt(b, " and %zu more", n - shown);
+			return;
+		}
+		str_fmt(b, "%s%" PRIu64, shown++ ? ", " : SHOW_TIE, f->steps[i].event);
+	}
+}
+
+void text_steps_locks(const struct finding *f, FILE *out)
+{
+	struct str b = STR_INIT;
+
+	/* A deadlock's own sentences say who holds what. */
+	if (has_stacks(f) || step_same_name(f->kind, "deadlock"))
+		return;
+	for (size_t i = 0; i < f->nsteps; i++) {
+		size_t k = 0;
+
+		while (k < i && !same_locks(&f->steps[k], &f->steps[i]))
+			k++;
+		if (k < i || !f->steps[i].held)
+			continue;
+		str_add(&b, b.n ? "; " : "Locks held: ");
+		add_events(&b, f, i);
+	}
+	if (b.n) {
+		str_addc(&b, '.');
+		show_wrap(out, b.s, 2, 4);
+	}
+	str_free(&b);
+}
