@@ -1,4 +1,5 @@
 /* atomsan predict: check --engine=predict. */
+#include "cli/blockspec.h"
 #include "cli/check.h"
 
 #include "base/banned.h"
@@ -10,6 +11,7 @@ static const struct opt opts[] = {
 	OPT_STR(0, "color", "WHEN", &check_asked.color, "auto (the default), always or never"),
 	OPT_FLAG(0, "lenient", &check_asked.lenient,
 		 "skip events that cannot have happened, and count them"),
+	BLOCKSPEC_OPT,
 	OPT_COUNT('q', "quiet", &check_asked.quiet, "one line a finding"),
 	OPT_COUNT('v', "verbose", &check_asked.verbose,
 		  "the engine's figures and the whole schedule too"),

@@ -202,6 +202,11 @@ void blocks_filter(struct reader *r, struct event *ev, int n)
 	}
 }
 
+bool reader_is_recorded(const struct reader *r)
+{
+	return r->blocks.recorded;
+}
+
 /* False where it is not left out, or a rule says so. */
 static bool why_left_out(const struct block_function *f, enum block_reason *why, uint64_t *times)
 {

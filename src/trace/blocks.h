@@ -60,6 +60,9 @@ struct block_rules {
 /* Before the first event is read; the caller keeps the rules until the reader is gone. */
 void reader_set_blocks(struct reader *r, struct block_rules *rules);
 
+/* Is this the trace of a recorded run? Known once an event has been read. */
+bool reader_is_recorded(const struct reader *r);
+
 /* Why a function is no block although no rule says so; the first that applies. */
 enum block_reason { BLOCK_IS_MAIN, BLOCK_IS_START, BLOCK_SAID_NOT, BLOCK_WAITS, BLOCK_REASONS };
 
