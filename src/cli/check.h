@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+#include "cli/blockspec.h"
 #include "cli/cli.h"
 
 struct check_options {
@@ -30,6 +31,7 @@ extern struct check_options check_asked;
 	OPT_STR(0, "color", "WHEN", &check_asked.color, "auto (the default), always or never"),    \
 	OPT_FLAG(0, "lenient", &check_asked.lenient,                                               \
 		 "skip events that cannot have happened, and count them"),                         \
+	BLOCKSPEC_OPT,                                                                             \
 	OPT_COUNT('q', "quiet", &check_asked.quiet, "one line a finding"),                         \
 	OPT_COUNT('v', "verbose", &check_asked.verbose,                                            \
 		  "leave nothing out; the engine's figures too")

@@ -6,11 +6,13 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "cli/blockspec.h"
 #include "cli/check.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "engine/engine.h"
 #include "report/report.h"
+#include "trace/blocks.h"
 #include "trace/reader.h"
 
 #include "base/banned.h"
@@ -84,6 +86,15 @@ static int bad_format(const struct command *cmd)
 	return rc;
 }
 
+/* What blames functions that are not meant to be atomic after all is not a finding. */
+static void drop_left_out(struct reader *r, struct engine_result *res)
+{
+	size_t n = blockspec_drop(r, &res->findings);
+
+	if (reader_is_recorded(r) && res->nstats < ENGINE_STATS_MAX)
+		res->stats[res->nstats++] = (struct engine_stat){"findings_left_out", n};
+}
+
 /* Run the engines one after the other; returns how many ran before the trace failed. */
 static size_t run_engines(struct reader *r, const struct engine_ops **ops, size_t n,
 			  struct engine_result *results, struct err *err)
@@ -98,6 +109,7 @@ static size_t run_engines(struct reader *r, const struct engine_ops **ops, size_
 		progress_start(o->quiet);
 		engine_run(ops[i], &options, r, o->all, progress_tick, &results[i], err);
 		progress_end();
+		drop_left_out(r, &results[i]);
 		if (!err_is_set(&first))
 			first = *err;
 		err->text[0] = 0;
@@ -145,7 +157,7 @@ int check_run(const struct command *cmd, int argc, char **argv)
 		return cli_usage(cmd, "--color takes auto, always or never");
 	if (o->output && strcmp(o->output, "-") && cli_same_file(argv[0], o->output))
 		return cli_error("%s and %s are the same file", argv[0], o->output);
-	r = reader_open(argv[0], &ropt, &err);
+	r = blockspec_open(argv[0], &ropt, &err);
 	if (!r)
 		return cli_error("%s", err.text);
 
@@ -161,6 +173,7 @@ int check_run(const struct command *cmd, int argc, char **argv)
 		.error = err_is_set(&err) ? err.text : NULL,
 	};
 	rc = print(&rep, format);
+	blockspec_tell(r, stderr, "atomsan: ", o->verbose && !o->quiet);
 	for (size_t i = 0; i < rep.nresults; i++) {
 		found += results[i].findings.n;
 		engine_result_free(&results[i]);

@@ -1,3 +1,4 @@
+#include "cli/blockspec.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "cli/schedule.h"
@@ -20,6 +21,7 @@ static const struct opt opts[] = {
 	OPT_STR(0, "to", "FORMAT", &o.to, "write std or atrace (else the output's name tells)"),
 	OPT_U64(0, "schedule", "N", &o.schedule,
 		"write the schedule of the N-th finding of 'atomsan predict'"),
+	BLOCKSPEC_OPT,
 	OPT_FLAG(0, "lenient", &o.lenient,
 		 "leave out events that cannot have happened, and count them"),
 	OPT_END,
@@ -86,9 +88,14 @@ static int convert(int argc, char **argv)
 		return cli_usage(&cmd_convert, "--from takes std or atrace, not '%s'", o.from);
 	if (cli_same_file(argv[0], argv[1]))
 		return cli_error("%s and %s are the same file", argv[0], argv[1]);
+	if (blockspec_file && to == TRACE_ATRACE && o.schedule == NO_SCHEDULE)
+		return cli_usage(&cmd_convert,
+				 "--spec is for std: an .atrace keeps every function, and --spec "
+				 "comes when it is read");
+	ropt.all_blocks = to == TRACE_ATRACE;
 	if (o.schedule != NO_SCHEDULE)
 		return convert_schedule(argv[0], argv[1], to);
-	r = reader_open(argv[0], &ropt, &err);
+	r = blockspec_open(argv[0], &ropt, &err);
 	if (!r)
 		return cli_error("%s", err.text);
 	if (o.from &&
@@ -114,6 +121,7 @@ static int convert(int argc, char **argv)
 			 (unsigned long long)reader_counts(r)->skipped,
 			 reader_counts(r)->skipped == 1 ? "" : "s",
 			 reader_counts(r)->skipped == 1 ? "was" : "were");
+	blockspec_tell(r, stderr, "atomsan: ", false);
 	reader_close(r);
 	return rc ? cli_error("%s", err.text) : 0;
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "cli/blockspec.h"
 #include "cli/cli.h"
 #include "trace/reader.h"
 
@@ -15,6 +16,7 @@ static struct {
 static const struct opt opts[] = {
 	OPT_U64(0, "first", "N", &o.first, "start at this event"),
 	OPT_U64(0, "last", "N", &o.last, "stop behind this event"),
+	BLOCKSPEC_OPT,
 	OPT_FLAG(0, "lenient", &o.lenient, "skip events that cannot have happened, and count them"),
 	OPT_END,
 };
@@ -41,7 +43,7 @@ static void show(const struct names *names, const struct event *e, uint64_t numb
 	str_pad(s, ' ', (s->n - from < 4 ? 4 - (s->n - from) : 0) + 2);
 	from = s->n;
 	if (e->op == OP_NONE) {
-		str_add(s, "(skipped)");
+		str_add(s, e->left_out ? "(no block)" : "(skipped)");
 	} else {
 		str_add(s, op_info[e->op].spelling);
 		if (op_info[e->op].operand != OPERAND_NONE && !(e->op == OP_BEGIN && !e->operand)) {
@@ -75,16 +77,17 @@ static int dump(int argc, char **argv)
 
 	if (argc != 1)
 		return cli_usage(&cmd_dump, argc ? "one trace at a time" : "which trace?");
-	r = reader_open(argv[0], &ropt, &err);
+	r = blockspec_open(argv[0], &ropt, &err);
 	if (!r)
 		return cli_error("%s", err.text);
 	while (!(o.last && number >= o.last) && (n = reader_next(r, ev, &err)) > 0)
 		for (int i = 0; i < n; i++)
 			if (++number >= o.first && !(o.last && number > o.last)) {
 				show(reader_names(r), &ev[i], number, &s);
-				skipped += ev[i].op == OP_NONE;
+				skipped += ev[i].op == OP_NONE && !ev[i].left_out;
 			}
 	str_free(&s);
+	blockspec_tell(r, stderr, "atomsan: ", false);
 	reader_close(r);
 	if (skipped)
 		cli_note("%llu event%s that cannot have happened %s skipped",

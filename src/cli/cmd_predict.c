@@ -1,4 +1,5 @@
 /* atomsan predict: check --engine=predict. */
+#include "cli/blockspec.h"
 #include "cli/check.h"
 
 #include "base/banned.h"

@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/blockspec.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "report/json_emit.h"
@@ -11,11 +12,14 @@
 static struct {
 	const char *format;
 	bool lenient;
+	int verbose;
 } o;
 
 static const struct opt opts[] = {
 	OPT_STR('f', "format", "FORMAT", &o.format, "text (the default) or json"),
+	BLOCKSPEC_OPT,
 	OPT_FLAG(0, "lenient", &o.lenient, "skip events that cannot have happened, and count them"),
+	OPT_COUNT('v', "verbose", &o.verbose, "text: the functions of a recorded run left out, too"),
 	OPT_END,
 };
 
@@ -95,7 +99,7 @@ static int stats(int argc, char **argv)
 		return cli_usage(&cmd_stats, argc ? "one trace at a time" : "which trace?");
 	if (o.format && !json && strcmp(o.format, "text"))
 		return cli_usage(&cmd_stats, "--format takes text or json, not '%s'", o.format);
-	r = reader_open(argv[0], &ropt, &err);
+	r = blockspec_open(argv[0], &ropt, &err);
 	if (!r)
 		return cli_error("%s", err.text);
 	progress_start(false);
@@ -107,6 +111,7 @@ static int stats(int argc, char **argv)
 		print_json(r, f, nf, n < 0 ? err.text : NULL);
 	else
 		print_text(r, f, nf);
+	blockspec_tell(r, stdout, "", o.verbose && !json);
 	reader_close(r);
 	return n < 0 ? cli_error("%s", err.text) : 0;
 }

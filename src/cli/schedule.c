@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "cli/blockspec.h"
 #include "cli/progress.h"
 #include "engine/engine.h"
 
@@ -27,7 +28,7 @@ static struct wanted *predict(const char *path, uint64_t number, bool lenient, s
 			      struct err *err)
 {
 	struct reader_options ropt = {.lenient = lenient, .rewindable = true};
-	struct reader *r = reader_open(path, &ropt, err);
+	struct reader *r = blockspec_open(path, &ropt, err);
 	struct engine_options options = {0};
 	struct engine_result result;
 	struct wanted *v = NULL;
@@ -37,6 +38,7 @@ static struct wanted *predict(const char *path, uint64_t number, bool lenient, s
 	progress_start(false);
 	engine_run(engine_by_name("predict"), &options, r, false, progress_tick, &result, err);
 	progress_end();
+	blockspec_drop(r, &result.findings);
 	if (!err_is_set(err) && (!number || number > result.findings.n)) {
 		err_fail(err, "%s: predict has %zu finding%s, there is no number %llu", path,
 			 result.findings.n, result.findings.n == 1 ? "" : "s",
@@ -72,7 +74,7 @@ int schedule_read(struct schedule *s, const char *path, uint64_t number, bool le
 	want = predict(path, number, lenient, &s->n, err);
 	if (!want)
 		return -1;
-	s->reader = reader_open(path, &ropt, err);
+	s->reader = blockspec_open(path, &ropt, err);
 	if (!s->reader) {
 		mem_free(want);
 		return -1;

@@ -96,9 +96,9 @@ static uint32_t *list_slot(const struct finding_list *l, uint64_t fingerprint)
 	return &l->slot[i];
 }
 
-static void list_rehash(struct finding_list *l)
+static void list_rehash(struct finding_list *l, size_t nslots)
 {
-	l->nslots = l->nslots ? l->nslots * 2 : 64;
+	l->nslots = nslots;
 	mem_free(l->slot);
 	l->slot = mem_zalloc(l->nslots * sizeof *l->slot);
 	for (size_t i = 0; i < l->n; i++)
@@ -122,7 +122,7 @@ static void list_emit(struct finding_sink *sink, struct finding *f)
 		return;
 	}
 	if (l->n >= l->nslots / 2)
-		list_rehash(l);
+		list_rehash(l, l->nslots ? l->nslots * 2 : 64);
 	slot = list_slot(l, f->fingerprint);
 	if (*slot) {
 		l->v[*slot - 1]->count += f->count;
@@ -145,4 +145,25 @@ void finding_list_free(struct finding_list *l)
 	mem_free(l->v);
 	mem_free(l->slot);
 	finding_list_init(l, l->all);
+}
+
+size_t finding_list_drop(struct finding_list *l, bool (*drop)(const struct finding *f, void *arg),
+			 void *arg)
+{
+	size_t kept = 0, n = l->n;
+
+	for (size_t i = 0; i < n; i++) {
+		struct finding *f = l->v[i];
+
+		if (!drop(f, arg)) {
+			l->v[kept++] = f;
+			continue;
+		}
+		l->emitted -= f->count;
+		finding_free(f);
+	}
+	l->n = kept;
+	if (l->nslots)
+		list_rehash(l, l->nslots);
+	return n - kept;
 }

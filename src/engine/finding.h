@@ -137,5 +137,8 @@ struct finding_list {
 };
 void finding_list_init(struct finding_list *l, bool all);
 void finding_list_free(struct finding_list *l);
+/* Free those for which `drop` is true, and count them no more; returns how many. */
+size_t finding_list_drop(struct finding_list *l, bool (*drop)(const struct finding *f, void *arg),
+			 void *arg);
 
 #endif

@@ -110,8 +110,9 @@ enum outer { OUTER_NONE, OUTER_BEGIN, OUTER_END };
 
 /*
  * OP_NONE stands where the reader dropped an event (a repeated acquire of a
- * lock that the thread holds already, or, with --lenient, an impossible
- * event): it keeps its number and means nothing.
+ * lock that the thread holds already, a function of a recorded run that is not
+ * meant to be atomic, or, with --lenient, an impossible event): it keeps its
+ * number and means nothing.
  */
 struct event {
 	uint32_t thread;
@@ -119,7 +120,8 @@ struct event {
 	strref place;
 	uint8_t op;       /* enum op */
 	uint8_t outer;    /* enum outer; the reader finds out */
-	uint8_t spare[2]; /* 0 */
+	uint8_t left_out; /* OP_NONE was the begin or end of what is no block: blocks.h */
+	uint8_t spare;    /* 0 */
 };
 _Static_assert(sizeof(struct event) == 16, "four events a cache line");
 

@@ -31,6 +31,7 @@ void reader_close(struct reader *r)
 		return;
 	r->ops->destroy(r);
 	validator_free(&r->check);
+	blocks_free(&r->blocks);
 	names_free(&r->names);
 	input_close(&r->in);
 	mem_free(r->path);
@@ -47,6 +48,7 @@ int reader_next(struct reader *r, struct event *ev, struct err *err)
 		return -1;
 	}
 	n = r->ops->next(r, ev);
+	blocks_filter(r, ev, n);
 	good = validate(r, ev, n, &what);
 	if (good < n) {
 		struct str where = STR_INIT;
@@ -74,6 +76,7 @@ int reader_rewind(struct reader *r, struct err *err)
 	r->counts = (struct reader_counts){0};
 	validator_free(&r->check);
 	validator_init(&r->check);
+	blocks_rewind(&r->blocks);
 	r->ops->rewind(r);
 	return 0;
 }

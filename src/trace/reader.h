@@ -32,6 +32,7 @@ struct reader_options {
 	bool count_ops;    /* fill in counts.op */
 	bool lenient;      /* skip impossible events, and count them */
 	bool keep_repeats; /* deliver repeated acquires and their releases as they stand */
+	bool all_blocks;   /* recorded runs: every function, as the file has it; see blocks.h */
 	bool rewindable;   /* reader_rewind() may be called, also on a pipe */
 };
 

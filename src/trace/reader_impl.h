@@ -1,11 +1,12 @@
 /*
  * What the readers of the two formats and the checks in front of them share.
  *
- * Who may include this: reader.c, validate.c, std_read.c, atrace_read.c.
+ * Who may include this: reader.c, validate.c, blocks.c, std_read.c, atrace_read.c.
  */
 #ifndef ATOMSAN_TRACE_READER_IMPL_H
 #define ATOMSAN_TRACE_READER_IMPL_H
 
+#include "trace/blocks.h"
 #include "trace/input.h"
 #include "trace/reader.h"
 
@@ -41,6 +42,22 @@ struct validator {
 	uint32_t free_holders; /* 1 + index of the first free one */
 };
 
+/* blocks.c: which functions of a recorded run are blocks. */
+struct blocks {
+	bool asked, recorded; /* whether it is one */
+	struct block_rules *rules;
+	struct block_label *labels; /* by strref */
+	size_t labels_cap;
+	struct table pcs; /* functions and marked blocks: numbers into `functions` */
+	struct block_function *functions;
+	size_t nfunctions, functions_cap;
+	struct block_stack *threads;
+	size_t threads_cap;
+	uint64_t cut, most_cut; /* in this pass; in an earlier one */
+	struct block_left_out *list;
+	size_t list_cap;
+};
+
 struct reader {
 	struct input in;
 	struct names names;
@@ -49,12 +66,18 @@ struct reader {
 	char *path;
 	const struct format_ops *ops;
 	void *state;
+	struct blocks blocks;
 	struct validator check;
 	struct err err; /* set: deliver no more */
 };
 
 void validator_init(struct validator *v);
 void validator_free(struct validator *v);
+
+void blocks_free(struct blocks *b);
+void blocks_rewind(struct blocks *b);
+/* Of a recorded run: take out of ev[0..n) what is no block. */
+void blocks_filter(struct reader *r, struct event *ev, int n);
 
 /*
  * Check ev[0..n) and note what they do. Repeated acquires and, where lenient,

@@ -241,7 +241,7 @@ static inline bool parse(struct reader *r, const char *p, struct event *e, const
 	e->operand = 0;
 	e->place = 0;
 	e->outer = OUTER_NONE;
-	memset(e->spare, 0, sizeof e->spare);
+	e->left_out = e->spare = 0;
 
 	p = bar + 1;
 	stop = scan(p);

@@ -63,8 +63,9 @@ static void check_string(const struct names *names, strref ref)
 static void check_event(const struct names *names, const struct event *e, bool may_drop)
 {
 	CHECK(e->op < OP_COUNT, "operation %u", e->op);
-	CHECK(e->op != OP_NONE || may_drop, "an event was dropped");
-	CHECK(!e->spare[0] && !e->spare[1], "spare bytes are set");
+	CHECK(e->op != OP_NONE || may_drop || e->left_out, "an event was dropped");
+	CHECK(!e->spare, "the spare byte is set");
+	CHECK(!e->left_out || (e->left_out == 1 && e->op == OP_NONE), "a block is left out and there");
 	CHECK(e->outer == OUTER_NONE || (e->outer == OUTER_BEGIN && e->op == OP_BEGIN) ||
 		      (e->outer == OUTER_END && e->op == OP_END),
 	      "operation %u is marked %u", e->op, e->outer);

@@ -1,0 +1,178 @@
+#include "spec/pattern.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+
+/* Behind a class's '[': where it ends, at its ']'; NULL where it has none. */
+static const char *class_end(const char *p)
+{
+	p += *p == '!' || *p == '^';
+	if (*p == ']')
+		p++;
+	for (; *p && *p != ']'; p++)
+		if (*p == '\\' && p[1])
+			p++;
+	return *p ? p : NULL;
+}
+
+const char *pattern_wrong(const char *p)
+{
+	for (; *p; p++) {
+		if (*p == '\\') {
+			if (!*++p)
+				return "the pattern ends in a '\\'";
+		} else if (*p == '[') {
+			p = class_end(p + 1);
+			if (!p)
+				return "a '[' without its ']' (write '\\[' for the character)";
+		}
+	}
+	return NULL;
+}
+
+bool pattern_is_wild(const char *p, struct str *plain)
+{
+	str_reset(plain);
+	for (; *p; p++) {
+		if (strchr("*?[", *p))
+			return true;
+		if (*p == '\\')
+			p++;
+		str_addc(plain, *p);
+	}
+	return false;
+}
+
+/* One character of a pattern against one of the text; `*next` is what follows it there. */
+static bool match_one(const char *p, char c, const char **next)
+{
+	const unsigned char ch = (unsigned char)c;
+	const char *end;
+	bool not, in = false;
+
+	*next = p + 1;
+	if (*p == '?')
+		return true;
+	if (*p == '\\') {
+		*next = p + 2;
+		return p[1] == c;
+	}
+	if (*p != '[')
+		return *p == c;
+	end = class_end(p + 1);
+	*next = end + 1;
+	p++;
+	not = *p == '!' || *p == '^';
+	p += not;
+	while (p < end) {
+		unsigned char from, to;
+
+		p += *p == '\\';
+		from = to = (unsigned char)*p++;
+		if (*p == '-' && p + 1 < end) {
+			p++;
+			p += *p == '\\';
+			to = (unsigned char)*p++;
+		}
+		in |= from <= ch && ch <= to;
+	}
+	return in != not;
+}
+
+bool pattern_match(const char *p, const char *t)
+{
+	const char *star = NULL, *from = NULL, *next;
+
+	/* Only the last star seen needs another try: what stood before it has matched. */
+	while (*t) {
+		if (*p == '*') {
+			star = ++p;
+			from = t;
+		} else if (*p && match_one(p, *t, &next)) {
+			p = next;
+			t++;
+		} else if (star) {
+			p = star;
+			t = ++from;
+		} else {
+			return false;
+		}
+	}
+	while (*p == '*')
+		p++;
+	return !*p;
+}
+
+void pattern_quote(struct str *out, const char *text)
+{
+	const char *begin = text;
+
+	for (; *text; text++) {
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			str_addc(out, '?'); /* a line holds no line ends */
+		else if (*text == ' ' && (text == begin || !text[1]))
+			str_add(out, "[ ]"); /* blanks around a pattern do not count */
+		else {
+			if (strchr("*?[\\", *text))
+				str_addc(out, '\\');
+			str_addc(out, *text);
+		}
+	}
+}
+
+/* Are these letters a word by themselves: "operator" but not "my_operators"? */
+static bool word_at(const char *text, size_t at, const char *word)
+{
+	static const char ident[] =
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$";
+	size_t n = strlen(word);
+
+	return !strncmp(text + at, word, n) && !(at && strchr(ident, text[at - 1])) &&
+	       !(text[at + n] && strchr(ident, text[at + n]));
+}
+
+void pattern_split_function(const char *text, size_t *name, size_t *params)
+{
+	const char *clone = strstr(text, " [clone ");
+	size_t end = clone ? (size_t)(clone - text) : strlen(text), i = end;
+	int depth = 0;
+
+	/* The last parentheses are the parameters' own. */
+	*name = 0;
+	*params = end;
+	while (i > 0 && text[i - 1] != ')')
+		i--;
+	while (i > 0) {
+		char c = text[--i];
+
+		depth += (c == ')') - (c == '(');
+		if (!depth) {
+			*params = i;
+			break;
+		}
+	}
+	/* "operator()" has been cut down to "operator": there were no parameters. */
+	if (*params >= 8 && word_at(text, *params - 8, "operator"))
+		*params = end;
+	depth = 0;
+	for (i = 0; i < *params; i++) {
+		if (!depth && word_at(text, i, "operator"))
+			break; /* what follows may hold anything */
+		depth += text[i] && strchr("<({[", text[i]) ? 1 : 0;
+		depth -= text[i] && strchr(">)}]", text[i]) ? 1 : 0;
+		if (!depth && text[i] == ' ')
+			*name = i + 1;
+	}
+}
+
+bool pattern_is_library(const char *s)
+{
+	if (strncmp(s, "_Z", 2))
+		return false;
+	s += 2;
+	/* Nested and local names, and what member functions are qualified with. */
+	s += strspn(s, "ZNKVrRO");
+	return !strncmp(s, "St", 2) || !strncmp(s, "9__gnu_cxx", 10) ||
+	       !strncmp(s, "10__cxxabiv1", 12);
+}

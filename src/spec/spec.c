@@ -1,0 +1,321 @@
+#include "spec/spec.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "spec/pattern.h"
+
+#include "base/banned.h"
+
+static const char *const what_names[SPEC_WHATS] = {"function", "file", "module", "label"};
+
+struct rule {
+	const char *text;    /* the whole line, without blanks around it */
+	const char *pattern; /* as written */
+	const char *plain;   /* what it stands for, where it has no wildcards */
+	unsigned line;
+	enum spec_what what;
+	bool include, used;
+};
+
+struct spec {
+	struct block_rules rules; /* first: cast back from it */
+	struct rule *v;
+	size_t n, cap;
+	bool on_functions; /* some rule speaks of functions, files or modules */
+	struct arena arena;
+};
+
+/* A function's name in all forms that a pattern may match; the list ends with NULL. */
+enum { MAX_FORMS = 5 };
+
+static bool matches(const struct rule *r, const char *text)
+{
+	return r->plain ? !strcmp(r->plain, text) : pattern_match(r->pattern, text);
+}
+
+static bool matches_form(const struct rule *r, const char *const *forms)
+{
+	for (; *forms; forms++)
+		if (matches(r, *forms))
+			return true;
+	return false;
+}
+
+/* A path as a whole, or from behind any of its slashes. */
+static bool matches_path(const struct rule *r, const char *path)
+{
+	while (path) {
+		if (matches(r, path))
+			return true;
+		path = strchr(path, '/');
+		path = path ? path + 1 : NULL;
+	}
+	return false;
+}
+
+/* With `buf` for the forms that are a part of the name. */
+static void function_forms(const struct names_frame *f, struct str *buf, const char **out)
+{
+	size_t name, params, n, at[2] = {0};
+
+	if (f->linkage)
+		*out++ = f->linkage;
+	if (!f->function)
+		return;
+	*out++ = f->function;
+	pattern_split_function(f->function, &name, &params);
+	n = strlen(f->function);
+	if (name)
+		*out++ = f->function + name;
+	if (params == n)
+		return;
+	str_addn(buf, f->function + name, params - name);
+	str_addc(buf, 0);
+	at[1] = buf->n;
+	str_addn(buf, f->function, params);
+	for (size_t i = 0; i < (name ? 2 : 1); i++)
+		*out++ = buf->s + at[i];
+}
+
+/* The last rule that matches the function, or NULL; every one that does has been of use. */
+static const struct rule *find_for_function(struct spec *s, const struct names_frame *f)
+{
+	struct str buf = STR_INIT;
+	const char *forms[MAX_FORMS + 1] = {0};
+	const struct rule *found = NULL;
+
+	function_forms(f, &buf, forms);
+	for (size_t i = 0; i < s->n; i++) {
+		struct rule *r = &s->v[i];
+
+		if ((r->what == SPEC_FUNCTION && matches_form(r, forms)) ||
+		    (r->what == SPEC_FILE && f->file && matches_path(r, f->file)) ||
+		    (r->what == SPEC_MODULE && f->module && matches_path(r, f->module))) {
+			r->used = true;
+			found = r;
+		}
+	}
+	str_free(&buf);
+	return found;
+}
+
+static const struct rule *find_for_label(struct spec *s, const char *label)
+{
+	const struct rule *found = NULL;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i].what == SPEC_LABEL && matches(&s->v[i], label)) {
+			s->v[i].used = true;
+			found = &s->v[i];
+		}
+	return found;
+}
+
+static unsigned decide(struct block_rules *rules, const struct names *names, strref label,
+		       char kind, bool start)
+{
+	struct spec *s = (struct spec *)rules;
+	const struct names_frame *f = NULL;
+	const struct rule *r = NULL;
+	unsigned answer = BLOCK_ATOMIC;
+
+	if (kind == 'a') {
+		r = find_for_label(s, names->table[NAMES_STRING].text[label] + 2);
+	} else if (names->resolver && (start || s->on_functions)) {
+		/* Names cost time: nobody asks for them without need. */
+		f = names->resolver->function(names->resolver, names, label);
+		if (f)
+			r = find_for_function(s, f);
+	}
+	if (r && !r->include)
+		answer = BLOCK_BY_RULE;
+	else if (r && r->what == SPEC_FUNCTION && r->plain)
+		answer |= BLOCK_BY_RULE;
+	if (start && f && f->linkage && pattern_is_library(f->linkage))
+		answer |= BLOCK_HANDS_ON;
+	return answer;
+}
+
+struct spec *spec_new(void)
+{
+	struct spec *s = mem_zalloc(sizeof *s);
+
+	s->rules.decide = decide;
+	return s;
+}
+
+void spec_free(struct spec *s)
+{
+	if (!s)
+		return;
+	mem_free(s->v);
+	arena_free(&s->arena);
+	mem_free(s);
+}
+
+struct block_rules *spec_rules(struct spec *s)
+{
+	return &s->rules;
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* The next word of a line, and where the one behind it begins. */
+static size_t word(const char *p, const char **next)
+{
+	size_t n = strcspn(p, " \t\r");
+
+	p += n;
+	while (is_blank(*p))
+		p++;
+	*next = p;
+	return n;
+}
+
+static bool word_is(const char *p, size_t n, const char *what)
+{
+	return strlen(what) == n && !strncmp(p, what, n);
+}
+
+/* `text` has no blanks around it and is no comment. Returns 0 or, with what is wrong, -1. */
+static int parse_rule(struct spec *s, const char *text, struct rule *r, struct str *wrong)
+{
+	struct str plain = STR_INIT;
+	const char *what, *reason;
+	size_t n = word(text, &what);
+
+	*r = (struct rule){.text = text};
+	r->include = word_is(text, n, "include");
+	if (!r->include && !word_is(text, n, "exclude")) {
+		str_add(wrong, "a rule begins with 'include' or 'exclude', not '");
+		str_add_shown(wrong, text, n, 60);
+		str_addc(wrong, '\'');
+		return -1;
+	}
+	n = word(what, &r->pattern);
+	while (r->what < SPEC_WHATS && !word_is(what, n, what_names[r->what]))
+		r->what++;
+	if (r->what == SPEC_WHATS) {
+		str_fmt(wrong, "%s what? 'function', 'file', 'module' or 'label' comes next",
+			r->include ? "include" : "exclude");
+		if (n) {
+			str_add(wrong, ", not '");
+			str_add_shown(wrong, what, n, 60);
+			str_addc(wrong, '\'');
+		}
+		return -1;
+	}
+	if (!*r->pattern) {
+		str_fmt(wrong, "which %s? the pattern is missing", what_names[r->what]);
+		return -1;
+	}
+	reason = pattern_wrong(r->pattern);
+	if (reason) {
+		str_add(wrong, reason);
+		return -1;
+	}
+	if (!pattern_is_wild(r->pattern, &plain))
+		r->plain = arena_strdup(&s->arena, plain.s);
+	str_free(&plain);
+	return 0;
+}
+
+struct spec *spec_parse(const char *path, const char *text, size_t n, struct err *err)
+{
+	struct spec *s = spec_new();
+	const char *end = text + n;
+	struct str wrong = STR_INIT;
+	unsigned line = 0;
+
+	while (text < end && !err_is_set(err)) {
+		const char *stop = memchr(text, '\n', (size_t)(end - text));
+		const char *from = text, *to = stop ? stop : end;
+		struct rule r;
+
+		line++;
+		text = stop ? stop + 1 : end;
+		while (from < to && is_blank(*from))
+			from++;
+		while (to > from && is_blank(to[-1]))
+			to--;
+		if (from == to || *from == '#')
+			continue;
+		if (memchr(from, 0, (size_t)(to - from))) {
+			err_fail(err, "%s:%u: a NUL byte", path, line);
+		} else if (parse_rule(s, arena_strndup(&s->arena, from, (size_t)(to - from)), &r,
+				      &wrong)) {
+			err_fail(err, "%s:%u: %s", path, line, wrong.s);
+		} else {
+			r.line = line;
+			s->on_functions |= r.what != SPEC_LABEL;
+			MEM_GROW(s->v, s->cap, s->n + 1);
+			s->v[s->n++] = r;
+		}
+	}
+	str_free(&wrong);
+	if (!err_is_set(err))
+		return s;
+	spec_free(s);
+	return NULL;
+}
+
+struct spec *spec_read(const char *path, struct err *err)
+{
+	FILE *f = fopen(path, "re");
+	struct str text = STR_INIT;
+	struct spec *s = NULL;
+	char buf[4096];
+	size_t n;
+
+	if (!f) {
+		err_sys(err, "%s", path);
+		return NULL;
+	}
+	while ((n = fread(buf, 1, sizeof buf, f)) > 0)
+		str_addn(&text, buf, n);
+	if (ferror(f))
+		err_sys(err, "%s", path);
+	else
+		s = spec_parse(path, text.s, text.n, err);
+	fclose(f);
+	str_free(&text);
+	return s;
+}
+
+unsigned spec_unused(const struct spec *s, size_t *at, const char **rule)
+{
+	while (*at < s->n) {
+		const struct rule *r = &s->v[(*at)++];
+
+		if (!r->used) {
+			*rule = r->text;
+			return r->line;
+		}
+	}
+	return 0;
+}
+
+void spec_add_rule(struct str *out, bool include, enum spec_what what, const char *name)
+{
+	str_fmt(out, "%s %s ", include ? "include" : "exclude", what_names[what]);
+	pattern_quote(out, name);
+	str_addc(out, '\n');
+}
+
+void spec_add_comment(struct str *out, const char *text)
+{
+	while (*text) {
+		size_t n = strcspn(text, "\n");
+
+		str_add(out, n ? "# " : "#");
+		str_addn(out, text, n);
+		str_addc(out, '\n');
+		text += n + (text[n] == '\n');
+	}
+}

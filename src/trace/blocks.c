@@ -1,0 +1,250 @@
+#include "trace/blocks.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "trace/reader_impl.h"
+#include "trace/recorded.h"
+
+#include "base/banned.h"
+
+/* In the byte of an answer that has been given. */
+enum { KNOWN = 8 };
+
+/* A string of the trace; all zero until a begin names it. */
+struct block_label {
+	uint32_t function; /* 1 + index */
+	uint8_t kind;      /* 0: none of recorded.h's, a block as it stands */
+	uint8_t answer[2]; /* called by others; as a thread's start */
+};
+
+/* What one pass, or the longest of several, has seen of a function. */
+struct block_times {
+	uint64_t begun[2]; /* as main; as a start, but for those that hand on */
+	uint64_t ended[END_REASONS];
+};
+
+struct block_function {
+	strref label;  /* the first */
+	bool left_out; /* in this pass, from here on */
+	bool said_not; /* by the source, which wins over rules */
+	bool by_rule;
+	struct block_times now, most;
+};
+
+struct block_open {
+	uint32_t label; /* index of its block_label */
+	bool kept;
+	bool hands_on; /* a start whose callees are starts */
+};
+
+struct block_stack {
+	struct block_open *v;
+	size_t n, cap;
+};
+
+void blocks_free(struct blocks *b)
+{
+	for (size_t i = 0; i < b->threads_cap; i++)
+		mem_free(b->threads[i].v);
+	mem_free(b->threads);
+	mem_free(b->labels);
+	mem_free(b->functions);
+	mem_free(b->list);
+	table_reset(&b->pcs);
+}
+
+static void keep_most(struct block_function *f)
+{
+	uint64_t *most = (uint64_t *)&f->most;
+	const uint64_t *now = (const uint64_t *)&f->now;
+
+	for (size_t i = 0; i < sizeof f->now / sizeof *now; i++)
+		if (now[i] > most[i])
+			most[i] = now[i];
+}
+
+void blocks_rewind(struct blocks *b)
+{
+	for (size_t i = 0; i < b->threads_cap; i++)
+		b->threads[i].n = 0;
+	for (size_t i = 0; i < b->nfunctions; i++) {
+		struct block_function *f = &b->functions[i];
+
+		keep_most(f);
+		f->now = (struct block_times){0};
+		f->left_out = f->said_not = false;
+	}
+	if (b->cut > b->most_cut)
+		b->most_cut = b->cut;
+	b->cut = 0;
+}
+
+void reader_set_blocks(struct reader *r, struct block_rules *rules)
+{
+	r->blocks.rules = rules;
+}
+
+/* The label's kind and function, when it is first seen. */
+static void meet(struct reader *r, strref ref, struct block_label *l)
+{
+	struct blocks *b = &r->blocks;
+	const struct table *strings = &r->names.table[NAMES_STRING];
+	const char *text = ref < strings->n ? strings->text[ref] : "";
+	size_t n;
+
+	if (!text[0] || !strchr("fsma", text[0]) || text[1] != ' ') {
+		/* Not a name that the recorder gives: as in any other trace. */
+		l->answer[0] = l->answer[1] = KNOWN | BLOCK_ATOMIC | BLOCK_BY_RULE;
+		text = "";
+	}
+	l->kind = (uint8_t)text[0];
+	/* A function is known by its PC; the space in front tells it from all else. */
+	text += l->kind && l->kind != 'a';
+	n = strlen(text);
+	l->function = 1 + table_intern_any(&b->pcs, text, n);
+	if (l->function > b->nfunctions) {
+		MEM_GROW0(b->functions, b->functions_cap, l->function);
+		b->functions[b->nfunctions++].label = ref;
+	}
+}
+
+static unsigned ask(struct reader *r, strref ref, struct block_label *l, bool start)
+{
+	struct block_rules *rules = r->blocks.rules;
+	unsigned answer = l->kind == 'a' || (l->kind == 'f' && !start) ? BLOCK_ATOMIC : 0;
+
+	if (rules)
+		answer = rules->decide(rules, &r->names, ref, (char)l->kind, start);
+	l->answer[start] = (uint8_t)(KNOWN | answer);
+	return answer;
+}
+
+static void begin(struct reader *r, struct event *e)
+{
+	struct blocks *b = &r->blocks;
+	struct block_stack *s = &b->threads[e->thread];
+	/* Numbers are no names of the recorder's: they share what strref 0 gets. */
+	strref ref = e->operand & STRREF_NUMBER ? 0 : e->operand;
+	struct block_label *l = &b->labels[ref];
+	struct block_function *f;
+	struct block_open open = {.label = ref};
+	unsigned answer;
+	bool start;
+
+	if (__builtin_expect(!l->function, 0))
+		meet(r, ref, l);
+	f = &b->functions[l->function - 1];
+	start = l->kind == 's' || (l->kind == 'f' && s->n && s->v[s->n - 1].hands_on);
+	answer = l->answer[start];
+	if (__builtin_expect(!(answer & KNOWN), 0))
+		answer = ask(r, ref, l, start);
+
+	open.hands_on = start && answer & BLOCK_HANDS_ON;
+	if (answer & BLOCK_BY_RULE) {
+		f->by_rule = true;
+		open.kept = answer & BLOCK_ATOMIC && !f->said_not;
+	} else if (start || l->kind == 'm') {
+		f->now.begun[start] += !open.hands_on;
+	} else {
+		open.kept = answer & BLOCK_ATOMIC && !f->left_out;
+	}
+	MEM_GROW(s->v, s->cap, s->n + 1);
+	s->v[s->n++] = open;
+	e->left_out = !open.kept;
+	e->op = open.kept ? OP_BEGIN : OP_NONE;
+}
+
+static void end(struct reader *r, struct event *e)
+{
+	struct blocks *b = &r->blocks;
+	struct block_stack *s = &b->threads[e->thread];
+	struct block_open *open;
+
+	if (!s->n)
+		return; /* and so the checks will say */
+	open = &s->v[--s->n];
+	if (__builtin_expect(e->operand != END_RETURN, 0)) {
+		struct block_label *l = &b->labels[open->label];
+		struct block_function *f = &b->functions[l->function - 1];
+
+		/* What hands on waits only by what it calls. */
+		if (l->kind != 'a' && l->kind && !open->hands_on) {
+			f->left_out = true;
+			f->said_not |= e->operand == END_NOT_ATOMIC;
+			f->now.ended[e->operand]++;
+		}
+		b->cut += open->kept && (l->kind == 'a' || f->by_rule);
+	}
+	e->left_out = !open->kept;
+	e->op = open->kept ? OP_END : OP_NONE;
+}
+
+void blocks_filter(struct reader *r, struct event *ev, int n)
+{
+	const struct table *notes = &r->names.table[NAMES_NOTE];
+	struct blocks *b = &r->blocks;
+
+	/* Once, so that a note which comes late changes nothing on a second pass. */
+	if (!b->asked) {
+		b->asked = true;
+		b->recorded = notes->n && !strcmp(notes->text[0], RECORDED_NOTE);
+	}
+	if (!b->recorded || r->opt.all_blocks)
+		return;
+	MEM_GROW0(b->threads, b->threads_cap, r->names.table[NAMES_THREAD].n);
+	MEM_GROW0(b->labels, b->labels_cap, r->names.table[NAMES_STRING].n);
+	for (int i = 0; i < n; i++) {
+		if (ev[i].op == OP_BEGIN)
+			begin(r, &ev[i]);
+		else if (ev[i].op == OP_END)
+			end(r, &ev[i]);
+	}
+}
+
+bool reader_is_recorded(const struct reader *r)
+{
+	return r->blocks.recorded;
+}
+
+/* False where it is not left out, or a rule says so. */
+static bool why_left_out(const struct block_function *f, enum block_reason *why, uint64_t *times)
+{
+	const struct block_times *t = &f->most;
+
+	*times = t->ended[END_NOT_ATOMIC];
+	*why = BLOCK_SAID_NOT;
+	if (f->by_rule)
+		return *times != 0;
+	if (t->begun[0] || t->begun[1]) {
+		*why = t->begun[0] ? BLOCK_IS_MAIN : BLOCK_IS_START;
+		*times = t->begun[*why == BLOCK_IS_START];
+	} else if (!*times) {
+		*why = BLOCK_WAITS;
+		*times = t->ended[END_CUT];
+	}
+	return *times != 0;
+}
+
+size_t reader_left_out(struct reader *r, const struct block_left_out **v)
+{
+	struct blocks *b = &r->blocks;
+	size_t n = 0;
+
+	MEM_GROW(b->list, b->list_cap, b->nfunctions);
+	for (size_t i = 0; i < b->nfunctions; i++) {
+		struct block_function *f = &b->functions[i];
+		struct block_left_out out = {.label = f->label};
+
+		keep_most(f);
+		if (why_left_out(f, &out.reason, &out.times))
+			b->list[n++] = out;
+	}
+	*v = b->list;
+	return n;
+}
+
+uint64_t reader_blocks_cut(const struct reader *r)
+{
+	return r->blocks.cut > r->blocks.most_cut ? r->blocks.cut : r->blocks.most_cut;
+}

@@ -1,0 +1,7 @@
+void library(void);
+
+int main(void)
+{
+	library();
+	return 0;
+}

@@ -1,0 +1,7 @@
+#include "use.h"
+
+int main(void)
+{
+	use();
+	return 0;
+}
