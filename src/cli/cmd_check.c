@@ -9,6 +9,7 @@
 #include "cli/check.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
+#include "cli/trace_open.h"
 #include "engine/engine.h"
 #include "report/report.h"
 #include "trace/reader.h"
@@ -152,7 +153,7 @@ int check_run(const struct command *cmd, int argc, char **argv)
 		return cli_usage(cmd, "--color takes auto, always or never");
 	if (o->output && strcmp(o->output, "-") && cli_same_file(argv[0], o->output))
 		return cli_error("%s and %s are the same file", argv[0], o->output);
-	r = reader_open(argv[0], &ropt, &err);
+	r = trace_open(argv[0], &ropt, &err);
 	if (!r)
 		return cli_error("%s", err.text);
 
@@ -172,7 +173,7 @@ int check_run(const struct command *cmd, int argc, char **argv)
 		found += results[i].findings.n;
 		engine_result_free(&results[i]);
 	}
-	reader_close(r);
+	trace_close(r);
 	if (err_is_set(&err))
 		return cli_error("%s", err.text);
 	return rc ? rc : found ? EXIT_FINDINGS : EXIT_NOTHING_FOUND;

@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "cli/schedule.h"
+#include "cli/trace_open.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
 
@@ -88,17 +89,17 @@ static int convert(int argc, char **argv)
 		return cli_error("%s and %s are the same file", argv[0], argv[1]);
 	if (o.schedule != NO_SCHEDULE)
 		return convert_schedule(argv[0], argv[1], to);
-	r = reader_open(argv[0], &ropt, &err);
+	r = trace_open(argv[0], &ropt, &err);
 	if (!r)
 		return cli_error("%s", err.text);
 	if (o.from &&
 	    trace_format_by_name(o.from) != trace_format_by_name(reader_format(r, &compressed))) {
-		reader_close(r);
+		trace_close(r);
 		return cli_error("%s: not an %s trace", argv[0], o.from);
 	}
 	w = writer_open(argv[1], to, &err);
 	if (!w) {
-		reader_close(r);
+		trace_close(r);
 		return cli_error("%s", err.text);
 	}
 	progress_start(false);
@@ -114,7 +115,7 @@ static int convert(int argc, char **argv)
 			 (unsigned long long)reader_counts(r)->skipped,
 			 reader_counts(r)->skipped == 1 ? "" : "s",
 			 reader_counts(r)->skipped == 1 ? "was" : "were");
-	reader_close(r);
+	trace_close(r);
 	return rc ? cli_error("%s", err.text) : 0;
 }
 

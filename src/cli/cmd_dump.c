@@ -3,6 +3,7 @@
 
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/trace_open.h"
 #include "trace/reader.h"
 
 #include "base/banned.h"
@@ -75,7 +76,7 @@ static int dump(int argc, char **argv)
 
 	if (argc != 1)
 		return cli_usage(&cmd_dump, argc ? "one trace at a time" : "which trace?");
-	r = reader_open(argv[0], &ropt, &err);
+	r = trace_open(argv[0], &ropt, &err);
 	if (!r)
 		return cli_error("%s", err.text);
 	while (!(o.last && number >= o.last) && (n = reader_next(r, ev, &err)) > 0)
@@ -85,7 +86,7 @@ static int dump(int argc, char **argv)
 				skipped += ev[i].op == OP_NONE;
 			}
 	str_free(&s);
-	reader_close(r);
+	trace_close(r);
 	if (skipped)
 		cli_note("%llu event%s that cannot have happened %s skipped",
 			 (unsigned long long)skipped, skipped == 1 ? "" : "s",

@@ -3,6 +3,7 @@
 
 #include "cli/cli.h"
 #include "cli/progress.h"
+#include "cli/trace_open.h"
 #include "report/json_emit.h"
 #include "trace/reader.h"
 
@@ -95,7 +96,7 @@ static int stats(int argc, char **argv)
 		return cli_usage(&cmd_stats, argc ? "one trace at a time" : "which trace?");
 	if (o.format && !json && strcmp(o.format, "text"))
 		return cli_usage(&cmd_stats, "--format takes text or json, not '%s'", o.format);
-	r = reader_open(argv[0], &ropt, &err);
+	r = trace_open(argv[0], &ropt, &err);
 	if (!r)
 		return cli_error("%s", err.text);
 	progress_start(false);
@@ -107,7 +108,7 @@ static int stats(int argc, char **argv)
 		print_json(r, f, nf, n < 0 ? err.text : NULL);
 	else
 		print_text(r, f, nf);
-	reader_close(r);
+	trace_close(r);
 	return n < 0 ? cli_error("%s", err.text) : 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "cli/progress.h"
+#include "cli/trace_open.h"
 #include "engine/engine.h"
 
 #include "base/banned.h"
@@ -72,7 +73,7 @@ int schedule_read(struct schedule *s, const char *path, uint64_t number, bool le
 	want = predict(path, number, lenient, &s->n, err);
 	if (!want)
 		return -1;
-	s->reader = reader_open(path, &ropt, err);
+	s->reader = trace_open(path, &ropt, err);
 	if (!s->reader) {
 		mem_free(want);
 		return -1;
@@ -93,7 +94,7 @@ int schedule_read(struct schedule *s, const char *path, uint64_t number, bool le
 
 void schedule_free(struct schedule *s)
 {
-	reader_close(s->reader);
+	trace_close(s->reader);
 	mem_free(s->ev);
 	*s = (struct schedule){0};
 }
