@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/trace_open.h"
 #include "spec/spec.h"
 #include "trace/blocks.h"
 
@@ -22,7 +23,7 @@ struct reader *blockspec_open(const char *path, const struct reader_options *opt
 		spec = blockspec_file ? spec_read(blockspec_file, err) : spec_new();
 	if (!spec)
 		return NULL;
-	r = reader_open(path, options, err);
+	r = trace_open(path, options, err);
 	if (r)
 		reader_set_blocks(r, spec_rules(spec));
 	return r;

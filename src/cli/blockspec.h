@@ -20,7 +20,7 @@ extern const char *blockspec_file; /* --spec, or NULL */
 	OPT_STR(0, "spec", "FILE", &blockspec_file,                                                \
 		"which functions of a recorded run are meant to be atomic")
 
-/* reader_open() with the blocks as --spec wants them. */
+/* trace_open() with the blocks as --spec wants them; trace_close() closes it. */
 struct reader *blockspec_open(const char *path, const struct reader_options *options,
 			      struct err *err);
 

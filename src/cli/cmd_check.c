@@ -10,6 +10,7 @@
 #include "cli/check.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
+#include "cli/trace_open.h"
 #include "engine/engine.h"
 #include "report/report.h"
 #include "trace/blocks.h"
@@ -178,7 +179,7 @@ int check_run(const struct command *cmd, int argc, char **argv)
 		found += results[i].findings.n;
 		engine_result_free(&results[i]);
 	}
-	reader_close(r);
+	trace_close(r);
 	if (err_is_set(&err))
 		return cli_error("%s", err.text);
 	return rc ? rc : found ? EXIT_FINDINGS : EXIT_NOTHING_FOUND;

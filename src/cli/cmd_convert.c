@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "cli/schedule.h"
+#include "cli/trace_open.h"
 #include "trace/reader.h"
 #include "trace/writer.h"
 
@@ -100,12 +101,12 @@ static int convert(int argc, char **argv)
 		return cli_error("%s", err.text);
 	if (o.from &&
 	    trace_format_by_name(o.from) != trace_format_by_name(reader_format(r, &compressed))) {
-		reader_close(r);
+		trace_close(r);
 		return cli_error("%s: not an %s trace", argv[0], o.from);
 	}
 	w = writer_open(argv[1], to, &err);
 	if (!w) {
-		reader_close(r);
+		trace_close(r);
 		return cli_error("%s", err.text);
 	}
 	progress_start(false);
@@ -122,7 +123,7 @@ static int convert(int argc, char **argv)
 			 reader_counts(r)->skipped == 1 ? "" : "s",
 			 reader_counts(r)->skipped == 1 ? "was" : "were");
 	blockspec_tell(r, stderr, "atomsan: ", false);
-	reader_close(r);
+	trace_close(r);
 	return rc ? cli_error("%s", err.text) : 0;
 }
 

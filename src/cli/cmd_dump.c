@@ -4,6 +4,7 @@
 #include "base/str.h"
 #include "cli/blockspec.h"
 #include "cli/cli.h"
+#include "cli/trace_open.h"
 #include "trace/reader.h"
 
 #include "base/banned.h"
@@ -88,7 +89,7 @@ static int dump(int argc, char **argv)
 			}
 	str_free(&s);
 	blockspec_tell(r, stderr, "atomsan: ", false);
-	reader_close(r);
+	trace_close(r);
 	if (skipped)
 		cli_note("%llu event%s that cannot have happened %s skipped",
 			 (unsigned long long)skipped, skipped == 1 ? "" : "s",

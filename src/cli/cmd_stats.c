@@ -4,6 +4,7 @@
 #include "cli/blockspec.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
+#include "cli/trace_open.h"
 #include "report/json_emit.h"
 #include "trace/reader.h"
 
@@ -112,7 +113,7 @@ static int stats(int argc, char **argv)
 	else
 		print_text(r, f, nf);
 	blockspec_tell(r, stdout, "", o.verbose && !json);
-	reader_close(r);
+	trace_close(r);
 	return n < 0 ? cli_error("%s", err.text) : 0;
 }
 

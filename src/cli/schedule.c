@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "cli/blockspec.h"
 #include "cli/progress.h"
+#include "cli/trace_open.h"
 #include "engine/engine.h"
 
 #include "base/banned.h"
@@ -95,7 +96,7 @@ int schedule_read(struct schedule *s, const char *path, uint64_t number, bool le
 
 void schedule_free(struct schedule *s)
 {
-	reader_close(s->reader);
+	trace_close(s->reader);
 	mem_free(s->ev);
 	*s = (struct schedule){0};
 }

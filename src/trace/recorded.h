@@ -17,7 +17,9 @@
  *
  *	recorded 1
  *	command PROGRAM ARGUMENTS...
- *	module NUMBER BASE SIZE BUILD-ID PATH   modules count from 1; "-": no build id
+ *	module NUMBER BASE SIZE BUILD-ID PATH   modules count from 1; "-": no build id; BASE is
+ *	                                        what the loader added to the file's own
+ *	                                        addresses, in either form
  *	thread NUMBER CREATOR PLACE NAME        numbers of threads; PLACE a strref: where it
  *	                                        was created; NAME as given to the system, or ""
  *	unshared N      so many accesses were left out: nobody else ever touched that memory

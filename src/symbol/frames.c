@@ -1,0 +1,168 @@
+#include "symbol/frames.h"
+
+#include <dwarf.h>
+#include <string.h>
+
+#include "symbol/units.h"
+
+#include "base/banned.h"
+
+/* Deeper than this is nobody's inlining: the file is damaged. */
+enum { DEEPEST = 128 };
+
+/* The function, then the inlined calls that have the address, innermost last. */
+struct chain {
+	Dwarf_Die v[DEEPEST];
+	size_t n;
+};
+
+/* Find what has the address below `die`, and what below that. */
+static void descend(struct chain *c, Dwarf_Die *parent, uint64_t addr, int depth)
+{
+	Dwarf_Die die;
+
+	if (depth > DEEPEST || c->n == DEEPEST || dwarf_child(parent, &die))
+		return;
+	do {
+		int tag = dwarf_tag(&die);
+		bool has;
+
+		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block &&
+		    tag != DW_TAG_try_block && tag != DW_TAG_catch_block)
+			continue;
+		has = dwarf_haspc(&die, addr) > 0;
+		if (has && tag == DW_TAG_inlined_subroutine)
+			c->v[c->n++] = die;
+		if (has) {
+			descend(c, &die, addr, depth + 1);
+			return;
+		}
+		/* A block without addresses says nothing about what is in it. */
+		if (tag == DW_TAG_lexical_block && !dwarf_hasattr(&die, DW_AT_low_pc) &&
+		    !dwarf_hasattr(&die, DW_AT_ranges)) {
+			size_t before = c->n;
+
+			descend(c, &die, addr, depth + 1);
+			if (c->n > before)
+				return;
+		}
+	} while (dwarf_siblingof(&die, &die) == 0);
+}
+
+static uint32_t number_of(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word v;
+
+	if (!dwarf_attr(die, name, &attr) || dwarf_formudata(&attr, &v) || v > UINT32_MAX)
+		return 0;
+	return (uint32_t)v;
+}
+
+/* Where an inlined call stands: in the frame of who made it. */
+static void call_site(struct naming *n, Dwarf_Die *die, struct names_frame *f)
+{
+	uint32_t number = number_of(die, DW_AT_call_file);
+	Dwarf_Files *files;
+	size_t nfiles;
+	Dwarf_Die unit;
+
+	f->line = number_of(die, DW_AT_call_line);
+	f->column = number_of(die, DW_AT_call_column);
+	if (dwarf_diecu(die, &unit, NULL, NULL) && !dwarf_getsrcfiles(&unit, &files, &nfiles) &&
+	    number < nfiles) {
+		const char *file = dwarf_filesrc(files, number, NULL, NULL);
+
+		if (file)
+			f->file = naming_path(n, file, naming_unit_dir(die));
+	}
+}
+
+static void source_line(struct naming *n, struct units_unit *unit, uint64_t addr,
+			struct names_frame *f)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(&unit->lines, addr);
+	const char *file;
+	int v;
+
+	if (!line)
+		return;
+	file = dwarf_linesrc(line, NULL, NULL);
+	if (file)
+		f->file = naming_path(n, file, naming_unit_dir(&unit->lines));
+	if (!dwarf_lineno(line, &v) && v > 0)
+		f->line = (uint32_t)v;
+	if (!dwarf_linecol(line, &v) && v > 0)
+		f->column = (uint32_t)v;
+}
+
+static void elf_function(struct naming *n, const struct module *m, struct names_frame *f)
+{
+	const struct module_symbol *s = module_symbol_at(&m->functions, f->offset);
+
+	if (!s)
+		return;
+	f->linkage = s->name;
+	f->function = naming_demangle(n, s->name);
+}
+
+struct frames frames_at(struct naming *n, struct module *m, uint64_t addr)
+{
+	struct units_unit *unit = m->units ? units_at(m->units, addr) : NULL;
+	struct names_frame at = {.module = m->path, .offset = addr};
+	struct chain c = {.n = 0};
+	struct frames out;
+
+	if (unit) {
+		source_line(n, unit, addr, &at);
+		if (units_function_at(m->units, unit, addr, &c.v[0])) {
+			c.n = 1;
+			descend(&c, &c.v[0], addr, 0);
+		}
+	}
+	out.n = c.n ? c.n : 1;
+	out.v = arena_alloc(&n->arena, out.n * sizeof *out.v);
+	if (!c.n) {
+		elf_function(n, m, &at);
+		out.v[0] = at;
+	}
+	for (size_t i = 0; i < c.n; i++) {
+		Dwarf_Die *die = &c.v[c.n - 1 - i];
+
+		naming_function(n, m, die, &at.function, &at.linkage);
+		at.inlined = i + 1 < c.n;
+		if (!at.function && !at.inlined)
+			elf_function(n, m, &at);
+		out.v[i] = at;
+		if (at.inlined) {
+			at = (struct names_frame){.module = m->path, .offset = addr};
+			call_site(n, die, &at);
+		}
+	}
+	return out;
+}
+
+struct names_frame frames_function_at(struct naming *n, struct module *m, uint64_t addr)
+{
+	struct names_frame f = {.module = m->path, .offset = addr};
+	struct units_unit *unit = m->units ? units_at(m->units, addr) : NULL;
+	const char *file;
+	Dwarf_Die die;
+	int v;
+
+	if (!unit || !units_function_at(m->units, unit, addr, &die)) {
+		elf_function(n, m, &f);
+		return f;
+	}
+	naming_function(n, m, &die, &f.function, &f.linkage);
+	if (!f.function)
+		elf_function(n, m, &f);
+	file = dwarf_decl_file(&die);
+	if (file)
+		f.file = naming_path(n, file, naming_unit_dir(&die));
+	if (!dwarf_decl_line(&die, &v) && v > 0)
+		f.line = (uint32_t)v;
+	if (!dwarf_decl_column(&die, &v) && v > 0)
+		f.column = (uint32_t)v;
+	return f;
+}

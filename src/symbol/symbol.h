@@ -1,0 +1,35 @@
+/*
+ * What the names of a recorded run mean: program counters become functions,
+ * files, lines and columns with all inlined frames; addresses become variables
+ * with the way into them (trace/recorded.h says what is recorded).
+ *
+ * The program and its libraries are read where the recording says they lie, when
+ * a name is first asked for, and never over the network. What was not compiled
+ * with -g has functions only; what is gone or has changed since, as its build id
+ * tells, has modules and offsets only; of each a warning is kept. Everything is
+ * looked up once and kept until the resolver is freed.
+ *
+ * The notes of a trace are known only when its first events have been read, so a
+ * resolver may be set on any trace: where there is no recorded run it shows
+ * names as they stand.
+ *
+ * Two variables, or two locks, are never shown by the same text, so that what was
+ * shown can be read back as a trace: the second of a kind says where it is
+ * declared, or gets a number.
+ *
+ * Who may include this: the command line, tests.
+ */
+#ifndef ATOMSAN_SYMBOL_SYMBOL_H
+#define ATOMSAN_SYMBOL_SYMBOL_H
+
+#include <stddef.h>
+
+#include "trace/names.h"
+
+struct names_resolver *symbol_resolver_new(void);
+void symbol_resolver_free(struct names_resolver *r);
+
+/* Sentences without "atomsan: " in front, each once; they live as long as the resolver. */
+size_t symbol_resolver_warnings(struct names_resolver *r, const char *const **v);
+
+#endif

@@ -1,0 +1,405 @@
+#include "symbol/variable.h"
+
+#include <ctype.h>
+#include <dwarf.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "symbol/units.h"
+
+#include "base/banned.h"
+
+/* Types nested, or renamed, more often than this are damaged. */
+enum { DEEPEST = 64 };
+
+/* A part of a struct: which bits of it, and what they are. */
+struct part {
+	Dwarf_Die die;
+	uint64_t lo, hi; /* in bits, from the start of the struct */
+	bool bits;       /* a bit-field */
+};
+
+static bool unsigned_of(Dwarf_Die *die, unsigned name, uint64_t *out)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word v;
+
+	if (!dwarf_attr_integrate(die, name, &attr) || dwarf_formudata(&attr, &v))
+		return false;
+	*out = v;
+	return true;
+}
+
+/* The type of a variable, member, array or typedef, without names and qualifiers. */
+static bool type_of(Dwarf_Die *die, Dwarf_Die *type)
+{
+	Dwarf_Die at = *die;
+
+	for (int i = 0; i < DEEPEST; i++) {
+		Dwarf_Attribute attr;
+
+		if (!dwarf_attr_integrate(&at, DW_AT_type, &attr) ||
+		    !dwarf_formref_die(&attr, type))
+			return false;
+		switch (dwarf_tag(type)) {
+		case DW_TAG_typedef:
+		case DW_TAG_const_type:
+		case DW_TAG_volatile_type:
+		case DW_TAG_restrict_type:
+		case DW_TAG_atomic_type:
+			at = *type;
+			continue;
+		default:
+			return true;
+		}
+	}
+	return false;
+}
+
+/* How many elements a dimension has; 0: not known. */
+static uint64_t dimension(Dwarf_Die *die)
+{
+	uint64_t v;
+
+	if (unsigned_of(die, DW_AT_count, &v))
+		return v;
+	return unsigned_of(die, DW_AT_upper_bound, &v) && v + 1 ? v + 1 : 0;
+}
+
+static uint64_t size_of(Dwarf_Die *type, int depth);
+
+/* The elements' size, and how many there are in all (0: not known). */
+static uint64_t array_of(Dwarf_Die *type, uint64_t *count, int depth)
+{
+	Dwarf_Die element, die;
+
+	*count = 1;
+	if (dwarf_child(type, &die) == 0)
+		do {
+			uint64_t n = dimension(&die);
+
+			if (dwarf_tag(&die) == DW_TAG_subrange_type &&
+			    __builtin_mul_overflow(*count, n, count))
+				*count = 0;
+		} while (dwarf_siblingof(&die, &die) == 0);
+	return type_of(type, &element) ? size_of(&element, depth + 1) : 0;
+}
+
+/* In bytes; 0: not known. */
+static uint64_t size_of(Dwarf_Die *type, int depth)
+{
+	uint64_t v, count;
+
+	if (unsigned_of(type, DW_AT_byte_size, &v))
+		return v;
+	if (depth > DEEPEST)
+		return 0;
+	switch (dwarf_tag(type)) {
+	case DW_TAG_array_type:
+		v = array_of(type, &count, depth);
+		return __builtin_mul_overflow(v, count, &v) ? 0 : v;
+	case DW_TAG_pointer_type:
+	case DW_TAG_reference_type:
+	case DW_TAG_rvalue_reference_type:
+		return sizeof(void *);
+	default:
+		return 0;
+	}
+}
+
+/* A constant, or an expression that adds one to the struct's address. */
+static bool member_offset(Dwarf_Die *die, uint64_t *out)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Op *op;
+	size_t n;
+
+	*out = 0;
+	if (!dwarf_attr(die, DW_AT_data_member_location, &attr))
+		return true;
+	if (!dwarf_formudata(&attr, out))
+		return true;
+	if (dwarf_getlocation(&attr, &op, &n) || n != 1 || op[0].atom != DW_OP_plus_uconst)
+		return false;
+	*out = op[0].number;
+	return true;
+}
+
+static bool part_of(Dwarf_Die *die, struct part *p)
+{
+	uint64_t offset, size, bits, first;
+	Dwarf_Die type;
+	int tag = dwarf_tag(die);
+
+	/* A static member is not in the struct. */
+	if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
+	    dwarf_hasattr(die, DW_AT_external) || dwarf_hasattr(die, DW_AT_declaration) ||
+	    !type_of(die, &type) || !member_offset(die, &offset) || offset > UINT64_MAX / 16)
+		return false;
+	size = size_of(&type, 0);
+	*p = (struct part){.die = *die, .lo = offset * 8};
+	if (unsigned_of(die, DW_AT_bit_size, &bits)) {
+		p->bits = true;
+		if (unsigned_of(die, DW_AT_data_bit_offset, &first)) {
+			p->lo += first;
+		} else if (unsigned_of(die, DW_AT_bit_offset, &first)) {
+			/* Counted from the other end of the storage unit. */
+			unsigned_of(die, DW_AT_byte_size, &size);
+			p->lo += size * 8 - first - bits;
+		}
+		p->hi = p->lo + bits;
+	} else {
+		/* An array without a size at the end of a struct goes on. */
+		p->hi = size ? p->lo + size * 8 : UINT64_MAX;
+		if (!size && dwarf_tag(&type) != DW_TAG_array_type)
+			return false;
+	}
+	return p->lo < p->hi;
+}
+
+static bool is_reserved(const char *name)
+{
+	return name && name[0] == '_' && (name[1] == '_' || isupper((unsigned char)name[1]));
+}
+
+static void add_offset(struct str *out, uint64_t offset)
+{
+	if (offset)
+		str_fmt(out, "+0x%" PRIx64, offset);
+}
+
+/* What is looked for: bytes [offset, offset + size) of something. */
+struct want {
+	uint64_t offset, size;
+	bool lock;
+};
+
+static void add_path(Dwarf_Die *type, struct want w, struct str *out, int depth);
+
+/* The part of a union that fits best: the smallest; the first of several. */
+static bool best_of_union(Dwarf_Die *type, struct want w, struct part *best)
+{
+	bool found = false, twice = false;
+	struct part p;
+	Dwarf_Die die;
+
+	if (dwarf_child(type, &die))
+		return false;
+	do {
+		if (!part_of(&die, &p) || p.hi < (w.offset + w.size) * 8)
+			continue;
+		if (!found || p.hi - p.lo < best->hi - best->lo) {
+			*best = p;
+			found = true;
+			twice = false;
+		} else {
+			twice = twice || p.hi == best->hi;
+		}
+	} while (dwarf_siblingof(&die, &die) == 0);
+	/* All of it, and several ways to see it: it has no better name than its own. */
+	return found && !(twice && !w.offset && w.size * 8 == best->hi - best->lo);
+}
+
+/* How many parts of a struct the bytes touch; the first and last of them. */
+static size_t touched(Dwarf_Die *type, struct want w, struct part *first, struct part *last)
+{
+	uint64_t lo = w.offset * 8, hi = lo + w.size * 8;
+	struct part p;
+	Dwarf_Die die;
+	size_t n = 0;
+
+	if (dwarf_child(type, &die))
+		return 0;
+	do {
+		if (!part_of(&die, &p) || p.lo >= hi || p.hi <= lo)
+			continue;
+		if (!n++)
+			*first = p;
+		*last = p;
+	} while (dwarf_siblingof(&die, &die) == 0);
+	return n;
+}
+
+/* One part has it all, or is at least the only one: its name, and go on inside. */
+static void add_part(struct part *p, struct want w, struct str *out, int depth)
+{
+	const char *name = dwarf_diename(&p->die);
+	uint64_t lo = w.offset * 8, hi = lo + w.size * 8;
+	Dwarf_Die type;
+
+	if (is_reserved(name) && (w.lock || (p->lo == lo && p->hi == hi))) {
+		if (!w.lock)
+			add_offset(out, w.offset);
+		return;
+	}
+	if (dwarf_tag(&p->die) == DW_TAG_member && name)
+		str_fmt(out, ".%s", name);
+	if (p->bits || lo < p->lo || hi > p->hi || !type_of(&p->die, &type))
+		return;
+	w.offset -= p->lo / 8;
+	add_path(&type, w, out, depth + 1);
+}
+
+static void add_struct(Dwarf_Die *type, struct want w, struct str *out, int depth)
+{
+	struct part first, last;
+	bool is_union = dwarf_tag(type) == DW_TAG_union_type;
+	size_t n = is_union ? best_of_union(type, w, &first) : touched(type, w, &first, &last);
+	const char *a, *b;
+
+	if (n == 1) {
+		add_part(&first, w, out, depth);
+		return;
+	}
+	if (w.lock || (!w.offset && w.size >= size_of(type, 0)))
+		return;
+	a = n ? dwarf_diename(&first.die) : NULL;
+	b = n ? dwarf_diename(&last.die) : NULL;
+	if (a && b)
+		str_fmt(out, n == 2 ? ".{%s,%s}" : ".{%s..%s}", a, b);
+	else
+		add_offset(out, w.offset);
+}
+
+static void add_array(Dwarf_Die *type, struct want w, struct str *out, int depth)
+{
+	uint64_t count, size = array_of(type, &count, 0), index, last, below = count;
+	Dwarf_Die element, die;
+
+	if (!size || !type_of(type, &element)) {
+		add_offset(out, w.offset);
+		return;
+	}
+	index = w.offset / size;
+	last = w.size ? (w.offset + w.size - 1) / size : index;
+	if (index == 0 && count && last + 1 >= count && count > 1)
+		return; /* all of it */
+	/* One index for each dimension; the last where its size is not known. */
+	if (dwarf_child(type, &die) == 0)
+		do {
+			uint64_t n = dimension(&die), at = index;
+
+			if (dwarf_tag(&die) != DW_TAG_subrange_type)
+				continue;
+			if (n && below) {
+				below /= n;
+				at = index / below % n;
+			}
+			str_fmt(out, "[%" PRIu64, at);
+			if (below <= 1 && last > index)
+				str_fmt(out, "..%" PRIu64, at + (last - index));
+			str_addc(out, ']');
+		} while (dwarf_siblingof(&die, &die) == 0);
+	w.offset %= size;
+	if (last == index)
+		add_path(&element, w, out, depth + 1);
+}
+
+static void add_path(Dwarf_Die *type, struct want w, struct str *out, int depth)
+{
+	if (depth > DEEPEST || w.offset > UINT64_MAX / 16 || w.size > UINT64_MAX / 32)
+		return;
+	switch (dwarf_tag(type)) {
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+		if (dwarf_hasattr(type, DW_AT_declaration))
+			add_offset(out, w.offset);
+		else
+			add_struct(type, w, out, depth);
+		break;
+	case DW_TAG_array_type:
+		add_array(type, w, out, depth);
+		break;
+	default:
+		add_offset(out, w.offset);
+	}
+}
+
+/* "ns::Class::member", "f()::calls", "count" */
+static bool add_own_name(struct naming *n, struct module *m, const struct units_variable *v,
+			 Dwarf_Die *die, struct str *out)
+{
+	const struct module_symbol *s = module_symbol_at(&m->objects, v->addr);
+	const char *name = dwarf_diename(die), *mangled = NULL, *function, *linkage;
+	Dwarf_Attribute attr;
+	Dwarf_Die in;
+
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) ||
+	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr))
+		mangled = dwarf_formstring(&attr);
+	else if (s && s->addr == v->addr)
+		mangled = s->name;
+	if (mangled && !strncmp(mangled, "_Z", 2)) {
+		const char *plain = naming_demangle(n, mangled);
+
+		if (strncmp(plain, "_Z", 2) != 0) {
+			str_add(out, plain);
+			return true;
+		}
+	}
+	if (!name)
+		return false;
+	if (v->function && units_die(m->units, v->unit, v->function, &in)) {
+		naming_function(n, m, &in, &function, &linkage);
+		if (function)
+			str_fmt(out, strchr(function, '(') ? "%s::" : "%s()::", function);
+	}
+	str_add(out, name);
+	return true;
+}
+
+static bool from_dwarf(struct naming *n, struct module *m, const struct variable *v,
+		       struct str *out, struct str *declared)
+{
+	const struct units_variable *at;
+	size_t count = m->units ? units_variables_at(m->units, v->addr, &at) : 0;
+
+	/* Several: one variable, told by several units. Take the first that is large enough. */
+	for (size_t i = 0; i < count; i++) {
+		const struct module_symbol *s = module_symbol_at(&m->objects, v->addr);
+		uint64_t offset = v->addr - at[i].addr, size = 0;
+		const char *file;
+		Dwarf_Die die, type;
+		bool typed;
+		int line;
+
+		if (!units_die(m->units, at[i].unit, at[i].die, &die))
+			continue;
+		typed = type_of(&die, &type);
+		if (typed)
+			size = size_of(&type, 0);
+		/* An array without a size at its end may reach further than its type. */
+		if (s && s->addr == at[i].addr && s->size > size)
+			size = s->size;
+		if (offset && offset >= size)
+			continue;
+		if (!add_own_name(n, m, &at[i], &die, out))
+			continue;
+		if (typed)
+			add_path(&type, (struct want){offset, v->size, v->lock}, out, 0);
+		else
+			add_offset(out, offset);
+		file = dwarf_decl_file(&die);
+		if (file && !dwarf_decl_line(&die, &line))
+			str_fmt(declared, "%s:%d", naming_path(n, file, naming_unit_dir(&die)),
+				line);
+		return true;
+	}
+	return false;
+}
+
+bool variable_name(struct naming *n, struct module *m, const struct variable *v, struct str *out,
+		   struct str *declared)
+{
+	const struct module_symbol *s;
+
+	if (from_dwarf(n, m, v, out, declared))
+		return true;
+	s = module_symbol_at(&m->objects, v->addr);
+	if (!s)
+		return false;
+	str_add(out, naming_demangle(n, s->name));
+	add_offset(out, v->addr - s->addr);
+	return true;
+}
