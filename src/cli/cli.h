@@ -22,6 +22,7 @@ struct command {
 	const char *synopsis; /* what follows the name: "[options] TRACE" */
 	const char *summary;  /* one line of the command list */
 	const struct opt *opts;
+	bool raw; /* every word goes to run(), options and --help too */
 	/* argv holds the words left after the options; returns the exit code. */
 	int (*run)(int argc, char **argv);
 };

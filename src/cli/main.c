@@ -5,16 +5,18 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
 #include "base/banned.h"
 
-extern const struct command cmd_check, cmd_predict, cmd_convert, cmd_stats, cmd_dump, cmd_gen,
-	cmd_engines;
+extern const struct command cmd_cc, cmd_cxx, cmd_check, cmd_predict, cmd_convert, cmd_stats,
+	cmd_dump, cmd_gen, cmd_engines;
 
 const struct command *const commands[] = {
-	&cmd_check, &cmd_predict, &cmd_convert, &cmd_stats, &cmd_dump, &cmd_gen, &cmd_engines, NULL,
+	&cmd_cc,    &cmd_cxx,  &cmd_check, &cmd_predict, &cmd_convert,
+	&cmd_stats, &cmd_dump, &cmd_gen,   &cmd_engines, NULL,
 };
 
 static const struct command *by_name(const char *name)
@@ -109,12 +111,49 @@ static bool wants_help(int argc, char **argv)
 	return false;
 }
 
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/*
+ * The command that the program's own name stands for: atomsan-cc is `atomsan cc`.
+ * It counts by which name it was called or, where that was a link of another
+ * name, by which name it lies in its folder.
+ */
+static const struct command *by_own_name(const char *called)
+{
+	static const char start[] = "atomsan-";
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+	const char *names[] = {called ? base_name(called) : "", ""};
+
+	if (n > 0) {
+		path[n] = 0;
+		names[1] = base_name(path);
+	}
+	for (int i = 0; i < 2; i++) {
+		const struct command *cmd = strncmp(names[i], start, strlen(start))
+						    ? NULL
+						    : by_name(names[i] + strlen(start));
+
+		if (cmd)
+			return cmd;
+	}
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *cmd;
 	struct err err = {0};
 	int words, rc;
 
+	cmd = by_own_name(argc ? argv[0] : NULL);
+	if (cmd && cmd->raw)
+		return cmd->run(argc - 1, argv + 1);
 	if (argc < 2) {
 		print_overview(stderr);
 		return EXIT_BAD;
@@ -132,6 +171,8 @@ int main(int argc, char **argv)
 	cmd = by_name(argv[1]);
 	if (!cmd)
 		return cli_error("there is no command '%s' ('atomsan help' lists them)", argv[1]);
+	if (cmd->raw)
+		return cmd->run(argc - 2, argv + 2);
 	if (wants_help(argc - 2, argv + 2))
 		return print_help(cmd->name);
 	words = opt_parse(cmd->opts, argc - 2, argv + 2, &err);

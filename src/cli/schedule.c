@@ -54,7 +54,7 @@ static struct wanted *predict(const char *path, uint64_t number, bool lenient, s
 		qsort(v, *n, sizeof *v, by_event);
 	}
 	engine_result_free(&result);
-	reader_close(r);
+	trace_close(r);
 	return v;
 }
 

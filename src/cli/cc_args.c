@@ -1,0 +1,436 @@
+#include "cli/cc_args.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+
+#include "base/banned.h"
+
+/* A response file that names itself has to end somewhere. */
+enum { MAX_RESPONSE_FILES = 2000 };
+
+#define NO_INLINE "-fatomsan-no-inline"
+
+struct words {
+	char **word;
+	size_t n, cap;
+};
+
+/* The value is the next word. (Where it may also be joined, as in -ofile, that is one word.) */
+static const char *const takes_value[] = {
+	"-o",
+	"-x",
+	"-D",
+	"-U",
+	"-A",
+	"-B",
+	"-I",
+	"-F",
+	"-L",
+	"-l",
+	"-T",
+	"-e",
+	"-u",
+	"-z",
+	"-MF",
+	"-MT",
+	"-MQ",
+	"-MJ",
+	"-Xlinker",
+	"-Xassembler",
+	"-Xpreprocessor",
+	"-Xclang",
+	"-Xanalyzer",
+	"-Xopenmp-target",
+	"-mllvm",
+	"-include",
+	"-imacros",
+	"-include-pch",
+	"-iquote",
+	"-isystem",
+	"-isystem-after",
+	"-cxx-isystem",
+	"-idirafter",
+	"-iframework",
+	"-iprefix",
+	"-iwithprefix",
+	"-iwithprefixbefore",
+	"-isysroot",
+	"-imultilib",
+	"-imultiarch",
+	"-iplugindir",
+	"-ivfsoverlay",
+	"-aux-info",
+	"-dumpbase",
+	"-dumpbase-ext",
+	"-dumpdir",
+	"-arch",
+	"-target",
+	"-gcc-toolchain",
+	"-resource-dir",
+	"-rpath",
+	"-framework",
+	"-working-directory",
+	"-serialize-diagnostics",
+	"--serialize-diagnostics",
+	"-wrapper",
+	"-specs",
+	"--specs",
+	"--param",
+	"--sysroot",
+	"--output",
+	"--language",
+	"--include",
+	"--imacros",
+	"--include-directory",
+	"--library-directory",
+	"--define-macro",
+	"--undefine-macro",
+	"--entry",
+	"--prefix",
+	"--config",
+};
+
+/* The compiler stops before it links. */
+static const char *const stops_early[] = {
+	"-c",
+	"-S",
+	"-E",
+	"-M",
+	"-MM",
+	"-fsyntax-only",
+	"-emit-ast",
+	"--compile",
+	"--assemble",
+	"--preprocess",
+	"--dependencies",
+	"--user-dependencies",
+	"--syntax-only",
+	"--analyze",
+	"--precompile",
+};
+
+/* Sanitizers that need the memory, or the very hooks, that AtomSan's runtime needs. */
+static const char *const rivals[] = {
+	"thread", "address", "hwaddress", "memory", "leak", "kernel-address", "kernel-memory",
+};
+
+#define IN(table, s) in_table(table, sizeof(table) / sizeof *(table), s)
+
+static bool in_table(const char *const *table, size_t n, const char *s)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(table[i], s))
+			return true;
+	return false;
+}
+
+static bool starts_with(const char *s, const char *start)
+{
+	return !strncmp(s, start, strlen(start));
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && !strcmp(s + n - m, end);
+}
+
+static void add_word(struct words *w, char *word)
+{
+	MEM_GROW(w->word, w->cap, w->n + 1);
+	w->word[w->n++] = word;
+}
+
+/*
+ * The words of a response file: separated by white space, which quotes of either
+ * kind and a backslash protect.
+ */
+static void split_words(struct words *out, const struct str *text, struct arena *strings)
+{
+	struct str word = STR_INIT;
+	bool inside = false;
+	char quote = 0;
+
+	for (size_t i = 0; i < text->n; i++) {
+		char c = text->s[i];
+
+		if (c == '\\' && i + 1 < text->n) {
+			str_addc(&word, text->s[++i]);
+			inside = true;
+		} else if (quote) {
+			if (c == quote)
+				quote = 0;
+			else
+				str_addc(&word, c);
+		} else if (c == '\'' || c == '"') {
+			quote = c;
+			inside = true;
+		} else if (!isspace((unsigned char)c)) {
+			str_addc(&word, c);
+			inside = true;
+		} else if (inside) {
+			add_word(out, arena_strndup(strings, word.s, word.n));
+			str_reset(&word);
+			inside = false;
+		}
+	}
+	if (inside)
+		add_word(out, arena_strndup(strings, word.s, word.n));
+	str_free(&word);
+}
+
+/* False where it cannot be read: then "@name" is a word as any other, as the compilers have it. */
+static bool read_response_file(struct words *out, const char *path, struct arena *strings)
+{
+	struct str text = STR_INIT;
+	char buf[4096];
+	size_t n;
+	FILE *f = fopen(path, "re");
+	bool ok;
+
+	if (!f)
+		return false;
+	while ((n = fread(buf, 1, sizeof buf, f)) > 0)
+		str_addn(&text, buf, n);
+	ok = !ferror(f);
+	(void)fclose(f);
+	if (ok)
+		split_words(out, &text, strings);
+	str_free(&text);
+	return ok;
+}
+
+/* Replace response files by their words until there is none left. */
+static int expand(struct words *all, struct arena *strings, struct err *err)
+{
+	int files = 0;
+	size_t i = 0;
+
+	while (i < all->n) {
+		struct words inner = {0};
+
+		if (all->word[i][0] != '@' ||
+		    !read_response_file(&inner, all->word[i] + 1, strings)) {
+			i++;
+			continue;
+		}
+		if (++files > MAX_RESPONSE_FILES) {
+			mem_free(inner.word);
+			return err_fail(err, "more than %d response files: does '%s' name itself?",
+					MAX_RESPONSE_FILES, all->word[i]);
+		}
+		MEM_GROW(all->word, all->cap, all->n + inner.n);
+		memmove(all->word + i + inner.n, all->word + i + 1,
+			(all->n - i - 1) * sizeof *all->word);
+		if (inner.n)
+			memcpy(all->word + i, inner.word, inner.n * sizeof *inner.word);
+		all->n += inner.n - 1;
+		mem_free(inner.word);
+	}
+	return 0;
+}
+
+/* What the words say, one after the other. */
+struct scan {
+	bool program_input; /* something to compile or link that is not a header */
+	bool input, early, relocatable, shared, fully_static, freestanding, no_libc, libc;
+	bool instrument, no_inline;
+	const char *machine;  /* -m32 and its like */
+	const char *language; /* of -x; NULL: by the file's name */
+	unsigned rival;       /* bit set of rivals[] */
+};
+
+static bool is_header(const char *path, const char *language)
+{
+	static const char *const endings[] = {".h",   ".H",   ".hh",  ".hp",  ".hpp",
+					      ".HPP", ".hxx", ".h++", ".tcc", ".hxx"};
+
+	if (language)
+		return strstr(language, "header") != NULL;
+	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+		if (ends_with(path, endings[i]))
+			return true;
+	return false;
+}
+
+static bool is_word(const char *s, size_t len, const char *word)
+{
+	return strlen(word) == len && !memcmp(s, word, len);
+}
+
+/* The list behind -fsanitize= or, where not `on`, -fno-sanitize=. */
+static void scan_sanitizers(struct scan *s, const char *list, bool on)
+{
+	while (*list) {
+		size_t len = strcspn(list, ",");
+		bool all = is_word(list, len, "all");
+
+		for (unsigned i = 0; i < sizeof rivals / sizeof *rivals; i++) {
+			if (!all && !is_word(list, len, rivals[i]))
+				continue;
+			if (on)
+				s->rival |= 1U << i;
+			else
+				s->rival &= ~(1U << i);
+		}
+		if (!on && (all || is_word(list, len, "thread")))
+			s->instrument = false;
+		list += len + (list[len] == ',');
+	}
+}
+
+static void scan_linker_word(struct scan *s, const char *word, size_t len)
+{
+	if (is_word(word, len, "-r") || is_word(word, len, "--relocatable"))
+		s->relocatable = true;
+	if (is_word(word, len, "-shared") || is_word(word, len, "--shared"))
+		s->shared = true;
+}
+
+static void scan_option(struct scan *s, const char *w, const char *value)
+{
+	if (IN(stops_early, w))
+		s->early = true;
+	else if (!strcmp(w, "-x") || !strcmp(w, "--language"))
+		s->language = value && strcmp(value, "none") ? value : NULL;
+	else if (starts_with(w, "-x"))
+		s->language = strcmp(w, "-xnone") ? w + 2 : NULL;
+	else if (starts_with(w, "--language="))
+		s->language = strcmp(w, "--language=none") ? strchr(w, '=') + 1 : NULL;
+	else if (!strcmp(w, "-r"))
+		s->relocatable = true;
+	else if (!strcmp(w, "-shared") || !strcmp(w, "--shared"))
+		s->shared = true;
+	else if (!strcmp(w, "-static") || !strcmp(w, "--static") || !strcmp(w, "-static-pie"))
+		s->fully_static = true;
+	else if (!strcmp(w, "-ffreestanding") || !strcmp(w, "-fno-hosted"))
+		s->freestanding = true;
+	else if (!strcmp(w, "-fhosted") || !strcmp(w, "-fno-freestanding"))
+		s->freestanding = false;
+	else if (!strcmp(w, "-nostdlib") || !strcmp(w, "-nodefaultlibs") || !strcmp(w, "-nolibc"))
+		s->no_libc = true;
+	else if (!strcmp(w, "-m32") || !strcmp(w, "-mx32") || !strcmp(w, "-m16"))
+		s->machine = w;
+	else if (!strcmp(w, "-m64"))
+		s->machine = NULL;
+	else if (!strcmp(w, NO_INLINE))
+		s->no_inline = true;
+	else if (starts_with(w, "-fsanitize="))
+		scan_sanitizers(s, w + strlen("-fsanitize="), true);
+	else if (starts_with(w, "-fno-sanitize="))
+		scan_sanitizers(s, w + strlen("-fno-sanitize="), false);
+	else if (!strcmp(w, "-Xlinker") && value)
+		scan_linker_word(s, value, strlen(value));
+	else if (starts_with(w, "-Wl,"))
+		for (w += 4; *w;) {
+			size_t len = strcspn(w, ",");
+
+			scan_linker_word(s, w, len);
+			w += len + (w[len] == ',');
+		}
+	else if (starts_with(w, "-l")) {
+		/* A library is something to link. */
+		s->input = s->program_input = true;
+		s->libc |= !strcmp(w, "-lc") || (!strcmp(w, "-l") && value && !strcmp(value, "c"));
+	}
+}
+
+static void scan_words(struct scan *s, const struct words *all)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		const char *w = all->word[i];
+
+		if (w[0] == '-' && w[1]) {
+			bool valued = IN(takes_value, w);
+
+			scan_option(s, w, valued && i + 1 < all->n ? all->word[i + 1] : NULL);
+			i += valued;
+		} else {
+			s->input = true;
+			s->program_input |= !is_header(w, s->language);
+		}
+	}
+}
+
+static int decide(struct cc_args *a, const struct scan *s, struct err *err)
+{
+	bool links = s->program_input && !s->early && !s->relocatable;
+
+	a->inputs = s->input;
+	a->no_inline = s->no_inline;
+	a->instrument = s->instrument && !s->freestanding;
+	a->link = CC_LINK_NONE;
+	for (unsigned i = 0; i < sizeof rivals / sizeof *rivals; i++)
+		if (s->rival & 1U << i)
+			return err_fail(
+				err, "-fsanitize=%s cannot be combined with AtomSan: leave it out",
+				rivals[i]);
+	if (!links || (s->freestanding && s->no_libc))
+		return 0;
+	if (s->shared) {
+		a->link = CC_LINK_SHARED;
+		return 0;
+	}
+	/* The runtime stands on the C library: where that is left out, so is the runtime. */
+	if (s->no_libc && !s->libc)
+		return 0;
+	if (s->fully_static)
+		return err_fail(err, "a fully static program cannot be checked: leave -static out");
+	if (s->machine)
+		return err_fail(err, "%s: only 64-bit programs can be checked", s->machine);
+	a->link = CC_LINK_PROGRAM;
+	return 0;
+}
+
+static size_t count_own(const struct words *w)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->n; i++)
+		n += !strcmp(w->word[i], NO_INLINE);
+	return n;
+}
+
+static void pass_on(struct cc_args *a, const struct words *from)
+{
+	for (size_t i = 0; i < from->n; i++) {
+		if (!strcmp(from->word[i], NO_INLINE))
+			continue;
+		MEM_GROW(a->word, a->cap, a->n + 1);
+		a->word[a->n++] = from->word[i];
+	}
+}
+
+int cc_args_read(struct cc_args *a, int argc, char **argv, struct err *err)
+{
+	struct words given = {0}, all = {0};
+	struct scan s = {.instrument = true};
+	int rc;
+
+	*a = (struct cc_args){0};
+	for (int i = 0; i < argc; i++) {
+		add_word(&given, argv[i]);
+		add_word(&all, argv[i]);
+	}
+	rc = expand(&all, &a->strings, err);
+	/* What starts with -cc1 goes to clang's inner self. */
+	if (!rc && !(all.n && starts_with(all.word[0], "-cc1"))) {
+		scan_words(&s, &all);
+		rc = decide(a, &s, err);
+	}
+	/* A response file cannot be passed on with an option of ours inside it. */
+	pass_on(a, count_own(&all) == count_own(&given) ? &given : &all);
+	mem_free(given.word);
+	mem_free(all.word);
+	return rc;
+}
+
+void cc_args_free(struct cc_args *a)
+{
+	mem_free(a->word);
+	arena_free(&a->strings);
+}

@@ -1,0 +1,357 @@
+/*
+ * cc and c++: run the real compiler with a few options in front. It takes our
+ * place (exec), so that its exit status and its messages are its own.
+ *
+ * The compiler proper is told to instrument, the driver is not: it would
+ * link a runtime of its own. gcc has a file of specs for that, clang -Xclang.
+ * The linker's words come as -Xlinker, which a comma in a path or
+ * -x does not change.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/cc_args.h"
+#include "cli/cli.h"
+
+#include "base/banned.h"
+
+struct command_line {
+	char **word; /* ends with NULL once it is done */
+	size_t n, cap;
+};
+
+static void add(struct command_line *c, const char *word)
+{
+	MEM_GROW(c->word, c->cap, c->n + 1);
+	c->word[c->n++] = word ? mem_strdup(word) : NULL;
+}
+
+static void add_linker(struct command_line *c, const char *word)
+{
+	add(c, "-Xlinker");
+	add(c, word);
+}
+
+/* The folder of this very program, through all links; NULL where the system does not tell. */
+static char *own_folder(void)
+{
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof path);
+
+	while (n > 0 && n < (ssize_t)sizeof path && path[n - 1] != '/')
+		n--;
+	return n > 0 && n < (ssize_t)sizeof path ? mem_strndup(path, (size_t)n) : NULL;
+}
+
+/* Where the runtime lies: as installed, or as in the build tree. */
+static int find_library_folder(struct str *out, struct err *err)
+{
+	static const char *const places[] = {ATOMSAN_LIBDIR_FROM_BINDIR, "../lib/atomsan"};
+	char *own = own_folder();
+	size_t len;
+
+	for (size_t i = 0; own && i < sizeof places / sizeof *places; i++) {
+		char *real;
+
+		str_reset(out);
+		str_fmt(out, "%s%s/", own, places[i]);
+		len = out->n;
+		str_add(out, "atomsan-gcc.specs");
+		if (access(out->s, R_OK))
+			continue;
+		out->s[len] = 0;
+		real = realpath(out->s, NULL);
+		str_reset(out);
+		if (real)
+			str_fmt(out, "%s/", real);
+		free(real);
+		mem_free(own);
+		return out->n ? 0 : err_sys(err, "the runtime's folder");
+	}
+	err_fail(err, "the runtime is neither in %s%s nor in %s%s", own ? own : "", places[0],
+		 own ? own : "", places[1]);
+	mem_free(own);
+	return -1;
+}
+
+static bool is_program(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
+}
+
+static bool is_own(const char *path)
+{
+	struct stat own, st;
+
+	return !stat("/proc/self/exe", &own) && !stat(path, &st) && own.st_dev == st.st_dev &&
+	       own.st_ino == st.st_ino;
+}
+
+/*
+ * The path of a program, as execvp() would find it, but never this one: a link
+ * named gcc that leads to atomsan-cc, first on PATH, is a way to use it.
+ */
+static int find_program(struct str *out, const char *name, struct err *err)
+{
+	const char *path = getenv("PATH");
+
+	str_reset(out);
+	if (strchr(name, '/')) {
+		if (is_own(name))
+			return err_fail(err, "the compiler '%s' is atomsan itself", name);
+		if (!is_program(name))
+			return err_fail(err, "the compiler '%s' is not there, or is no program",
+					name);
+		str_add(out, name);
+		return 0;
+	}
+	for (const char *p = path ? path : "/usr/bin:/bin"; *p;) {
+		size_t len = strcspn(p, ":");
+
+		str_reset(out);
+		str_addn(out, len ? p : ".", len ? len : 1);
+		str_fmt(out, "/%s", name);
+		if (is_program(out->s) && !is_own(out->s))
+			return 0;
+		p += len + (p[len] == ':');
+	}
+	return err_fail(err, "there is no compiler '%s' on PATH", name);
+}
+
+/* Its words: "ccache gcc" is two, a path with spaces in it is one. */
+static int add_compiler(struct command_line *c, const char *named, struct err *err)
+{
+	struct str program = STR_INIT;
+	int rc;
+
+	if (strchr(named, '/') && is_program(named)) {
+		add(c, named);
+	} else {
+		for (const char *p = named + strspn(named, " \t"); *p;) {
+			size_t len = strcspn(p, " \t");
+			char *word = mem_strndup(p, len);
+
+			add(c, word);
+			mem_free(word);
+			p += len;
+			p += strspn(p, " \t");
+		}
+	}
+	/* The full path also as argv[0]: gcc calls itself by that name for -flto. */
+	rc = find_program(&program, c->word[0], err);
+	if (!rc) {
+		mem_free(c->word[0]);
+		c->word[0] = mem_strdup(program.s);
+	}
+	str_free(&program);
+	return rc;
+}
+
+/* Does the text that `c` prints for --version speak of clang? */
+static bool says_clang(struct command_line *c)
+{
+	struct str text = STR_INIT;
+	char buf[512];
+	ssize_t n;
+	bool found;
+	int fd[2];
+	pid_t child;
+
+	if (pipe(fd))
+		return false;
+	child = fork();
+	if (!child) {
+		dup2(fd[1], 1);
+		close(fd[0]);
+		close(fd[1]);
+		add(c, "--version");
+		add(c, NULL);
+		execv(c->word[0], c->word);
+		_exit(127);
+	}
+	close(fd[1]);
+	while (child > 0 && ((n = read(fd[0], buf, sizeof buf)) > 0 || (n < 0 && errno == EINTR)))
+		if (n > 0)
+			str_addn(&text, buf, (size_t)n);
+	close(fd[0]);
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+	found = strstr(text.s, "clang") != NULL;
+	str_free(&text);
+	return found;
+}
+
+/* 1 clang, 0 gcc, -1 by the name nobody can say. */
+static int kind_by_name(const char *path)
+{
+	const char *base = strrchr(path, '/');
+
+	base = base ? base + 1 : path;
+	return strstr(base, "clang") ? 1 : strstr(base, "gcc") || strstr(base, "g++") ? 0 : -1;
+}
+
+static bool is_clang(struct command_line *c)
+{
+	/* Of "ccache gcc" the last word is the compiler. */
+	int kind = kind_by_name(c->word[c->n - 1]);
+
+	return kind < 0 ? says_clang(c) : kind > 0;
+}
+
+static void add_instrumentation(struct command_line *c, const char *lib, bool clang)
+{
+	if (clang) {
+		add(c, "--start-no-unused-arguments");
+		add(c, "-Xclang");
+		add(c, "-fsanitize=thread");
+		/* Else the read of x = x + 1 is left out. */
+		add(c, "-Xclang");
+		add(c, "-mllvm");
+		add(c, "-Xclang");
+		add(c, "-tsan-instrument-read-before-write=1");
+		add(c, "--end-no-unused-arguments");
+	} else {
+		struct str specs = STR_INIT;
+
+		str_fmt(&specs, "-specs=%satomsan-gcc.specs", lib);
+		add(c, specs.s);
+		str_free(&specs);
+	}
+}
+
+static int add_runtime(struct command_line *c, const char *lib, struct err *err)
+{
+	struct str s = STR_INIT;
+
+	str_fmt(&s, "%slibatomsan_rt.a", lib);
+	if (access(s.s, R_OK)) {
+		err_sys(err, "%s", s.s);
+		str_free(&s);
+		return -1;
+	}
+	add_linker(c, "--whole-archive");
+	add_linker(c, s.s);
+	add_linker(c, "--no-whole-archive");
+	/* Shared libraries that are loaded later find the hooks in the program. */
+	str_reset(&s);
+	str_fmt(&s, "--dynamic-list=%satomsan.syms", lib);
+	add_linker(c, s.s);
+	str_free(&s);
+	return 0;
+}
+
+/* By its full path, since it has no other name: no search path of the library has to change. */
+static void add_stub(struct command_line *c, const char *lib)
+{
+	struct str s = STR_INIT;
+
+	str_fmt(&s, "%slibatomsan_stub.so", lib);
+	add_linker(c, "--push-state");
+	add_linker(c, "--no-as-needed");
+	add_linker(c, s.s);
+	add_linker(c, "--pop-state");
+	str_free(&s);
+}
+
+static bool asked_by_environment(const char *name)
+{
+	const char *s = getenv(name);
+
+	return s && *s && strcmp(s, "0");
+}
+
+static int build(struct command_line *c, const struct cc_args *a, const char *compiler,
+		 struct err *err)
+{
+	struct str lib = STR_INIT;
+	int rc = add_compiler(c, compiler, err);
+
+	if (!rc && a->inputs)
+		rc = find_library_folder(&lib, err);
+	if (!rc && a->inputs) {
+		bool clang = is_clang(c);
+
+		if (a->instrument)
+			add_instrumentation(c, lib.s, clang);
+		if (a->no_inline || asked_by_environment("ATOMSAN_NO_INLINE"))
+			add(c, "-fno-inline");
+		if (a->link == CC_LINK_PROGRAM)
+			rc = add_runtime(c, lib.s, err);
+		else if (a->link == CC_LINK_SHARED)
+			add_stub(c, lib.s);
+	}
+	for (size_t i = 0; i < a->n; i++)
+		add(c, a->word[i]);
+	/* What the runtime needs, where that is not part of the C library itself. */
+	if (a->link == CC_LINK_PROGRAM) {
+		add(c, "-lpthread");
+		add(c, "-ldl");
+	}
+	add(c, NULL);
+	str_free(&lib);
+	return rc;
+}
+
+static int compile(int argc, char **argv, const char *variable, const char *otherwise)
+{
+	const char *compiler = getenv(variable);
+	struct command_line c = {0};
+	struct cc_args a;
+	struct err err = {0};
+	int rc;
+
+	if (!compiler || !compiler[strspn(compiler, " \t")])
+		compiler = otherwise;
+	rc = cc_args_read(&a, argc, argv, &err);
+	if (!rc)
+		rc = build(&c, &a, compiler, &err);
+	if (!rc) {
+		execv(c.word[0], c.word);
+		err_sys(&err, "cannot run the compiler '%s'", c.word[0]);
+	}
+	for (size_t i = 0; i < c.n; i++)
+		mem_free(c.word[i]);
+	mem_free(c.word);
+	cc_args_free(&a);
+	return cli_error("%s", err.text);
+}
+
+static int compile_c(int argc, char **argv)
+{
+	return compile(argc, argv, "ATOMSAN_CC", "gcc");
+}
+
+static int compile_cxx(int argc, char **argv)
+{
+	return compile(argc, argv, "ATOMSAN_CXX", "g++");
+}
+
+static const struct opt opts[] = {
+	OPT_END,
+};
+
+const struct command cmd_cc = {
+	.name = "cc",
+	.synopsis = "COMPILER-OPTIONS... FILE...",
+	.summary = "compile and link C for checking; atomsan-cc is the same",
+	.opts = opts,
+	.raw = true,
+	.run = compile_c,
+};
+
+const struct command cmd_cxx = {
+	.name = "c++",
+	.synopsis = "COMPILER-OPTIONS... FILE...",
+	.summary = "compile and link C++ for checking; atomsan-c++ is the same",
+	.opts = opts,
+	.raw = true,
+	.run = compile_cxx,
+};

@@ -1,0 +1,288 @@
+/*
+ * libatomsan_stub.so: what an instrumented shared library needs to be linked, and
+ * to be loaded by a program that has no runtime.
+ *
+ * In a program that atomsan-cc linked the hooks of the program's own runtime come
+ * first and none of these is ever called. In any other the library works on:
+ * accesses are not looked at, atomic operations are performed, and one line says that
+ * nothing is checked.
+ */
+#include <errno.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/hook_list.h"
+
+#include "base/banned.h"
+
+#pragma GCC diagnostic ignored                                                                     \
+	"-Wmissing-prototypes" /* the compiler knows them, nobody else calls */
+
+#define EXPORT __attribute__((visibility("default")))
+
+/*
+ * No-ops take no arguments, whatever they are given: the caller passes and removes them.
+ */
+EXPORT void __tsan_init(void)
+{
+}
+EXPORT void __tsan_func_entry(void)
+{
+}
+EXPORT void __tsan_func_exit(void)
+{
+}
+EXPORT void __tsan_read_range(void)
+{
+}
+EXPORT void __tsan_write_range(void)
+{
+}
+EXPORT void __tsan_vptr_read(void)
+{
+}
+EXPORT void __tsan_vptr_update(void)
+{
+}
+EXPORT void __tsan_ignore_thread_begin(void)
+{
+}
+EXPORT void __tsan_ignore_thread_end(void)
+{
+}
+
+#define ACCESS(name, bytes)                                                                        \
+	EXPORT void name##bytes(void)                                                              \
+	{                                                                                          \
+	}
+HOOK_READS(ACCESS)
+HOOK_WRITES(ACCESS)
+HOOK_UPDATES(ACCESS)
+
+#define INTERFACE(type, name)                                                                      \
+	EXPORT type name(void)                                                                     \
+	{                                                                                          \
+		return (type)0;                                                                    \
+	}
+HOOK_INTERFACE(INTERFACE)
+
+EXPORT void *__tsan_memcpy(void *to, const void *from, size_t n)
+{
+	return memcpy(to, from, n);
+}
+
+EXPORT void *__tsan_memmove(void *to, const void *from, size_t n)
+{
+	return memmove(to, from, n);
+}
+
+EXPORT void *__tsan_memset(void *to, int c, size_t n)
+{
+	return memset(to, c, n);
+}
+
+/*
+ * Atomic operations, all in the strongest order: it contains the one asked for.
+ */
+EXPORT void __tsan_atomic_thread_fence(int order)
+{
+	(void)order;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+EXPORT void __tsan_atomic_signal_fence(int order)
+{
+	(void)order;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
+#define LOAD(bits, type, op)                                                                       \
+	EXPORT type __tsan_atomic##bits##_##op(const volatile type *a, int order)                  \
+	{                                                                                          \
+		(void)order;                                                                       \
+		return __atomic_load_n(a, __ATOMIC_SEQ_CST);                                       \
+	}
+#define STORE(bits, type, op)                                                                      \
+	EXPORT void __tsan_atomic##bits##_##op(volatile type *a, type v, int order)                \
+	{                                                                                          \
+		(void)order;                                                                       \
+		__atomic_store_n(a, v, __ATOMIC_SEQ_CST);                                          \
+	}
+#define EXCHANGE(bits, type, op)                                                                   \
+	EXPORT type __tsan_atomic##bits##_##op(volatile type *a, type v, int order)                \
+	{                                                                                          \
+		(void)order;                                                                       \
+		return __atomic_exchange_n(a, v, __ATOMIC_SEQ_CST);                                \
+	}
+#define FETCH(bits, type, op)                                                                      \
+	EXPORT type __tsan_atomic##bits##_##op(volatile type *a, type v, int order)                \
+	{                                                                                          \
+		(void)order;                                                                       \
+		return __atomic_##op(a, v, __ATOMIC_SEQ_CST);                                      \
+	}
+#define COMPARE(bits, type, op)                                                                    \
+	EXPORT int __tsan_atomic##bits##_##op(volatile type *a, type *expected, type desired,      \
+					      int order, int on_failure)                           \
+	{                                                                                          \
+		(void)order;                                                                       \
+		(void)on_failure;                                                                  \
+		return __atomic_compare_exchange_n(a, expected, desired, false, __ATOMIC_SEQ_CST,  \
+						   __ATOMIC_SEQ_CST);                              \
+	}
+#define COMPARE_VAL(bits, type, op)                                                                \
+	EXPORT type __tsan_atomic##bits##_##op(volatile type *a, type expected, type desired,      \
+					       int order, int on_failure)                          \
+	{                                                                                          \
+		(void)order;                                                                       \
+		(void)on_failure;                                                                  \
+		__atomic_compare_exchange_n(a, &expected, desired, false, __ATOMIC_SEQ_CST,        \
+					    __ATOMIC_SEQ_CST);                                     \
+		return expected;                                                                   \
+	}
+
+HOOK_ATOMIC_WIDTHS(LOAD, load)
+HOOK_ATOMIC_WIDTHS(STORE, store)
+HOOK_ATOMIC_WIDTHS(EXCHANGE, exchange)
+HOOK_ATOMIC_FETCHES(FETCH, HOOK_ATOMIC_WIDTHS)
+HOOK_ATOMIC_WIDTHS(COMPARE, compare_exchange_strong)
+HOOK_ATOMIC_WIDTHS(COMPARE, compare_exchange_weak)
+HOOK_ATOMIC_WIDTHS(COMPARE_VAL, compare_exchange_val)
+
+/*
+ * 16 bytes: __atomic_ would be a call into libatomic, which need not be there.
+ * The older __sync_ is the machine's instruction wherever it has one.
+ */
+#if defined(__x86_64__)
+#define WIDE __attribute__((target("cx16")))
+#else
+#define WIDE
+#endif
+
+typedef unsigned __int128 wide;
+
+WIDE static inline wide wide_compare(volatile wide *a, wide expected, wide desired)
+{
+	return __sync_val_compare_and_swap(a, expected, desired);
+}
+
+/* Sets *a to `next`, which may use `old`, the value that it finds there. */
+#define WIDE_LOOP(next)                                                                            \
+	wide old = *a, seen;                                                                       \
+	(void)order;                                                                               \
+	while ((seen = wide_compare(a, old, (next))) != old)                                       \
+	old = seen
+
+#define WIDE_FETCH(op, next)                                                                       \
+	WIDE EXPORT wide __tsan_atomic128_##op(volatile wide *a, wide v, int order)                \
+	{                                                                                          \
+		WIDE_LOOP(next);                                                                   \
+		return old;                                                                        \
+	}
+WIDE_FETCH(exchange, v)
+WIDE_FETCH(fetch_add, old + v)
+WIDE_FETCH(fetch_sub, old - v)
+WIDE_FETCH(fetch_and, old &v)
+WIDE_FETCH(fetch_or, old | v)
+WIDE_FETCH(fetch_xor, old ^ v)
+WIDE_FETCH(fetch_nand, ~(old &v))
+
+WIDE EXPORT wide __tsan_atomic128_load(const volatile wide *a, int order)
+{
+	(void)order;
+	return wide_compare((volatile wide *)a, 0, 0);
+}
+
+WIDE EXPORT void __tsan_atomic128_store(volatile wide *a, wide v, int order)
+{
+	WIDE_LOOP(v);
+}
+
+WIDE EXPORT wide __tsan_atomic128_compare_exchange_val(volatile wide *a, wide expected,
+						       wide desired, int order, int on_failure)
+{
+	(void)order;
+	(void)on_failure;
+	return wide_compare(a, expected, desired);
+}
+
+WIDE static int compare_wide(volatile wide *a, wide *expected, wide desired)
+{
+	wide seen = wide_compare(a, *expected, desired);
+	bool same = seen == *expected;
+
+	*expected = seen;
+	return same;
+}
+
+WIDE EXPORT int __tsan_atomic128_compare_exchange_strong(volatile wide *a, wide *expected,
+							 wide desired, int order, int on_failure)
+{
+	(void)order;
+	(void)on_failure;
+	return compare_wide(a, expected, desired);
+}
+
+WIDE EXPORT int __tsan_atomic128_compare_exchange_weak(volatile wide *a, wide *expected,
+						       wide desired, int order, int on_failure)
+{
+	(void)order;
+	(void)on_failure;
+	return compare_wide(a, expected, desired);
+}
+
+/*
+ * The line on standard error.
+ */
+static bool is_stub(const char *needed)
+{
+	static const char name[] = "libatomsan_stub.so";
+	size_t n = strlen(needed), m = sizeof name - 1;
+
+	return n >= m && !strcmp(needed + n - m, name);
+}
+
+/* Stops at the first library that was linked with the stub, and puts its name into *found. */
+static int find_user(struct dl_phdr_info *info, size_t size, void *found)
+{
+	const ElfW(Dyn) *dynamic = NULL;
+	const char *strings = NULL;
+
+	(void)size;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+			dynamic = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+	/* The loader has made this an address, except in the vdso. */
+	for (const ElfW(Dyn) *d = dynamic; d && d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_STRTAB && d->d_un.d_ptr > info->dlpi_addr)
+			strings = (const char *)d->d_un.d_ptr;
+	for (const ElfW(Dyn) *d = dynamic; strings && d && d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_NEEDED && is_stub(strings + d->d_un.d_val)) {
+			const char *slash = strrchr(info->dlpi_name, '/');
+
+			*(const char **)found = slash ? slash + 1 : info->dlpi_name;
+			return 1;
+		}
+	return 0;
+}
+
+/* The program's runtime has it. */
+extern void atomsan_rt_version(void) __attribute__((weak));
+
+__attribute__((constructor)) static void say_unchecked(void)
+{
+	const char *library = "a shared library";
+	int saved = errno;
+
+	if (!atomsan_rt_version) {
+		dl_iterate_phdr(find_user, &library);
+		dprintf(2,
+			"atomsan: %s is instrumented, but %s was not linked by atomsan-cc: nothing "
+			"is "
+			"checked\n",
+			library, program_invocation_name);
+	}
+	errno = saved;
+}

@@ -1,0 +1,7 @@
+extern int shared;
+int add(int n);
+int add(int n)
+{
+	shared = shared + n;
+	return shared;
+}

@@ -1,0 +1,29 @@
+/* Calls plugin(): linked with the library, or loading the one named. */
+#include <dlfcn.h>
+#include <stdio.h>
+
+#ifdef LINKED
+int plugin(void);
+#endif
+
+int main(int argc, char **argv)
+{
+#ifdef LINKED
+	(void)argc;
+	(void)argv;
+	printf("plugin: %d wrong\n", plugin());
+#else
+	for (int i = 1; i < argc; i++) {
+		void *lib = dlopen(argv[i], RTLD_NOW | RTLD_LOCAL);
+		int (*plugin)(void) = lib ? (int (*)(void))dlsym(lib, "plugin") : NULL;
+
+		if (!plugin || dlerror()) {
+			printf("cannot load %s: %s\n", argv[i], lib ? "no plugin()" : dlerror());
+			return 1;
+		}
+		printf("plugin: %d wrong\n", plugin());
+		dlclose(lib);
+	}
+#endif
+	return 0;
+}
