@@ -10,7 +10,6 @@
 RT_EXPORT void __tsan_init(void);
 void __tsan_init(void)
 {
-	rt_init();
 	modules_note();
 }
 

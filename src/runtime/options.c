@@ -1,6 +1,5 @@
 #include "runtime/options.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/rt.h"
@@ -76,10 +75,14 @@ bad:
 }
 
 /* A value may be in quotes, so that it can hold a colon. */
-void rt_options_init(void)
+void rt_options_init(char **environment)
 {
-	const char *p = getenv("ATOMSAN_OPTIONS");
+	static const char key_is[] = "ATOMSAN_OPTIONS=";
+	const char *p = NULL;
 
+	for (; *environment; environment++)
+		if (!strncmp(*environment, key_is, sizeof key_is - 1))
+			p = *environment + sizeof key_is - 1;
 	while (p && *p) {
 		const char *key, *value;
 		size_t klen, i = 0, vlen = 0;

@@ -28,7 +28,8 @@ struct rt_options {
 };
 extern struct rt_options rt_options;
 
-/* Read the environment; what cannot be understood ends the program with a sentence and status 2. */
-void rt_options_init(void);
+/* The C library does not know its environment yet. What cannot be understood ends the program with
+ * a sentence and status 2. */
+void rt_options_init(char **environment);
 
 #endif

@@ -167,14 +167,11 @@ static void at_exit(void)
 }
 
 /* Before the constructors of the program and its libraries, see below. */
-void rt_init(void)
+static void init(int argc, char **argv, char **environment)
 {
-	static bool done;
-
-	if (done)
-		return;
-	done = true;
-	rt_options_init();
+	(void)argc;
+	(void)argv;
+	rt_options_init(environment);
 	record_init();
 	thread_init();
 	intercept_thread_init();
@@ -185,4 +182,5 @@ void rt_init(void)
 	atexit(at_exit);
 }
 
-__attribute__((section(".preinit_array"), used)) static void (*const preinit)(void) = rt_init;
+__attribute__((section(".preinit_array"), used)) static void (*const preinit)(int, char **,
+									      char **) = init;

@@ -78,8 +78,6 @@ extern __thread struct rt_thread rt_self __attribute__((tls_model("initial-exec"
 /* No thread but the first was created, or all were joined: see thread.c. */
 extern volatile uint32_t rt_threads_out;
 
-void rt_init(void);
-
 /* One line on standard error: "atomsan: ..." */
 void rt_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The same into a buffer; knows %s %d %u %lu %lx %c %%. Always terminated. */
