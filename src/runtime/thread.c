@@ -280,6 +280,14 @@ static void leave_stale(struct rt_thread *t, uintptr_t sp)
 	}
 }
 
+/* Its hook is called near its beginning. */
+static bool is_main(uintptr_t pc)
+{
+	extern RT_EXPORT __attribute__((weak)) int main(int, char **);
+
+	return pc - (uintptr_t)&main < 128;
+}
+
 void thread_call(struct rt_thread *t, struct rt_frame frame)
 {
 	/* One at the very same place has returned, too: its frame is this one's. */
@@ -300,8 +308,9 @@ void thread_call(struct rt_thread *t, struct rt_frame frame)
 		t->frame = grown;
 		t->frame_cap = cap;
 	}
+	record(t, RAW_CALL, frame.function, !t->depth && !t->id && is_main(frame.function),
+	       frame.caller);
 	t->frame[t->depth++] = frame;
-	record(t, RAW_CALL, frame.function, 0, frame.caller);
 }
 
 void thread_return(struct rt_thread *t, uintptr_t sp)

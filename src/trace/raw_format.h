@@ -47,7 +47,7 @@ enum raw_op {
 	RAW_UPDATE,
 	RAW_READ_RANGE, /* +size */
 	RAW_WRITE_RANGE,
-	RAW_CALL, /* address: in the function called; pc: where it was called */
+	RAW_CALL, /* address: in the function called; pc: where; aux: 1, it is main() */
 	RAW_RETURN,
 	RAW_BEGIN, /* a block marked in the source; address: number of its label */
 	RAW_END,

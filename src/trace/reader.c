@@ -20,7 +20,9 @@ struct reader *reader_open(const char *path, const struct reader_options *option
 	names_init(&r->names);
 	validator_init(&r->check);
 	input_need(&r->in, 16);
-	r->ops = atrace_sniff(r->in.p, r->in.avail) ? &format_atrace : &format_std;
+	r->ops = atrace_sniff(r->in.p, r->in.avail) ? &format_atrace
+		 : raw_sniff(r->in.p, r->in.avail)  ? &format_raw
+						    : &format_std;
 	r->state = r->ops->create(r);
 	return r;
 }

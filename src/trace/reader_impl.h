@@ -25,10 +25,11 @@ struct format_ops {
 	void (*where)(const struct reader *r, int i, struct str *out);
 	void (*destroy)(struct reader *r);
 };
-extern const struct format_ops format_std, format_atrace;
+extern const struct format_ops format_std, format_atrace, format_raw;
 
 /* Do these bytes, the first of a file, begin an .atrace? */
 bool atrace_sniff(const char *p, size_t n);
+bool raw_sniff(const char *p, size_t n); /* the same for a raw recording */
 
 /* validate.c: what the threads and locks of the trace are doing. */
 struct validator {

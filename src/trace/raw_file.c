@@ -1,0 +1,168 @@
+#include "trace/raw_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#include "base/banned.h"
+
+static int by_number(const void *a, const void *b)
+{
+	const struct raw_chunk *x = *(const struct raw_chunk *const *)a;
+	const struct raw_chunk *y = *(const struct raw_chunk *const *)b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static int take_chunk(struct raw_file *f, const struct raw_chunk *c, size_t offset, struct err *err)
+{
+	struct raw_thread *t;
+
+	/* Each has a chunk, but for those that were created and never ran. */
+	if (c->thread > 1024 + 4 * (f->size / RAW_PAGE))
+		return err_fail(err, "offset %zu: a chunk of a thread numbered %u", offset,
+				c->thread);
+	MEM_GROW0(f->threads, f->threads_cap, (size_t)c->thread + 1);
+	if (f->nthreads <= c->thread)
+		f->nthreads = (size_t)c->thread + 1;
+	t = &f->threads[c->thread];
+	MEM_GROW(t->chunk, t->cap, t->n + 1);
+	t->chunk[t->n++] = c;
+	return 0;
+}
+
+int raw_file_open(struct raw_file *f, const char *bytes, size_t size, struct err *err)
+{
+	size_t at = RAW_PAGE;
+
+	*f = (struct raw_file){.bytes = bytes, .size = size};
+	if (size < RAW_PAGE)
+		return err_fail(err, "offset %zu: the recording is cut off in its header", size);
+	f->header = (const struct raw_header *)(const void *)bytes;
+	if (f->header->version != RAW_VERSION)
+		return err_fail(err,
+				"offset 8: version %u of raw recordings; this atomsan reads "
+				"version %u",
+				f->header->version, RAW_VERSION);
+	if (f->header->command > RAW_PAGE - sizeof *f->header)
+		return err_fail(err, "offset %zu: the command line does not fit the header",
+				offsetof(struct raw_header, command));
+	while (size - at >= RAW_PAGE) {
+		const struct raw_chunk *c = (const struct raw_chunk *)(const void *)(bytes + at);
+
+		/* Handed out to a thread that did not come to use it. */
+		if (!c->magic) {
+			at += RAW_PAGE;
+			continue;
+		}
+		if (c->magic != RAW_CHUNK_MAGIC || c->bytes < RAW_PAGE || c->bytes % RAW_PAGE ||
+		    c->bytes > RAW_CHUNK_MAX)
+			return err_fail(err, "offset %zu: no chunk begins here", at);
+		if (c->bytes > size - at)
+			return err_fail(err, "offset %zu: the recording is cut off in a chunk",
+					size);
+		if (take_chunk(f, c, at, err))
+			return -1;
+		at += c->bytes;
+	}
+	for (size_t i = 0; i < f->nthreads; i++)
+		if (f->threads[i].n)
+			qsort(f->threads[i].chunk, f->threads[i].n, sizeof *f->threads[i].chunk,
+			      by_number);
+	return 0;
+}
+
+void raw_file_close(struct raw_file *f)
+{
+	for (size_t i = 0; i < f->threads_cap; i++)
+		mem_free(f->threads[i].chunk);
+	mem_free(f->threads);
+	*f = (struct raw_file){0};
+}
+
+void raw_cursor_init(struct raw_cursor *c, const struct raw_thread *thread)
+{
+	*c = (struct raw_cursor){.thread = thread};
+}
+
+/* The next chunk, if it is the one that must come now. */
+static bool next_chunk(struct raw_cursor *c)
+{
+	const struct raw_chunk *chunk;
+
+	if (c->next_chunk == c->thread->n)
+		return false;
+	chunk = c->thread->chunk[c->next_chunk];
+	if (chunk->number != c->next_chunk)
+		return false;
+	c->next_chunk++;
+	c->at = (const struct raw_unit *)(const void *)(chunk + 1);
+	c->end = (const struct raw_unit *)(const void *)((const char *)chunk + chunk->bytes);
+	c->base = chunk->base;
+	c->pc_high = chunk->pc_high & ~0xffffffffull;
+	return true;
+}
+
+static size_t text_length(const char *text, size_t max)
+{
+	const char *end = memchr(text, 0, max);
+
+	return end ? (size_t)(end - text) : max;
+}
+
+bool raw_cursor_next(struct raw_cursor *c, struct raw_item *item)
+{
+	for (;;) {
+		const struct raw_unit *u;
+		size_t behind = 0;
+
+		/* A chunk's rest may have been too small for what came next. */
+		if (c->at == c->end || !(c->at->what >> 48 & 0xff)) {
+			if (!next_chunk(c))
+				return false;
+			continue;
+		}
+		u = c->at++;
+		item->op = (enum raw_op)(u->what >> 48 & 0xff);
+		item->aux = (uint32_t)(u->what >> 56);
+		item->address = u->what & RAW_ADDRESS_MASK;
+		switch (item->op) {
+		case RAW_TIME:
+			c->base = u->when;
+			continue;
+		case RAW_PC_HIGH:
+			c->pc_high = item->address << 32;
+			continue;
+		case RAW_START:
+		case RAW_READ_RANGE:
+		case RAW_WRITE_RANGE:
+		case RAW_ALLOC:
+		case RAW_FORGET:
+			behind = 1;
+			break;
+		case RAW_LABEL:
+		case RAW_MODULE:
+		case RAW_NAME:
+			behind = item->aux;
+			break;
+		default:
+			break;
+		}
+		if (item->op >= RAW_OPS || behind > (size_t)(c->end - c->at)) {
+			c->at = c->end;
+			c->next_chunk = c->thread->n;
+			return false;
+		}
+		item->size = behind ? c->at->what : item->aux;
+		item->text = (const char *)c->at;
+		item->text_len = text_length(item->text, behind * sizeof *u);
+		c->at += behind;
+		item->time = c->base + (uint32_t)u->when;
+		if (item->time < c->last)
+			item->time = c->last;
+		c->last = item->time;
+		item->pc = c->pc_high | u->when >> 32;
+		return true;
+	}
+}

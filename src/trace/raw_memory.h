@@ -1,0 +1,68 @@
+/*
+ * The memory of a recorded run: which bytes make up a variable, and which
+ * memory is still the same.
+ *
+ * Conflicts are between bytes, events between variables. So the whole
+ * recording is looked at first (raw_memory_mark): each access marks where it
+ * begins and where it ends, and what lies between two marks is a variable: every
+ * access has all of it or nothing. A buffer that is only ever copied as a
+ * whole is one variable, or one a page; a word whose halves are used apart is two.
+ *
+ * The same look tells which memory only one thread ever touched. Its accesses
+ * can be left out: they conflict with nothing.
+ *
+ * Memory that is freed, unmapped or a stack whose thread has ended is forgotten: when it
+ * is used again it is new variables.
+ *
+ * Cost: 3.5 KiB and a number a variable for each page of 4 KiB that was accessed.
+ *
+ * Who may include this: the reader of raw recordings.
+ */
+#ifndef ATOMSAN_TRACE_RAW_MEMORY_H
+#define ATOMSAN_TRACE_RAW_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "trace/event.h"
+
+/* User space ends here. */
+#define RAW_MEMORY_LIMIT 0x7fffffffffffull
+
+struct raw_memory;
+struct raw_memory *raw_memory_new(void);
+void raw_memory_free(struct raw_memory *m);
+
+/* First, all accesses, in any order; then once: */
+void raw_memory_mark(struct raw_memory *m, uint64_t address, uint64_t size, uint32_t thread);
+/* An edge that no access may make, of a heap block. */
+void raw_memory_edge(struct raw_memory *m, uint64_t address);
+void raw_memory_marked(struct raw_memory *m);
+/* Start again with memory that nobody has touched; the marks stay. */
+void raw_memory_restart(struct raw_memory *m);
+
+/*
+ * Then, in the order of time, of an access [*address, *address + *size): cut
+ * off the first variable. Returns where its number is kept, 0 if it has none
+ * yet, and sets its place and size; NULL where that memory is of one thread.
+ * Moves *address and *size on behind it.
+ */
+uint32_t *raw_memory_variable(struct raw_memory *m, uint64_t *address, uint64_t *size,
+			      uint64_t *start, uint64_t *bytes);
+void raw_memory_forget(struct raw_memory *m, uint64_t address, uint64_t size);
+
+/* Heap blocks. Numbers are from 1, and never used twice. */
+struct raw_block {
+	uint64_t address, size;
+	strref place;
+	uint32_t number;
+};
+void raw_memory_alloc(struct raw_memory *m, uint64_t address, uint64_t size, strref place);
+void raw_memory_freed(struct raw_memory *m, uint64_t address);
+/* The block that this address lies in, or NULL. */
+const struct raw_block *raw_memory_block(struct raw_memory *m, uint64_t address);
+/* Changes when the memory there is forgotten. */
+uint64_t raw_memory_age(struct raw_memory *m, uint64_t address);
+
+#endif
