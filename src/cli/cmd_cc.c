@@ -22,7 +22,8 @@
 #include "base/banned.h"
 
 struct command_line {
-	char **word; /* ends with NULL once it is done */
+	struct str program; /* what is run; word[0] is what it is called */
+	char **word;        /* ends with NULL once it is done */
 	size_t n, cap;
 };
 
@@ -97,13 +98,13 @@ static bool is_own(const char *path)
 
 /*
  * The path of a program, as execvp() would find it, but never this one: a link
- * named gcc that leads to atomsan-cc, first on PATH, is a way to use it.
+ * named gcc that leads to atomsan-cc, first on PATH, is a way to use it. Then
+ * *stepped_over says so.
  */
-static int find_program(struct str *out, const char *name, struct err *err)
+static int find_program(struct str *out, const char *name, bool *stepped_over, struct err *err)
 {
 	const char *path = getenv("PATH");
 
-	str_reset(out);
 	if (strchr(name, '/')) {
 		if (is_own(name))
 			return err_fail(err, "the compiler '%s' is atomsan itself", name);
@@ -119,8 +120,11 @@ static int find_program(struct str *out, const char *name, struct err *err)
 		str_reset(out);
 		str_addn(out, len ? p : ".", len ? len : 1);
 		str_fmt(out, "/%s", name);
-		if (is_program(out->s) && !is_own(out->s))
-			return 0;
+		if (is_program(out->s)) {
+			if (!is_own(out->s))
+				return 0;
+			*stepped_over = true;
+		}
 		p += len + (p[len] == ':');
 	}
 	return err_fail(err, "there is no compiler '%s' on PATH", name);
@@ -129,7 +133,7 @@ static int find_program(struct str *out, const char *name, struct err *err)
 /* Its words: "ccache gcc" is two, a path with spaces in it is one. */
 static int add_compiler(struct command_line *c, const char *named, struct err *err)
 {
-	struct str program = STR_INIT;
+	bool stepped_over = false;
 	int rc;
 
 	if (strchr(named, '/') && is_program(named)) {
@@ -145,13 +149,12 @@ static int add_compiler(struct command_line *c, const char *named, struct err *e
 			p += strspn(p, " \t");
 		}
 	}
-	/* The full path also as argv[0]: gcc calls itself by that name for -flto. */
-	rc = find_program(&program, c->word[0], err);
-	if (!rc) {
+	rc = find_program(&c->program, c->word[0], &stepped_over, err);
+	/* gcc calls itself again for -flto, by the name that it was called by. */
+	if (!rc && stepped_over) {
 		mem_free(c->word[0]);
-		c->word[0] = mem_strdup(program.s);
+		c->word[0] = mem_strdup(c->program.s);
 	}
-	str_free(&program);
 	return rc;
 }
 
@@ -174,7 +177,7 @@ static bool says_clang(struct command_line *c)
 		close(fd[1]);
 		add(c, "--version");
 		add(c, NULL);
-		execv(c->word[0], c->word);
+		execv(c->program.s, c->word);
 		_exit(127);
 	}
 	close(fd[1]);
@@ -303,7 +306,7 @@ static int build(struct command_line *c, const struct cc_args *a, const char *co
 static int compile(int argc, char **argv, const char *variable, const char *otherwise)
 {
 	const char *compiler = getenv(variable);
-	struct command_line c = {0};
+	struct command_line c = {.program = STR_INIT};
 	struct cc_args a;
 	struct err err = {0};
 	int rc;
@@ -314,12 +317,13 @@ static int compile(int argc, char **argv, const char *variable, const char *othe
 	if (!rc)
 		rc = build(&c, &a, compiler, &err);
 	if (!rc) {
-		execv(c.word[0], c.word);
-		err_sys(&err, "cannot run the compiler '%s'", c.word[0]);
+		execv(c.program.s, c.word);
+		err_sys(&err, "cannot run the compiler '%s'", c.program.s);
 	}
 	for (size_t i = 0; i < c.n; i++)
 		mem_free(c.word[i]);
 	mem_free(c.word);
+	str_free(&c.program);
 	cc_args_free(&a);
 	return cli_error("%s", err.text);
 }
