@@ -22,7 +22,8 @@
 #include "base/banned.h"
 
 struct command_line {
-	char **word; /* ends with NULL once it is done */
+	struct str program; /* what is run; word[0] is what it is called */
+	char **word;        /* ends with NULL once it is done */
 	size_t n, cap;
 };
 
@@ -49,35 +50,37 @@ static char *own_folder(void)
 	return n > 0 && n < (ssize_t)sizeof path ? mem_strndup(path, (size_t)n) : NULL;
 }
 
-/* Where the runtime lies: as installed, or as in the build tree. */
-static int find_library_folder(struct str *out, struct err *err)
+/*
+ * The folder that has `file` in it: as installed, or as in the build tree, from
+ * where this program is. It ends with a slash.
+ */
+static int find_folder(struct str *out, const char *installed, const char *built, const char *file,
+		       struct err *err)
 {
-	static const char *const places[] = {ATOMSAN_LIBDIR_FROM_BINDIR, "../lib/atomsan"};
-	char *own = own_folder();
-	size_t len;
+	const char *const places[] = {installed, built};
+	char *own = own_folder(), *real = NULL;
 
-	for (size_t i = 0; own && i < sizeof places / sizeof *places; i++) {
-		char *real;
+	for (int i = 0; own && i < 2 && !real; i++) {
+		size_t len;
 
 		str_reset(out);
 		str_fmt(out, "%s%s/", own, places[i]);
 		len = out->n;
-		str_add(out, "atomsan-gcc.specs");
-		if (access(out->s, R_OK))
-			continue;
-		out->s[len] = 0;
-		real = realpath(out->s, NULL);
-		str_reset(out);
-		if (real)
-			str_fmt(out, "%s/", real);
-		free(real);
-		mem_free(own);
-		return out->n ? 0 : err_sys(err, "the runtime's folder");
+		str_add(out, file);
+		if (!access(out->s, R_OK)) {
+			out->s[len] = 0;
+			real = realpath(out->s, NULL);
+		}
 	}
-	err_fail(err, "the runtime is neither in %s%s nor in %s%s", own ? own : "", places[0],
-		 own ? own : "", places[1]);
+	str_reset(out);
+	if (real)
+		str_fmt(out, "%s/", real);
+	else
+		err_fail(err, "there is no %s in %s%s, where it belongs", file, own ? own : "",
+			 installed);
+	free(real);
 	mem_free(own);
-	return -1;
+	return out->n ? 0 : -1;
 }
 
 static bool is_program(const char *path)
@@ -97,13 +100,13 @@ static bool is_own(const char *path)
 
 /*
  * The path of a program, as execvp() would find it, but never this one: a link
- * named gcc that leads to atomsan-cc, first on PATH, is a way to use it.
+ * named gcc that leads to atomsan-cc, first on PATH, is a way to use it. Then
+ * *stepped_over says so.
  */
-static int find_program(struct str *out, const char *name, struct err *err)
+static int find_program(struct str *out, const char *name, bool *stepped_over, struct err *err)
 {
 	const char *path = getenv("PATH");
 
-	str_reset(out);
 	if (strchr(name, '/')) {
 		if (is_own(name))
 			return err_fail(err, "the compiler '%s' is atomsan itself", name);
@@ -119,8 +122,11 @@ static int find_program(struct str *out, const char *name, struct err *err)
 		str_reset(out);
 		str_addn(out, len ? p : ".", len ? len : 1);
 		str_fmt(out, "/%s", name);
-		if (is_program(out->s) && !is_own(out->s))
-			return 0;
+		if (is_program(out->s)) {
+			if (!is_own(out->s))
+				return 0;
+			*stepped_over = true;
+		}
 		p += len + (p[len] == ':');
 	}
 	return err_fail(err, "there is no compiler '%s' on PATH", name);
@@ -129,7 +135,7 @@ static int find_program(struct str *out, const char *name, struct err *err)
 /* Its words: "ccache gcc" is two, a path with spaces in it is one. */
 static int add_compiler(struct command_line *c, const char *named, struct err *err)
 {
-	struct str program = STR_INIT;
+	bool stepped_over = false;
 	int rc;
 
 	if (strchr(named, '/') && is_program(named)) {
@@ -145,13 +151,12 @@ static int add_compiler(struct command_line *c, const char *named, struct err *e
 			p += strspn(p, " \t");
 		}
 	}
-	/* The full path also as argv[0]: gcc calls itself by that name for -flto. */
-	rc = find_program(&program, c->word[0], err);
-	if (!rc) {
+	rc = find_program(&c->program, c->word[0], &stepped_over, err);
+	/* gcc calls itself again for -flto, by the name that it was called by. */
+	if (!rc && stepped_over) {
 		mem_free(c->word[0]);
-		c->word[0] = mem_strdup(program.s);
+		c->word[0] = mem_strdup(c->program.s);
 	}
-	str_free(&program);
 	return rc;
 }
 
@@ -174,7 +179,7 @@ static bool says_clang(struct command_line *c)
 		close(fd[1]);
 		add(c, "--version");
 		add(c, NULL);
-		execv(c->word[0], c->word);
+		execv(c->program.s, c->word);
 		_exit(127);
 	}
 	close(fd[1]);
@@ -209,7 +214,6 @@ static bool is_clang(struct command_line *c)
 static void add_instrumentation(struct command_line *c, const char *lib, bool clang)
 {
 	if (clang) {
-		add(c, "--start-no-unused-arguments");
 		add(c, "-Xclang");
 		add(c, "-fsanitize=thread");
 		/* Else the read of x = x + 1 is left out. */
@@ -217,7 +221,6 @@ static void add_instrumentation(struct command_line *c, const char *lib, bool cl
 		add(c, "-mllvm");
 		add(c, "-Xclang");
 		add(c, "-tsan-instrument-read-before-write=1");
-		add(c, "--end-no-unused-arguments");
 	} else {
 		struct str specs = STR_INIT;
 
@@ -268,26 +271,55 @@ static bool asked_by_environment(const char *name)
 	return s && *s && strcmp(s, "0");
 }
 
+/* Behind everybody else's folders, so that it changes nothing but where atomsan.h is found. */
+static int add_header_folder(struct command_line *c, struct err *err)
+{
+	struct str folder = STR_INIT;
+	int rc = find_folder(&folder, ATOMSAN_INCLUDEDIR_FROM_BINDIR, "../include",
+			     "atomsan/atomsan.h", err);
+
+	if (!rc) {
+		add(c, "-idirafter");
+		add(c, folder.s);
+	}
+	str_free(&folder);
+	return rc;
+}
+
+/* What goes in front of the words that were given. */
+static int add_front(struct command_line *c, const struct cc_args *a, struct err *err)
+{
+	bool clang = is_clang(c);
+	struct str lib = STR_INIT;
+	int rc = find_folder(&lib, ATOMSAN_LIBDIR_FROM_BINDIR, "../lib/atomsan",
+			     "atomsan-gcc.specs", err);
+
+	/* clang warns of what a command has no use for. */
+	if (clang)
+		add(c, "--start-no-unused-arguments");
+	if (!rc)
+		rc = add_header_folder(c, err);
+	if (!rc && a->instrument)
+		add_instrumentation(c, lib.s, clang);
+	if (a->no_inline || asked_by_environment("ATOMSAN_NO_INLINE"))
+		add(c, "-fno-inline");
+	if (clang)
+		add(c, "--end-no-unused-arguments");
+	if (!rc && a->link == CC_LINK_PROGRAM)
+		rc = add_runtime(c, lib.s, err);
+	else if (!rc && a->link == CC_LINK_SHARED)
+		add_stub(c, lib.s);
+	str_free(&lib);
+	return rc;
+}
+
 static int build(struct command_line *c, const struct cc_args *a, const char *compiler,
 		 struct err *err)
 {
-	struct str lib = STR_INIT;
 	int rc = add_compiler(c, compiler, err);
 
 	if (!rc && a->inputs)
-		rc = find_library_folder(&lib, err);
-	if (!rc && a->inputs) {
-		bool clang = is_clang(c);
-
-		if (a->instrument)
-			add_instrumentation(c, lib.s, clang);
-		if (a->no_inline || asked_by_environment("ATOMSAN_NO_INLINE"))
-			add(c, "-fno-inline");
-		if (a->link == CC_LINK_PROGRAM)
-			rc = add_runtime(c, lib.s, err);
-		else if (a->link == CC_LINK_SHARED)
-			add_stub(c, lib.s);
-	}
+		rc = add_front(c, a, err);
 	for (size_t i = 0; i < a->n; i++)
 		add(c, a->word[i]);
 	/* What the runtime needs, where that is not part of the C library itself. */
@@ -296,14 +328,13 @@ static int build(struct command_line *c, const struct cc_args *a, const char *co
 		add(c, "-ldl");
 	}
 	add(c, NULL);
-	str_free(&lib);
 	return rc;
 }
 
 static int compile(int argc, char **argv, const char *variable, const char *otherwise)
 {
 	const char *compiler = getenv(variable);
-	struct command_line c = {0};
+	struct command_line c = {.program = STR_INIT};
 	struct cc_args a;
 	struct err err = {0};
 	int rc;
@@ -314,12 +345,13 @@ static int compile(int argc, char **argv, const char *variable, const char *othe
 	if (!rc)
 		rc = build(&c, &a, compiler, &err);
 	if (!rc) {
-		execv(c.word[0], c.word);
-		err_sys(&err, "cannot run the compiler '%s'", c.word[0]);
+		execv(c.program.s, c.word);
+		err_sys(&err, "cannot run the compiler '%s'", c.program.s);
 	}
 	for (size_t i = 0; i < c.n; i++)
 		mem_free(c.word[i]);
 	mem_free(c.word);
+	str_free(&c.program);
 	cc_args_free(&a);
 	return cli_error("%s", err.text);
 }

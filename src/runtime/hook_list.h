@@ -71,15 +71,16 @@
  *	void __tsan_atomic_thread_fence(int order), void __tsan_atomic_signal_fence(int order)
  *	void *__tsan_memcpy(void *, const void *, size_t), also memmove; newer clangs
  *	void *__tsan_memset(void *, int, size_t)
- *	void __tsan_ignore_thread_begin(void), void __tsan_ignore_thread_end(void)
  */
 
 /*
  * What programs call themselves: <sanitizer/tsan_interface.h> and the older
- * dynamic annotations. X(type, name), in the order of the arguments' doc there;
- * all may be left without effect, which for those that give a value is 0.
+ * dynamic annotations. X(type, name). All may be left without effect, which for
+ * those that give a value is 0.
  */
 #define HOOK_INTERFACE(X)                                                                          \
+	X(void, __tsan_ignore_thread_begin)                                                        \
+	X(void, __tsan_ignore_thread_end)                                                          \
 	X(void, __tsan_acquire)                                                                    \
 	X(void, __tsan_release)                                                                    \
 	X(void, __tsan_mutex_create)                                                               \

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/hook_list.h"
 
@@ -57,6 +58,17 @@ NOTHING(void, __tsan_init)
 NOTHING(void, __tsan_func_exit)
 NOTHING(void, __tsan_atomic_thread_fence)
 NOTHING(void, __tsan_atomic_signal_fence)
+
+EXPORT void *__tsan_memcpy(void *to, const void *from, size_t n);
+EXPORT void *__tsan_memcpy(void *to, const void *from, size_t n)
+{
+	return memcpy(to, from, n);
+}
+EXPORT void *__tsan_memset(void *to, int c, size_t n);
+EXPORT void *__tsan_memset(void *to, int c, size_t n)
+{
+	return memset(to, c, n);
+}
 
 EXPORT void __tsan_func_entry(void *caller);
 EXPORT void __tsan_func_entry(void *caller)

@@ -47,12 +47,6 @@ EXPORT void __tsan_vptr_read(void)
 EXPORT void __tsan_vptr_update(void)
 {
 }
-EXPORT void __tsan_ignore_thread_begin(void)
-{
-}
-EXPORT void __tsan_ignore_thread_end(void)
-{
-}
 
 #define ACCESS(name, bytes)                                                                        \
 	EXPORT void name##bytes(void)                                                              \
