@@ -208,8 +208,10 @@ bool module_has_data(const struct module *m, uint64_t addr)
 static void take_symbol(struct module *m, Elf *elf, size_t strings, const GElf_Sym *sym)
 {
 	int type = GELF_ST_TYPE(sym->st_info);
+	Elf_Scn *scn = elf_getscn(elf, sym->st_shndx);
 	const char *name;
 	struct module_symbols *to;
+	GElf_Shdr sh;
 
 	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS)
 		return;
@@ -225,10 +227,11 @@ static void take_symbol(struct module *m, Elf *elf, size_t strings, const GElf_S
 				: !module_has_data(m, sym->st_value))
 		return;
 	name = elf_strptr(elf, strings, sym->st_name);
-	if (!name || !*name)
+	if (!name || !*name || !scn || !gelf_getshdr(scn, &sh))
 		return;
 	MEM_GROW(to->v, to->cap, to->n + 1);
-	to->v[to->n++] = (struct module_symbol){sym->st_value, sym->st_size, name,
+	to->v[to->n++] = (struct module_symbol){sym->st_value, sym->st_size,
+						sh.sh_addr + sh.sh_size, name,
 						GELF_ST_BIND(sym->st_info) == STB_GLOBAL};
 }
 
@@ -283,11 +286,10 @@ const struct module_symbol *module_symbol_at(const struct module_symbols *s, uin
 	}
 	if (!lo)
 		return NULL;
-	hi = lo--; /* the next address */
+	lo--;
 	while (lo && s->v[lo - 1].addr == s->v[lo].addr)
 		lo--;
-	/* One without a size goes on up to the next, as in assembly. */
-	if (s->v[lo].size ? addr - s->v[lo].addr >= s->v[lo].size : hi == s->n)
+	if (s->v[lo].size ? addr - s->v[lo].addr >= s->v[lo].size : addr >= s->v[lo].end)
 		return NULL;
 	return &s->v[lo];
 }
