@@ -155,8 +155,7 @@ static void find_debug_file(struct module *m, const char *build_id)
 		try_debug_file(m, path.s, build_id, NULL);
 	}
 	for (int i = 0; link && *link && !m->dwarf && i < 3; i++) {
-		static const char *const form[][2] = {
-			{"", ""}, {"", ".debug/"}, {DEBUG_ROOT, ""}};
+		static const char *const form[][2] = {{"", ""}, {"", ".debug/"}, {DEBUG_ROOT, ""}};
 
 		str_reset(&path);
 		str_add(&path, form[i][0]);
@@ -230,9 +229,9 @@ static void take_symbol(struct module *m, Elf *elf, size_t strings, const GElf_S
 	if (!name || !*name || !scn || !gelf_getshdr(scn, &sh))
 		return;
 	MEM_GROW(to->v, to->cap, to->n + 1);
-	to->v[to->n++] = (struct module_symbol){sym->st_value, sym->st_size,
-						sh.sh_addr + sh.sh_size, name,
-						GELF_ST_BIND(sym->st_info) == STB_GLOBAL};
+	to->v[to->n++] =
+		(struct module_symbol){sym->st_value, sym->st_size, sh.sh_addr + sh.sh_size, name,
+				       GELF_ST_BIND(sym->st_info) == STB_GLOBAL};
 }
 
 static bool read_symbols(struct module *m, Elf *elf, GElf_Word type)
@@ -327,7 +326,8 @@ void module_open(struct module *m, struct str *warning)
 		str_add_shown(warning, m->path, strlen(m->path), SIZE_MAX);
 		str_fmt(warning, " has changed since it was recorded (build id %.8s... then, ",
 			m->build_id);
-		str_fmt(warning, id.n ? "%.8s... now): no names for it" : "%snone now): no names for it",
+		str_fmt(warning,
+			id.n ? "%.8s... now): no names for it" : "%snone now): no names for it",
 			id.s);
 		file_close(&m->file);
 	} else {

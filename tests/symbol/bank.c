@@ -28,6 +28,8 @@ union word word;
 static int plain;
 double far_away[1000];
 volatile int sink;
+int *volatile last;
+void *const kept[] = {table, &plain}; /* else optimised away */
 
 int outer(int x);
 
@@ -55,6 +57,7 @@ int main(int argc, char **argv)
 	int *heap = malloc(24); /* MARK heap */
 
 	(void)argv;
+	last = heap;
 	pthread_mutex_lock(&account.lock);
 	account.balance += argc;
 	table[argc & 3].limit.high = 1;

@@ -26,6 +26,8 @@ class shape : public base
 int shape::alive;
 shape one;
 static shape three[3];
+extern void *const kept[];
+void *const kept[] = {three}; // else optimised away
 
 __attribute__((noinline)) int shape::area(int scale) const
 {

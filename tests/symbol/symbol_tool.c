@@ -3,6 +3,7 @@
  *
  *	symbol_tool trace FILE.atrace <DESCRIPTION
  *	symbol_tool frames MODULE [BUILD-ID] <ADDRESSES
+ *	symbol_tool damage FILE SEED
  *
  * trace: a trace by hand. Each line of the description is a name or an event:
  *
@@ -14,13 +15,17 @@
  * frames: for each address (hexadecimal, of an instruction) its stack as
  * `addr2line -f -i -C` prints it, with columns: function, then file:line:column. At
  * the end the time and memory that it took, on standard error.
+ *
+ * damage: forty bytes of the file become others, or it is cut off, as the seed says.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/str.h"
@@ -142,7 +147,8 @@ static int frames(const char *module, const char *build_id)
 	clock_gettime(CLOCK_MONOTONIC, &to);
 	getrusage(RUSAGE_SELF, &used);
 	fprintf(stderr, "%" PRIu64 " addresses, %.2f us each, %ld MB\n", looked_up,
-		((double)(to.tv_sec - from.tv_sec) * 1e6 + (double)(to.tv_nsec - from.tv_nsec) / 1e3) /
+		((double)(to.tv_sec - from.tv_sec) * 1e6 +
+		 (double)(to.tv_nsec - from.tv_nsec) / 1e3) /
 			(looked_up ? (double)looked_up : 1),
 		used.ru_maxrss / 1024);
 	for (size_t i = 0, n = symbol_resolver_warnings(r, &warning); i < n; i++)
@@ -153,11 +159,38 @@ static int frames(const char *module, const char *build_id)
 	return 0;
 }
 
+static uint64_t chance(uint64_t *s)
+{
+	uint64_t z = *s += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return z ^ z >> 31;
+}
+
+static int damage(const char *path, uint64_t seed)
+{
+	FILE *f = fopen(path, "r+e");
+	struct stat st;
+
+	if (!f || fstat(fileno(f), &st) || !st.st_size)
+		return fail(path, "cannot be changed");
+	if (seed % 6 == 0 && ftruncate(fileno(f), (off_t)(chance(&seed) % (uint64_t)st.st_size)))
+		return fail(path, "cannot be cut off");
+	for (int i = 0; i < 40; i++) {
+		fseeko(f, (off_t)(chance(&seed) % (uint64_t)st.st_size), SEEK_SET);
+		fputc((int)(chance(&seed) & 255), f);
+	}
+	return fclose(f) ? fail(path, "cannot be changed") : 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "trace"))
 		return trace(argv[2]);
 	if ((argc == 3 || argc == 4) && !strcmp(argv[1], "frames"))
 		return frames(argv[2], argc == 4 ? argv[3] : "-");
-	return fail("usage", "trace FILE.atrace | frames MODULE [BUILD-ID]");
+	if (argc == 4 && !strcmp(argv[1], "damage"))
+		return damage(argv[2], strtoull(argv[3], NULL, 10));
+	return fail("usage", "trace FILE.atrace | frames MODULE [BUILD-ID] | damage FILE SEED");
 }
