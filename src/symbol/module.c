@@ -155,8 +155,7 @@ static void find_debug_file(struct module *m, const char *build_id)
 		try_debug_file(m, path.s, build_id, NULL);
 	}
 	for (int i = 0; link && *link && !m->dwarf && i < 3; i++) {
-		static const char *const form[][2] = {
-			{"", ""}, {"", ".debug/"}, {DEBUG_ROOT, ""}};
+		static const char *const form[][2] = {{"", ""}, {"", ".debug/"}, {DEBUG_ROOT, ""}};
 
 		str_reset(&path);
 		str_add(&path, form[i][0]);
@@ -208,8 +207,10 @@ bool module_has_data(const struct module *m, uint64_t addr)
 static void take_symbol(struct module *m, Elf *elf, size_t strings, const GElf_Sym *sym)
 {
 	int type = GELF_ST_TYPE(sym->st_info);
+	Elf_Scn *scn = elf_getscn(elf, sym->st_shndx);
 	const char *name;
 	struct module_symbols *to;
+	GElf_Shdr sh;
 
 	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS)
 		return;
@@ -225,11 +226,12 @@ static void take_symbol(struct module *m, Elf *elf, size_t strings, const GElf_S
 				: !module_has_data(m, sym->st_value))
 		return;
 	name = elf_strptr(elf, strings, sym->st_name);
-	if (!name || !*name)
+	if (!name || !*name || !scn || !gelf_getshdr(scn, &sh))
 		return;
 	MEM_GROW(to->v, to->cap, to->n + 1);
-	to->v[to->n++] = (struct module_symbol){sym->st_value, sym->st_size, name,
-						GELF_ST_BIND(sym->st_info) == STB_GLOBAL};
+	to->v[to->n++] =
+		(struct module_symbol){sym->st_value, sym->st_size, sh.sh_addr + sh.sh_size, name,
+				       GELF_ST_BIND(sym->st_info) == STB_GLOBAL};
 }
 
 static bool read_symbols(struct module *m, Elf *elf, GElf_Word type)
@@ -283,11 +285,10 @@ const struct module_symbol *module_symbol_at(const struct module_symbols *s, uin
 	}
 	if (!lo)
 		return NULL;
-	hi = lo--; /* the next address */
+	lo--;
 	while (lo && s->v[lo - 1].addr == s->v[lo].addr)
 		lo--;
-	/* One without a size goes on up to the next, as in assembly. */
-	if (s->v[lo].size ? addr - s->v[lo].addr >= s->v[lo].size : hi == s->n)
+	if (s->v[lo].size ? addr - s->v[lo].addr >= s->v[lo].size : addr >= s->v[lo].end)
 		return NULL;
 	return &s->v[lo];
 }
@@ -325,7 +326,8 @@ void module_open(struct module *m, struct str *warning)
 		str_add_shown(warning, m->path, strlen(m->path), SIZE_MAX);
 		str_fmt(warning, " has changed since it was recorded (build id %.8s... then, ",
 			m->build_id);
-		str_fmt(warning, id.n ? "%.8s... now): no names for it" : "%snone now): no names for it",
+		str_fmt(warning,
+			id.n ? "%.8s... now): no names for it" : "%snone now): no names for it",
 			id.s);
 		file_close(&m->file);
 	} else {

@@ -18,6 +18,7 @@
 
 struct module_symbol {
 	uint64_t addr, size;
+	uint64_t end; /* of its section: one without a size goes on up to the next, or to there */
 	const char *name;
 	bool global;
 };

@@ -18,10 +18,8 @@ void naming_init(struct naming *n)
 	struct str s = STR_INIT;
 
 	*n = (struct naming){0};
-	if (cwd && cwd[0] == '/') {
-		str_add(&s, cwd);
-		if (s.s[s.n - 1] != '/')
-			str_addc(&s, '/');
+	if (cwd && cwd[0] == '/' && cwd[1]) { /* at "/" everything lies beneath */
+		str_fmt(&s, "%s/", cwd);
 		n->cwd = mem_strdup(s.s);
 	}
 	str_free(&s);
@@ -39,7 +37,7 @@ void naming_free(struct naming *n)
 /* The length of a symbol's name without ".part.0", ".cold", ".constprop.3", ".llvm.123". */
 static size_t without_clone(const char *s)
 {
-	static const char *const suffix[] = {".part.",      ".cold", ".constprop.", ".isra.",
+	static const char *const suffix[] = {".part.",     ".cold",  ".constprop.", ".isra.",
 					     ".lto_priv.", ".llvm.", ".localalias"};
 	size_t n = strlen(s);
 

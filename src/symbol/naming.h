@@ -22,7 +22,8 @@ struct naming {
 void naming_init(struct naming *n);
 void naming_free(struct naming *n);
 
-/* Demangled, without what compilers put behind names of clones; as it is where it is not mangled. */
+/* Demangled, without what compilers put behind names of clones; as it is where it is not mangled.
+ */
 const char *naming_demangle(struct naming *n, const char *linkage);
 
 /* A source file: cleaned, and relative where it lies beneath the current directory. */

@@ -97,8 +97,7 @@ static struct module *module_of(struct resolver *r, uint32_t number)
 		module_open(r->module[i], &r->warning);
 		if (r->warning.n) {
 			MEM_GROW(r->warnings, r->warning_cap, r->nwarnings + 1);
-			r->warnings[r->nwarnings++] =
-				arena_strdup(&r->naming.arena, r->warning.s);
+			r->warnings[r->nwarnings++] = arena_strdup(&r->naming.arena, r->warning.s);
 			str_reset(&r->warning);
 		}
 	}
@@ -229,8 +228,8 @@ static void add_allocated(struct resolver *r, const struct names *names, strref 
 	f = pc_frames(r, &p.pc);
 	str_add(out, " (allocated at ");
 	for (size_t i = 0; i < f.n; i++)
-		if (!f.v[i].inlined || (f.v[i].file && f.v[i].line &&
-					strncmp(f.v[i].file, "/usr/", 5) != 0)) {
+		if (!f.v[i].inlined ||
+		    (f.v[i].file && f.v[i].line && strncmp(f.v[i].file, "/usr/", 5) != 0)) {
 			add_frame(out, &f.v[i]);
 			break;
 		}

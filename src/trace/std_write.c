@@ -45,6 +45,27 @@ static int check_name(struct writer *w, const struct str *buf, size_t from, enum
 	return -1;
 }
 
+/*
+ * Names that were looked up (those of a recorded run) are what the program's
+ * author chose, "operator|" for one: they are changed until they can stand here.
+ * Names that stand for themselves are not: two could become one.
+ */
+static void make_fit(const struct names *names, struct str *buf, size_t from)
+{
+	char *copy;
+
+	if (!names->resolver || !strpbrk(buf->s + from, "|\n\r"))
+		return;
+	copy = mem_strdup(buf->s + from);
+	buf->n = from;
+	for (const char *p = copy; *p; p++)
+		if (*p == '|')
+			str_add(buf, "\u00a6"); /* a broken bar */
+		else
+			str_addc(buf, *p == '\n' || *p == '\r' ? ' ' : *p);
+	mem_free(copy);
+}
+
 static int one(struct writer *w, const struct names *names, const struct event *e, struct str *buf,
 	       struct err *err)
 {
@@ -63,6 +84,7 @@ static int one(struct writer *w, const struct names *names, const struct event *
 		str_addc(buf, '(');
 		at = buf->n;
 		names_add_operand(names, e, buf);
+		make_fit(names, buf, at);
 		if (check_name(w, buf, at, OPERAND, err))
 			return -1;
 		str_addc(buf, ')');
@@ -71,6 +93,7 @@ static int one(struct writer *w, const struct names *names, const struct event *
 		str_addc(buf, '|');
 		at = buf->n;
 		names_add_string(names, e->place, buf);
+		make_fit(names, buf, at);
 		if (check_name(w, buf, at, PLACE, err))
 			return -1;
 	}
