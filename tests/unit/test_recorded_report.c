@@ -243,27 +243,12 @@ static void run(struct bench *b, const struct fake *fake, const char *engine, st
 	b->result[0].ops = ops;
 }
 
+/* clang-format off */
+#define EV(t, o, what, at) {.thread = (t), .op = OP_##o, .operand = (what), .place = (at)}
 #define BEGIN(t, label)                                                                            \
-	{                                                                                          \
-		t, label, P_BEGIN, OP_BEGIN, OUTER_BEGIN,                                          \
-		{                                                                                  \
-			0                                                                          \
-		}                                                                                  \
-	}
-#define END(t)                                                                                     \
-	{                                                                                          \
-		t, 0, P_BEGIN, OP_END, OUTER_END,                                                  \
-		{                                                                                  \
-			0                                                                          \
-		}                                                                                  \
-	}
-#define EV(t, op, what, place)                                                                     \
-	{                                                                                          \
-		t, what, place, OP_##op, OUTER_NONE,                                               \
-		{                                                                                  \
-			0                                                                          \
-		}                                                                                  \
-	}
+	{.thread = (t), .op = OP_BEGIN, .operand = (label), .place = P_BEGIN, .outer = OUTER_BEGIN}
+#define END(t) {.thread = (t), .op = OP_END, .place = P_BEGIN, .outer = OUTER_END}
+/* clang-format on */
 
 static struct event lost[] = {
 	EV(T0, FORK, T1, P_FORK),
