@@ -1,5 +1,6 @@
 #include "drive.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -121,6 +122,69 @@ static void pass(const struct contender *who, void *engine, const struct trace *
 	}
 }
 
+/* Does the list say that the thread holds this lock, in this way? */
+static bool says(const struct finding_step *s, uint32_t lock, bool shared)
+{
+	char want[32];
+
+	snprintf(want, sizeof want, "l%u%s", lock, shared ? " (shared)" : "");
+	for (size_t i = 0; i < s->nheld; i++)
+		if (!strcmp(s->held[i], want))
+			return true;
+	return false;
+}
+
+/* The locks held at a step, by looking for each lock at what its thread did to it last. */
+static bool right_locks(const struct trace *t, const struct finding_step *s)
+{
+	uint32_t thread = t->ev[s->event - 1].thread;
+	size_t held = 0;
+
+	for (uint32_t lock = 0; lock <= t->n; lock++) {
+		enum op last = OP_RELEASE;
+
+		for (uint64_t i = 0; i + 1 < s->event; i++)
+			if (t->ev[i].thread == thread && op_is_lock(t->ev[i].op) &&
+			    t->ev[i].operand == lock)
+				last = t->ev[i].op;
+		if (last == OP_RELEASE || last == OP_RELEASE_SHARED)
+			continue;
+		held++;
+		if (!says(s, lock, last == OP_ACQUIRE_SHARED))
+			return false;
+	}
+	return held == s->nheld;
+}
+
+/* An engine of the table that shows these kinds of findings knows the locks. */
+static bool must_say(const struct contender *who, const struct finding *f)
+{
+	static const char *const kinds[] = {"cycle", "pattern", "lockset", "deadlock"};
+
+	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (f->kind && !strcmp(f->kind, kinds[i]))
+			return engine_by_name(who->ops->name) == who->ops;
+	return false;
+}
+
+static bool check_locks(const struct contender *who, const struct trace *t,
+			const struct finding_list *l, struct str *what)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		for (size_t k = 0; k < l->v[i]->nsteps; k++) {
+			const struct finding_step *s = &l->v[i]->steps[k];
+
+			if (s->event && s->event <= t->n &&
+			    (s->held ? right_locks(t, s) : !must_say(who, l->v[i])))
+				continue;
+			str_fmt(what, "finding %zu, step at event %lu: %zu locks held, and wrong",
+				i, (unsigned long)s->event, s->nheld);
+			return false;
+		}
+	}
+	return true;
+}
+
 bool drive(const struct contender *who, const struct trace *t, uint64_t seed,
 	   struct finding_list *out, struct str *what)
 {
@@ -151,5 +215,5 @@ bool drive(const struct contender *who, const struct trace *t, uint64_t seed,
 	}
 	who->ops->destroy(engine);
 	names_free(&names);
-	return ok;
+	return ok && check_locks(who, t, out, what);
 }

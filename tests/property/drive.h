@@ -2,7 +2,8 @@
  * Runs one engine over a small trace, as engine.h says it is to be run: in
  * batches, here of random sizes; with names that grow from batch to batch, as
  * a reader's do; with batches whose memory is gone after the call; with the
- * passes that it asks for.
+ * passes that it asks for. The locks held at each step of its findings are
+ * compared with what the trace says.
  *
  * Who may include this: tests/property.
  */

@@ -243,27 +243,12 @@ static void run(struct bench *b, const struct fake *fake, const char *engine, st
 	b->result[0].ops = ops;
 }
 
+/* clang-format off */
+#define EV(t, o, what, at) {.thread = (t), .op = OP_##o, .operand = (what), .place = (at)}
 #define BEGIN(t, label)                                                                            \
-	{                                                                                          \
-		t, label, P_BEGIN, OP_BEGIN, OUTER_BEGIN,                                          \
-		{                                                                                  \
-			0                                                                          \
-		}                                                                                  \
-	}
-#define END(t)                                                                                     \
-	{                                                                                          \
-		t, 0, P_BEGIN, OP_END, OUTER_END,                                                  \
-		{                                                                                  \
-			0                                                                          \
-		}                                                                                  \
-	}
-#define EV(t, op, what, place)                                                                     \
-	{                                                                                          \
-		t, what, place, OP_##op, OUTER_NONE,                                               \
-		{                                                                                  \
-			0                                                                          \
-		}                                                                                  \
-	}
+	{.thread = (t), .op = OP_BEGIN, .operand = (label), .place = P_BEGIN, .outer = OUTER_BEGIN}
+#define END(t) {.thread = (t), .op = OP_END, .place = P_BEGIN, .outer = OUTER_END}
+/* clang-format on */
 
 static struct event lost[] = {
 	EV(T0, FORK, T1, P_FORK),
@@ -378,11 +363,291 @@ static void test_text(void **state)
 	assert_text(b, want_text);
 }
 
+/* clang-format off */
+static const char want_json_step[] =
+	"            {\n"
+	"              \"thread\": \"T1\",\n"
+	"              \"event\": 12,\n"
+	"              \"op\": \"w\",\n"
+	"              \"operand\": \"heap block of 24 bytes, offset 8 (allocated at bank.c:29:4)\",\n"
+	"              \"label\": \"deposit\",\n"
+	"              \"place\": \"FILE:16:4\",\n"
+	"              \"begin\": 3,\n"
+	"              \"stack\": [\n"
+	"                {\"function\": \"set\", \"file\": \"FILE\", \"line\": 16, \"column\": 4, \"module\": \"/home/me/bank\", \"offset\": 4352, \"inlined\": false},\n"
+	"                {\"function\": \"deposit\", \"file\": \"FILE\", \"line\": 23, \"column\": 11, \"module\": \"/home/me/bank\", \"offset\": 4704, \"inlined\": false},\n"
+	"                {\"function\": \"worker\", \"file\": \"FILE\", \"line\": 33, \"column\": 5, \"module\": \"/home/me/bank\", \"offset\": 4864, \"inlined\": false},\n"
+	"                {\"function\": \"void std::__invoke_impl<void, void (*)()>(std::__invoke_other, void (*&&)())\", \"file\": \"/usr/include/c++/12/bits/invoke.h\", \"line\": 61, \"column\": 36, \"module\": \"/home/me/bank\", \"offset\": 5120, \"inlined\": false}\n"
+	"              ],\n"
+	"              \"locks\": []\n"
+	"            }\n"
+	"          ],\n";
+static const char want_json_end[] =
+	"          \"locks\": null,\n"
+	"          \"allocated\": [\n"
+	"            {\"function\": \"open_account\", \"file\": \"FILE\", \"line\": 4, \"column\": null, \"module\": null, \"offset\": 0, \"inlined\": false}\n"
+	"          ],\n"
+	"          \"threads\": [\n"
+	"            {\n"
+	"              \"name\": \"T1\",\n"
+	"              \"creator\": \"T0\",\n"
+	"              \"created\": [\n"
+	"                {\"function\": \"main\", \"file\": \"FILE\", \"line\": 18, \"column\": 1, \"module\": \"/home/me/bank\", \"offset\": 5376, \"inlined\": false},\n"
+	"                {\"function\": \"_start\", \"file\": null, \"line\": null, \"column\": null, \"module\": \"/home/me/bank\", \"offset\": 1, \"inlined\": false}\n"
+	"              ]\n"
+	"            },\n"
+	"            {\n"
+	"              \"name\": \"T2\",\n";
+/* clang-format on */
+
+/* The folder is another one each time. */
+static char *masked(const char *text)
+{
+	struct str b = STR_INIT;
+
+	while (*text) {
+		bool here = !strncmp(text, file, strlen(file));
+
+		str_addn(&b, here ? "FILE" : text, here ? 4 : 1);
+		text += here ? strlen(file) : 1;
+	}
+	return b.s;
+}
+
+static void test_json(void **state)
+{
+	struct bench *b = *state;
+	struct fake fake;
+	char *text;
+
+	fake_init(&fake);
+	run(b, &fake, "frontier", lost, N(lost));
+	names_free(&fake.names);
+	text = masked(print(b, "json"));
+	assert_has(text, want_json_step);
+	assert_has(text, want_json_end);
+	assert_has(text, "\"locks\": [\"mutex bank_lock (shared)\"]");
+	mem_free(text);
+}
+
+static void test_dot(void **state)
+{
+	struct bench *b = *state;
+	struct fake fake;
+
+	fake_init(&fake);
+	run(b, &fake, "frontier", lost, N(lost));
+	names_free(&fake.names);
+	assert_has(print(b, "dot"),
+		   "5: r(heap block of 24 bytes, offset 8 (allocated at bank.c:29:4))</td>");
+}
+
+/* The other engines tell the same of their steps. */
+static void test_engines(void **state)
+{
+	static struct event ev[] = {
+		EV(T0, FORK, T1, P_FORK),   EV(T0, FORK, T2, P_FORK),
+		BEGIN(T1, L_DEPOSIT),       EV(T1, ACQUIRE, 0, P_LOCK),
+		EV(T1, READ, 0, P_GET),     EV(T1, RELEASE, 0, P_LOCK),
+		EV(T1, WRITE, 0, P_SET),    END(T1),
+		EV(T2, ACQUIRE, 0, P_LOCK), EV(T2, WRITE, 0, P_OTHER_SET),
+		EV(T2, RELEASE, 0, P_LOCK), EV(T1, WRITE, 0, P_SET),
+	};
+	/* How many of the events, and how many locks held at all steps. */
+	static const struct {
+		const char *engine;
+		size_t events, held;
+	} cases[] = {{"predict", N(ev) - 1, 2}, {"lockset", N(ev), 1}};
+	struct bench *b = *state;
+
+	for (size_t i = 0; i < N(cases); i++) {
+		const struct finding *f;
+		size_t held_at_all = 0;
+		struct fake fake;
+
+		fake_init(&fake);
+		run(b, &fake, cases[i].engine, ev, (uint32_t)cases[i].events);
+		names_free(&fake.names);
+		assert_int_equal(b->result[0].findings.n, 1);
+		f = b->result[0].findings.v[0];
+		assert_true(f->recorded);
+		assert_int_equal(f->allocated.n, 1);
+		assert_int_equal(f->nthreads, 2);
+		for (size_t k = 0; k < f->nsteps; k++) {
+			assert_true(f->steps[k].stack.n >= 4 && f->steps[k].held);
+			held_at_all += f->steps[k].nheld;
+			if (f->steps[k].nheld)
+				assert_string_equal(f->steps[k].held[0], "mutex bank_lock");
+		}
+		assert_int_equal(held_at_all, cases[i].held);
+		print(b, "text");
+		assert_fits(b->text);
+		assert_has(b->text,
+			   "Location is heap block of 24 bytes, offset 8, allocated at:\n");
+		finding_list_free(&b->result[0].findings);
+	}
+}
+
+/* The same events, and nobody who knows what they mean. */
+static void test_no_resolver(void **state)
+{
+	struct bench *b = *state;
+	const struct finding *f;
+	struct fake fake;
+
+	fake_init(&fake);
+	fake.names.resolver = NULL;
+	run(b, &fake, "frontier", lost, N(lost));
+	names_free(&fake.names);
+	f = b->result[0].findings.v[0];
+	assert_false(f->recorded);
+	assert_int_equal(f->allocated.n + f->nthreads + f->steps[0].stack.n, 0);
+	assert_string_equal(f->variable, "h 8 8 24 8");
+	assert_has(print(b, "text"),
+		   "  Locks held: mutex g 1+0x99 40 at event 5; mutex g 1+0x99 40 (shared) at\n"
+		   "    event 9; none at event 12.\n");
+	assert_null(strstr(b->text, "#0"));
+}
+
+/* Two variables at each place, as where one access covers what others use as two. */
+static void test_two_halves(void **state)
+{
+	static struct event ev[] = {
+		BEGIN(T1, L_DEPOSIT),
+		EV(T1, READ, BALANCE, P_GET),
+		EV(T1, READ, LOCAL, P_GET),
+		EV(T2, WRITE, BALANCE, P_OTHER_SET),
+		EV(T2, WRITE, LOCAL, P_OTHER_SET),
+		EV(T1, WRITE, BALANCE, P_SET),
+		EV(T1, WRITE, LOCAL, P_SET),
+		END(T1),
+	};
+	struct bench *b = *state;
+	struct fake fake;
+
+	fake_init(&fake);
+	run(b, &fake, "frontier", ev, N(ev));
+	names_free(&fake.names);
+	assert_int_equal(b->result[0].findings.n, 1);
+	assert_int_equal(b->result[0].findings.v[0]->count, 2);
+	assert_has(print(b, "text"), "  Seen 2 times.\n");
+	assert_has(b->text, "\natomsan: 1 atomicity violation (1 block blamed)");
+}
+
+/* Another run has other addresses; where nothing says where it was, too. */
+static void test_fingerprint(void **state)
+{
+	struct event nowhere[N(lost)];
+	uint64_t first = 0;
+
+	memcpy(nowhere, lost, sizeof lost);
+	for (size_t i = 0; i < N(nowhere); i++)
+		nowhere[i].place = 0;
+	for (int k = 0; k < 4; k++) {
+		struct bench *b = *state;
+		struct fake fake;
+
+		fake_init(&fake);
+		fake.variable = k & 1 ? "0x7fff1234" : "0x7ffe5678";
+		run(b, &fake, "frontier", k < 2 ? lost : nowhere, N(lost));
+		names_free(&fake.names);
+		if (k & 1)
+			assert_true(b->result[0].findings.v[0]->fingerprint == first);
+		first = b->result[0].findings.v[0]->fingerprint;
+		finding_list_free(&b->result[0].findings);
+	}
+}
+
+/* Short names stand in the picture; sources that are gone are not quoted. */
+static void test_short_names(void **state)
+{
+	struct bench *b = *state;
+	struct fake fake;
+	FILE *f;
+
+	fake_init(&fake);
+	fake.variable = "account.balance";
+	fake.heap = false;
+	run(b, &fake, "frontier", lost, N(lost));
+	names_free(&fake.names);
+	unlink(file);
+	print(b, "text");
+	assert_fits(b->text);
+	assert_has(b->text, "  +-->      5  | r(account.balance) ");
+	assert_has(b->text, "  Read of account.balance by thread T1 (event 5, block 'deposit'):\n"
+			    "    #0 get bank.c:8:10 (inlined)\n"
+			    "    #1 deposit bank.c:22:11 (bank+0x1234)\n");
+	assert_null(strstr(b->text, "[1]"));
+	assert_null(strstr(b->text, "Location"));
+	/* Something else came in its place: no such line, or none that the column fits. */
+	f = fopen(file, "we");
+	assert_non_null(f);
+	fputs("\n\n\n\n\n\n\nx", f);
+	fclose(f);
+	assert_has(print(b, "text"), "    #0 get bank.c:8:10 (inlined)\n       8 | x\n    #1");
+	assert_null(strstr(b->text, "^"));
+}
+
+/* Deep stacks: what is shared is told once, what is too much is left to -v. */
+static void test_deep(void **state)
+{
+	struct finding_frame frame[3][40];
+	struct finding_step steps[N(lost_update)];
+	struct bench *b = *state;
+
+	memcpy(steps, lost_update, sizeof steps);
+	for (size_t i = 0; i < N(steps); i++) {
+		for (size_t k = 0; k < N(frame[i]); k++)
+			frame[i][k] = (struct finding_frame){.function = "f", .offset = k};
+		steps[i].stack = (struct finding_stack){frame[i], N(frame[i])};
+	}
+	/* The second of T1's goes in another way, two frames deep. */
+	frame[2][0].function = "g";
+	frame[2][1].function = "g";
+	emit(b, blamed(cycle(steps, N(steps), RESTS_ON_DATA), NULL));
+	print(b, "text");
+	assert_fits(b->text);
+	assert_has(b->text, "    #15 f (?+0xf)\n    ... and 24 more frames, -v shows them\n\n");
+	assert_has(b->text, "    #0 g\n    #1 g (?+0x1)\n    #2 to #39 as at event 5\n\n");
+	b->rep.verbosity = 1;
+	assert_has(print(b, "text"), "    #39 f (?+0x27)\n\n");
+	assert_null(strstr(b->text, "more frames"));
+}
+
+/* A cycle with more steps than anybody wants stacks of. */
+static void test_many_steps(void **state)
+{
+	struct finding_frame frame = {.function = "f\033[2J", .file = "a\nb.c", .line = 3};
+	static struct finding_step steps[20];
+	struct bench *b = *state;
+
+	for (size_t i = 0; i < N(steps); i++)
+		steps[i] = (struct finding_step){
+			.thread = i % (N(steps) - 1) ? "T2" : "T1",
+			.event = 10 + i,
+			.op = "w",
+			.past = "wrote",
+			.operand = i % 2 ? "heap block of 4096 bytes, offset 1024" : "x",
+			.begin = i % (N(steps) - 1) ? 0 : 1,
+			.stack = {&frame, 1},
+		};
+	emit(b, blamed(cycle(steps, N(steps), RESTS_ON_DATA), NULL));
+	print(b, "text");
+	assert_fits(b->text);
+	assert_has(b->text, "    #0 f\\x1b[2J a\\nb.c:3\n");
+	assert_has(b->text, "  ... and the stacks of 13 more steps, -v shows them\n");
+	assert_has(b->text, "  [1] heap block of 4096 bytes, offset 1024\n");
+	b->rep.verbosity = 1;
+	assert_null(strstr(print(b, "text"), "more steps"));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup_recorded, teardown_recorded)
 	const struct CMUnitTest tests[] = {
-		TEST(text),
+		TEST(text),        TEST(json),       TEST(dot),         TEST(engines),
+		TEST(no_resolver), TEST(two_halves), TEST(fingerprint), TEST(short_names),
+		TEST(deep),        TEST(many_steps),
 	};
 
 	return cmocka_run_group_tests_name("recorded report", tests, NULL, NULL);
