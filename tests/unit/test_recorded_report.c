@@ -245,24 +245,15 @@ static void run(struct bench *b, const struct fake *fake, const char *engine, st
 
 #define BEGIN(t, label)                                                                            \
 	{                                                                                          \
-		t, label, P_BEGIN, OP_BEGIN, OUTER_BEGIN,                                          \
-		{                                                                                  \
-			0                                                                          \
-		}                                                                                  \
+		t, label, P_BEGIN, OP_BEGIN, OUTER_BEGIN, 0, 0                                     \
 	}
 #define END(t)                                                                                     \
 	{                                                                                          \
-		t, 0, P_BEGIN, OP_END, OUTER_END,                                                  \
-		{                                                                                  \
-			0                                                                          \
-		}                                                                                  \
+		t, 0, P_BEGIN, OP_END, OUTER_END, 0, 0                                             \
 	}
 #define EV(t, op, what, place)                                                                     \
 	{                                                                                          \
-		t, what, place, OP_##op, OUTER_NONE,                                               \
-		{                                                                                  \
-			0                                                                          \
-		}                                                                                  \
+		t, what, place, OP_##op, OUTER_NONE, 0, 0                                          \
 	}
 
 static struct event lost[] = {
