@@ -22,6 +22,7 @@ struct atrace {
 	uint64_t events;
 	uint32_t n;
 	struct event pending[CHUNK_EVENTS];
+	const struct names *known;   /* as of the last put */
 	uint32_t names[NAMES_KINDS]; /* how many are in the file */
 	struct str raw;
 	char *packed;
@@ -71,9 +72,10 @@ static void add_u32(struct str *s, uint32_t v)
 }
 
 /* The names that the file does not have yet. */
-static int put_names(struct writer *w, const struct names *names, struct err *err)
+static int put_names(struct writer *w, struct err *err)
 {
 	struct atrace *a = w->state;
+	const struct names *names = a->known;
 
 	for (uint32_t kind = 0; kind < NAMES_KINDS; kind++) {
 		const struct table *t = &names->table[kind];
@@ -164,14 +166,12 @@ static int atrace_put(struct writer *w, const struct names *names, const struct 
 
 	if (!a->started && put_header(w, err))
 		return -1;
-	/* Names first: the events of the pending chunk have theirs in the file already. */
-	if (put_names(w, names, err))
-		return -1;
+	a->known = names;
 	for (size_t i = 0; i < n; i++) {
 		if (ev[i].op == OP_NONE)
 			continue;
 		a->pending[a->n++] = ev[i];
-		if (a->n == CHUNK_EVENTS && put_events(w, err))
+		if (a->n == CHUNK_EVENTS && (put_names(w, err) || put_events(w, err)))
 			return -1;
 	}
 	return 0;
@@ -182,6 +182,8 @@ static int atrace_finish(struct writer *w, struct err *err)
 	struct atrace *a = w->state;
 
 	if (!a->started && put_header(w, err))
+		return -1;
+	if (a->known && put_names(w, err))
 		return -1;
 	if (a->n && put_events(w, err))
 		return -1;

@@ -2,7 +2,8 @@
  * Writing a trace. Nothing is checked but what the format cannot hold (a name
  * with '|' in it has no place in STD text); OP_NONE is not written.
  *
- * The numbers in the events are those of `names`, which may grow between calls.
+ * The numbers in the events are those of `names`, which may grow between calls
+ * and must be there until the writer is closed.
  */
 #ifndef ATOMSAN_TRACE_WRITER_H
 #define ATOMSAN_TRACE_WRITER_H
