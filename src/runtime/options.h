@@ -17,7 +17,7 @@
 	X(INT, verbosity, 0, "1: say what the runtime is doing")                                   \
 	X(BOOL, help, 0, "print this list and go on")
 
-#define RT_OPTION_STRING(name) char name[1024];
+#define RT_OPTION_STRING(name) char name[4096];
 #define RT_OPTION_BOOL(name)   bool name;
 #define RT_OPTION_INT(name)    int name;
 

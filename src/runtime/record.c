@@ -176,6 +176,8 @@ static bool new_chunk(struct rt_thread *t, uint64_t time, uintptr_t pc)
 		give_up("mapping", errno);
 		return false;
 	}
+	if (!t->nchunks)
+		__atomic_fetch_add(&header->threads, 1, __ATOMIC_RELAXED);
 	t->base = time;
 	t->pc_high = pc & ~0xffffffffull;
 	c->thread = t->id;

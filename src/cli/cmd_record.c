@@ -1,0 +1,292 @@
+/*
+ * Run an instrumented program and keep its recording.
+ *
+ * The program writes a raw recording beside the trace, FILE.raw.PID; when it
+ * has ended, that becomes the trace. Each process that records has one of its
+ * own: the program's is FILE, that of another process FILE.PID.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/progress.h"
+#include "trace/raw_format.h"
+#include "trace/reader.h"
+#include "trace/writer.h"
+
+#include "base/banned.h"
+
+extern char **environ;
+extern const struct command cmd_record;
+
+static struct {
+	const char *output;
+	bool children;
+	int quiet, verbose;
+} o;
+
+static const struct opt opts[] = {
+	OPT_STR('o', "output", "FILE", &o.output, "write the trace there (atomsan.atrace)"),
+	OPT_FLAG(0, "children", &o.children, "also record what the program forks, to FILE.PID"),
+	OPT_COUNT('q', "quiet", &o.quiet, "no progress"),
+	OPT_COUNT('v', "verbose", &o.verbose, "say what was recorded"),
+	OPT_STOP_AT_WORD,
+	OPT_END,
+};
+
+static pid_t program;
+
+/* What is meant for us is meant for the program; it ends, and then so do we. */
+static void pass_on(int number)
+{
+	if (program > 0)
+		kill(program, number);
+}
+
+static void catch_signals(void)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, pass = {.sa_handler = pass_on};
+
+	/* The terminal sends these to the program as well. */
+	sigaction(SIGINT, &ignore, NULL);
+	sigaction(SIGQUIT, &ignore, NULL);
+	sigaction(SIGTERM, &pass, NULL);
+	sigaction(SIGHUP, &pass, NULL);
+}
+
+/* An absolute path: the program may change its directory. */
+static char *raw_path(struct err *err)
+{
+	struct str s = STR_INIT;
+	char cwd[PATH_MAX];
+
+	if (o.output[0] != '/') {
+		if (!getcwd(cwd, sizeof cwd)) {
+			err_sys(err, "the current directory");
+			return NULL;
+		}
+		str_fmt(&s, "%s/", cwd);
+	}
+	str_fmt(&s, "%s.raw", o.output);
+	return s.s;
+}
+
+/* The program's own options stay. */
+static int set_options(const char *raw, struct err *err)
+{
+	const char *had = getenv("ATOMSAN_OPTIONS");
+	char quote = strchr(raw, '"') ? '\'' : '"';
+	struct str s = STR_INIT;
+
+	if (strchr(raw, quote) || strchr(raw, '%') || strlen(raw) > 4000) {
+		return err_fail(err, "%s: this name cannot be passed on to the program", raw);
+	}
+	if (had && *had)
+		str_fmt(&s, "%s:", had);
+	str_fmt(&s, "record=%c%s.%%p%c%s", quote, raw, quote,
+		o.children ? ":record_children=1" : "");
+	setenv("ATOMSAN_OPTIONS", s.s, 1);
+	str_free(&s);
+	return 0;
+}
+
+static double seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+/* How far the program is, from the first page of what it writes. */
+static void show_progress(const char *raw, double since)
+{
+	struct raw_header h;
+	char path[PATH_MAX];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof path, "%s.%d", raw, (int)program);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	n = read(fd, &h, sizeof h);
+	close(fd);
+	if (n == (ssize_t)sizeof h)
+		fprintf(stderr,
+			"\r\033[Krecording: %.0f s, %.1f million events, %.1f MB, %u thread%s",
+			seconds() - since, (double)(h.end / sizeof(struct raw_unit)) / 1e6,
+			(double)h.end / 1e6, h.threads, h.threads == 1 ? "" : "s");
+}
+
+/* Its status, as waitpid() has it. */
+static int wait_for(const char *raw)
+{
+	bool show = !o.quiet && isatty(2), shown = false;
+	struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, program, 0), .events = POLLIN};
+	double since = seconds();
+	int status = 0;
+
+	while (show && p.fd >= 0 && !p.revents) {
+		poll(&p, 1, 200);
+		if (seconds() - since > 1) {
+			show_progress(raw, since);
+			shown = true;
+		}
+	}
+	if (shown)
+		fputs("\r\033[K", stderr);
+	if (p.fd >= 0)
+		close(p.fd);
+	while (waitpid(program, &status, 0) < 0 && errno == EINTR)
+		;
+	return status;
+}
+
+/* Turn a raw recording into a trace, and remove it. */
+static int finish(const char *raw, const char *to, struct err *err)
+{
+	struct reader_options ropt = {.keep_repeats = true, .all_blocks = true};
+	struct reader *r = reader_open(raw, &ropt, err);
+	enum trace_format format = trace_format_by_path(to);
+	static struct event ev[READER_BATCH];
+	struct writer *w;
+	struct stat st;
+	int n;
+
+	if (!r)
+		return -1;
+	w = writer_open(to, format == TRACE_UNKNOWN ? TRACE_ATRACE : format, err);
+	if (!w) {
+		reader_close(r);
+		return -1;
+	}
+	progress_start(o.quiet);
+	while ((n = reader_next(r, ev, err)) > 0) {
+		progress_tick(r, 1);
+		n = writer_put(w, reader_names(r), ev, (size_t)n, err);
+		if (n < 0)
+			break;
+	}
+	progress_end();
+	if (!n)
+		n = writer_put(w, reader_names(r), NULL, 0, err);
+	if (n) {
+		struct err ignored = {0};
+
+		writer_close(w, &ignored);
+	} else {
+		n = writer_close(w, err);
+	}
+	if (!n && o.verbose && !stat(to, &st))
+		cli_note("%s: %llu events, %.1f bytes each", to,
+			 (unsigned long long)reader_counts(r)->events,
+			 (double)st.st_size / (double)(reader_counts(r)->events + 1));
+	reader_close(r);
+	if (!n)
+		unlink(raw);
+	return n;
+}
+
+/* All that were recorded; how many there are, or -1. */
+static int finish_all(const char *raw)
+{
+	struct str pattern = STR_INIT, to = STR_INIT;
+	int done = 0;
+	glob_t found;
+
+	for (const char *p = raw; *p; p++) {
+		if (strchr("*?[\\", *p))
+			str_addc(&pattern, '\\');
+		str_addc(&pattern, *p);
+	}
+	str_add(&pattern, ".*");
+	if (!glob(pattern.s, 0, NULL, &found)) {
+		for (size_t i = 0; i < found.gl_pathc; i++) {
+			const char *pid = found.gl_pathv[i] + strlen(raw) + 1;
+			struct err err = {0};
+
+			str_reset(&to);
+			str_add(&to, o.output);
+			if (strtol(pid, NULL, 10) != program)
+				str_fmt(&to, ".%s", pid);
+			if (finish(found.gl_pathv[i], to.s, &err)) {
+				cli_error("%s", err.text);
+				cli_note("%s is kept: it can be read as it is", found.gl_pathv[i]);
+				done = -1;
+			}
+			if (done >= 0)
+				done++;
+		}
+		globfree(&found);
+	}
+	str_free(&pattern);
+	str_free(&to);
+	return done;
+}
+
+static int record(int argc, char **argv)
+{
+	struct err err = {0};
+	char *raw;
+	int rc, status, done;
+
+	if (!argc)
+		return cli_usage(&cmd_record, "which program?");
+	if (!o.output)
+		o.output = "atomsan.atrace";
+	if (!strcmp(o.output, "-"))
+		return cli_usage(&cmd_record, "a recording needs a file");
+	raw = raw_path(&err);
+	if (!raw || set_options(raw, &err)) {
+		mem_free(raw);
+		return cli_error("%s", err.text);
+	}
+	/* Better now than when the program has run for an hour. */
+	rc = open(o.output, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (rc < 0) {
+		mem_free(raw);
+		return cli_error("%s: %s", o.output, strerror(errno));
+	}
+	close(rc);
+	rc = posix_spawnp(&program, argv[0], NULL, NULL, argv, environ);
+	if (rc) {
+		mem_free(raw);
+		cli_error("%s: %s", argv[0], strerror(rc));
+		return rc == ENOENT ? 127 : 126;
+	}
+	catch_signals();
+	status = wait_for(raw);
+	done = finish_all(raw);
+	mem_free(raw);
+	status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	if (!done) {
+		unlink(o.output);
+		cli_error("%s recorded nothing: was it linked by atomsan-cc?", argv[0]);
+		return status ? status : EXIT_BAD;
+	}
+	return done < 0 && !status ? EXIT_BAD : status;
+}
+
+const struct command cmd_record = {
+	.name = "record",
+	.synopsis = "[-o FILE] [--] PROGRAM ARGUMENTS...",
+	.summary = "run an instrumented program and write a trace",
+	.opts = opts,
+	.run = record,
+};
