@@ -20,7 +20,8 @@ static const struct opt opts[] = {
 	OPT_STR('f', "format", "FORMAT", &o.format, "text (the default) or json"),
 	BLOCKSPEC_OPT,
 	OPT_FLAG(0, "lenient", &o.lenient, "skip events that cannot have happened, and count them"),
-	OPT_COUNT('v', "verbose", &o.verbose, "text: the functions of a recorded run left out, too"),
+	OPT_COUNT('v', "verbose", &o.verbose,
+		  "text: the functions of a recorded run left out, too"),
 	OPT_END,
 };
 

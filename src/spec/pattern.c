@@ -64,7 +64,7 @@ static bool match_one(const char *p, char c, const char **next)
 	*next = end + 1;
 	p++;
 	not = *p == '!' || *p == '^';
-	p += not;
+	p += not ;
 	while (p < end) {
 		unsigned char from, to;
 
@@ -77,7 +77,7 @@ static bool match_one(const char *p, char c, const char **next)
 		}
 		in |= from <= ch && ch <= to;
 	}
-	return in != not;
+	return in != not ;
 }
 
 bool pattern_match(const char *p, const char *t)

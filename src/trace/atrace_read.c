@@ -302,8 +302,8 @@ static void interleave(struct event *ev, uint32_t wide[4][READER_BATCH], uint32_
 		memcpy(&ev[i], out, sizeof out);
 	}
 	for (; i < n; i++)
-		ev[i] = (struct event){wide[0][i],          wide[1][i], wide[2][i],
-				       (uint8_t)wide[3][i], OUTER_NONE, 0, 0};
+		ev[i] = (struct event){wide[0][i], wide[1][i], wide[2][i], (uint8_t)wide[3][i],
+				       OUTER_NONE, 0,          0};
 }
 
 /* How many of these events, from the first, name only what has a name? */

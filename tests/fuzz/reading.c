@@ -65,7 +65,8 @@ static void check_event(const struct names *names, const struct event *e, bool m
 	CHECK(e->op < OP_COUNT, "operation %u", e->op);
 	CHECK(e->op != OP_NONE || may_drop || e->left_out, "an event was dropped");
 	CHECK(!e->spare, "the spare byte is set");
-	CHECK(!e->left_out || (e->left_out == 1 && e->op == OP_NONE), "a block is left out and there");
+	CHECK(!e->left_out || (e->left_out == 1 && e->op == OP_NONE),
+	      "a block is left out and there");
 	CHECK(e->outer == OUTER_NONE || (e->outer == OUTER_BEGIN && e->op == OP_BEGIN) ||
 		      (e->outer == OUTER_END && e->op == OP_END),
 	      "operation %u is marked %u", e->op, e->outer);
@@ -158,6 +159,7 @@ static struct reader *read_twice(const char *path, bool lenient, bool keep_repea
 	struct reader_options o = {.count_ops = true,
 				   .lenient = lenient,
 				   .keep_repeats = keep_repeats,
+				   .all_blocks = keep_repeats,
 				   .rewindable = true};
 	struct pass first = {0};
 	struct err err = {{0}};
@@ -193,7 +195,7 @@ static void check_round_trip(struct reader *r, const struct pass *p)
 	static struct memfile file;
 	const struct names *names = reader_names(r), *names2;
 	struct str a = STR_INIT, b = STR_INIT;
-	struct reader_options o = {.count_ops = true, .keep_repeats = true};
+	struct reader_options o = {.count_ops = true, .keep_repeats = true, .all_blocks = true};
 	struct pass back = {0};
 	struct err err = {{0}};
 	struct writer *w;

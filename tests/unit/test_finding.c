@@ -174,6 +174,46 @@ static void test_list(void **state)
 	finding_list_free(&l);
 }
 
+static bool is_even(const struct finding *f, void *calls)
+{
+	++*(int *)calls;
+	return f->event % 2 == 0;
+}
+
+/* What stays is found again, what went is new. */
+static void test_list_drop(void **state)
+{
+	enum { MANY = 300 };
+	struct finding_list l;
+	int calls = 0;
+
+	(void)state;
+	finding_list_init(&l, false);
+	assert_int_equal(finding_list_drop(&l, is_even, &calls), 0);
+	for (int round = 0; round < 2; round++)
+		for (uint64_t i = 0; i < MANY; i++) {
+			struct finding *f = finding_new();
+
+			f->event = f->fingerprint = i;
+			emit(&l, f);
+		}
+	assert_int_equal(finding_list_drop(&l, is_even, &calls), MANY / 2);
+	assert_int_equal(calls, MANY);
+	assert_int_equal(l.n, MANY / 2);
+	assert_int_equal(l.emitted, MANY);
+	for (uint64_t i = 0; i < 2; i++) {
+		struct finding *f = finding_new();
+
+		f->event = f->fingerprint = i;
+		emit(&l, f);
+	}
+	assert_int_equal(l.n, MANY / 2 + 1);
+	assert_int_equal(l.v[0]->count, 3);
+	assert_int_equal(l.v[1]->event, 3);
+	assert_int_equal(l.v[MANY / 2]->event, 0);
+	finding_list_free(&l);
+}
+
 static void test_list_all(void **state)
 {
 	struct finding_list l;
@@ -217,10 +257,11 @@ static void test_list_grows(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_new),      cmocka_unit_test(test_same_fingerprint),
-		cmocka_unit_test(test_no_place), cmocka_unit_test(test_other_fingerprint),
-		cmocka_unit_test(test_no_steps), cmocka_unit_test(test_list),
-		cmocka_unit_test(test_list_all), cmocka_unit_test(test_list_grows),
+		cmocka_unit_test(test_new),        cmocka_unit_test(test_same_fingerprint),
+		cmocka_unit_test(test_no_place),   cmocka_unit_test(test_other_fingerprint),
+		cmocka_unit_test(test_no_steps),   cmocka_unit_test(test_list),
+		cmocka_unit_test(test_list_drop),  cmocka_unit_test(test_list_all),
+		cmocka_unit_test(test_list_grows),
 	};
 
 	return cmocka_run_group_tests_name("finding", tests, NULL, NULL);

@@ -171,8 +171,9 @@ static void library_names(void **state)
 		"_ZN9__gnu_cxx12__ops_helperEv",
 		"_ZZNSt13__future_base17_Async_state_implIvvEC1EvENKUlvE_clEv",
 	};
-	static const char *const out[] = {"main", "_Z6workerv", "_ZN3app3StEv", "_ZN4Stop3runEv",
-					  "St6thread", "", "_Z", "_ZN", "_ZZN3app1fEvENKUlvE_clEv"};
+	static const char *const out[] = {
+		"main", "_Z6workerv", "_ZN3app3StEv", "_ZN4Stop3runEv",          "St6thread",
+		"",     "_Z",         "_ZN",          "_ZZN3app1fEvENKUlvE_clEv"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof in / sizeof *in; i++)
@@ -329,11 +330,15 @@ static void bad_lines(void **state)
 	static const struct {
 		const char *text, *err;
 	} v[] = {
-		{"atomic function f", "s:1: a rule begins with 'include' or 'exclude', not 'atomic'"},
-		{"\n# x\nincludes file f", "s:3: a rule begins with 'include' or 'exclude', not 'includes'"},
-		{"include", "s:1: include what? 'function', 'file', 'module' or 'label' comes next"},
-		{"exclude functions f", "s:1: exclude what? 'function', 'file', 'module' or 'label' comes "
-					"next, not 'functions'"},
+		{"atomic function f",
+		 "s:1: a rule begins with 'include' or 'exclude', not 'atomic'"},
+		{"\n# x\nincludes file f",
+		 "s:3: a rule begins with 'include' or 'exclude', not 'includes'"},
+		{"include",
+		 "s:1: include what? 'function', 'file', 'module' or 'label' comes next"},
+		{"exclude functions f",
+		 "s:1: exclude what? 'function', 'file', 'module' or 'label' comes "
+		 "next, not 'functions'"},
 		{"include function", "s:1: which function? the pattern is missing"},
 		{"include file  \t\r\n", "s:1: which file? the pattern is missing"},
 		{"include label x\\", "s:1: the pattern ends in a '\\'"},
@@ -357,6 +362,40 @@ static void bad_lines(void **state)
 	}
 }
 
+/* Whatever the bytes: a specification, or a sentence that says where. */
+static void any_text(void **state)
+{
+	static const char *const pieces[] = {
+		"include", "exclude", "function", "label", "file", " ", " ", "\t", "\n",  "\r",
+		"#",       "[",       "]",        "\\",    "*",    "-", "!", "x",  "\xff"};
+	uint64_t seed = 1;
+
+	(void)state;
+	for (int i = 0; i < 50000; i++) {
+		struct str text = STR_INIT;
+		struct err err = {0};
+		struct spec *s;
+
+		for (uint32_t k = below(&seed, 12); k-- > 0;)
+			str_add(&text, pieces[below(&seed, sizeof pieces / sizeof *pieces)]);
+		s = spec_parse("s", text.s, text.n, &err);
+		assert_int_equal(s == NULL, err_is_set(&err));
+		if (s) {
+			struct names names;
+
+			names_init(&names);
+			table_intern_any(&names.table[NAMES_STRING], "a x-]", 5);
+			spec_rules(s)->decide(spec_rules(s), &names, 1, 'a', false);
+			names_free(&names);
+		} else {
+			assert_memory_equal(err.text, "s:", 2);
+			assert_null(strchr(err.text, '\n'));
+		}
+		spec_free(s);
+		str_free(&text);
+	}
+}
+
 static void unused_rules(void **state)
 {
 	static const char text[] = "exclude label pop*\n\n  include label no one  \nexclude file x";
@@ -369,7 +408,8 @@ static void unused_rules(void **state)
 	(void)state;
 	names_init(&names);
 	table_intern_any(&names.table[NAMES_STRING], "a pop", 5);
-	assert_int_equal(spec_rules(s)->decide(spec_rules(s), &names, 1, 'a', false), BLOCK_BY_RULE);
+	assert_int_equal(spec_rules(s)->decide(spec_rules(s), &names, 1, 'a', false),
+			 BLOCK_BY_RULE);
 	assert_int_equal(spec_unused(s, &at, &rule), 3);
 	assert_string_equal(rule, "include label no one");
 	assert_int_equal(spec_unused(s, &at, &rule), 4);
@@ -447,6 +487,7 @@ int main(void)
 		cmocka_unit_test(deciding),
 		cmocka_unit_test(names_are_asked_for_on_need),
 		cmocka_unit_test(bad_lines),
+		cmocka_unit_test(any_text),
 		cmocka_unit_test(unused_rules),
 		cmocka_unit_test(write_and_read),
 		cmocka_unit_test(written_lines),

@@ -73,9 +73,9 @@ static void letters(struct reader *r, struct str *out)
 	while ((n = reader_next(r, ev, &err)) > 0)
 		for (int i = 0; i < n; i++) {
 			assert_true(!ev[i].left_out || ev[i].op == OP_NONE);
-			str_addc(out, ev[i].op == OP_BEGIN  ? 'B'
-				      : ev[i].op == OP_END  ? 'E'
-				      : !ev[i].left_out     ? '.'
+			str_addc(out, ev[i].op == OP_BEGIN          ? 'B'
+				      : ev[i].op == OP_END          ? 'E'
+				      : !ev[i].left_out             ? '.'
 				      : ev[i].operand < END_REASONS ? 'e'
 								    : 'b');
 		}
@@ -318,7 +318,8 @@ static void ends_without_begin(void **state)
 	add_end(&t, "T0", END_CUT);
 	add_begin(&t, "T0", "f 1+0x20");
 	trace_write(&t, fixture_path("t.atrace"), TRACE_ATRACE, 0);
-	assert_int_equal(read_all(fixture_path("t.atrace"), (struct reader_options){0}, &got, &err), 2);
+	assert_int_equal(read_all(fixture_path("t.atrace"), (struct reader_options){0}, &got, &err),
+			 2);
 	assert_non_null(strstr(err.text, "event 3: T0 ends a block that it has not begun"));
 	r = open_trace(&t, lenient);
 	letters(r, &got);
@@ -459,7 +460,10 @@ static void against_the_twin(void **state)
 				uint32_t why = rng_below(&rng, 8);
 
 				depth[k]--;
-				add_end(&t, threads[k], why < 2 ? END_CUT : why == 2 ? END_NOT_ATOMIC : END_RETURN);
+				add_end(&t, threads[k],
+					why < 2    ? END_CUT
+					: why == 2 ? END_NOT_ATOMIC
+						   : END_RETURN);
 			} else {
 				depth[k]++;
 				add_begin(&t, threads[k], labels[rng_below(&rng, N(labels))]);
