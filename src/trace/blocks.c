@@ -184,6 +184,8 @@ void blocks_filter(struct reader *r, struct event *ev, int n)
 {
 	const struct table *notes = &r->names.table[NAMES_NOTE];
 	struct blocks *b = &r->blocks;
+	uint16_t at[READER_BATCH];
+	uint32_t blocks = 0;
 
 	/* Once, so that a note which comes late changes nothing on a second pass. */
 	if (!b->asked) {
@@ -194,11 +196,18 @@ void blocks_filter(struct reader *r, struct event *ev, int n)
 		return;
 	MEM_GROW0(b->threads, b->threads_cap, r->names.table[NAMES_THREAD].n);
 	MEM_GROW0(b->labels, b->labels_cap, r->names.table[NAMES_STRING].n);
+	/* Sorted out without a branch, as in validate.c: which comes next is anybody's guess. */
 	for (int i = 0; i < n; i++) {
-		if (ev[i].op == OP_BEGIN)
-			begin(r, &ev[i]);
-		else if (ev[i].op == OP_END)
-			end(r, &ev[i]);
+		at[blocks] = (uint16_t)i;
+		blocks += ev[i].op == OP_BEGIN || ev[i].op == OP_END;
+	}
+	for (uint32_t k = 0; k < blocks; k++) {
+		struct event *e = &ev[at[k]];
+
+		if (e->op == OP_BEGIN)
+			begin(r, e);
+		else
+			end(r, e);
 	}
 }
 
