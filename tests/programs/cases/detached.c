@@ -44,7 +44,7 @@ int main(void)
 	pthread_attr_destroy(&attr);
 	pthread_create(&t, NULL, run, NULL);
 	pthread_detach(t);
-	pthread_create(&t, NULL, run, &t);
+	pthread_create(&t, NULL, run, &attr);
 	wait_for_all();
 	printf("%d\n", done);
 }

@@ -9,76 +9,81 @@
  * silent prints: aligned_alloc reused
  * silent prints: posix_memalign reused
  * silent prints: memalign reused
+ * silent prints: moved reused
  */
-#define _GNU_SOURCE
 #include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #include "window.h"
 
-enum { SIZE = 4096, KINDS = 6 };
-
-static void *by_realloc(void)
-{
-	/* The small one stays small, and something behind keeps the large one from growing. */
-	return realloc(malloc(16), SIZE);
-}
+enum { SIZE = 4096, MANY = 16, KINDS = 7, MOVED = 6 };
 
 static void *get(int kind)
 {
 	void *p = NULL;
 
 	switch (kind) {
-	case 0:
-		return malloc(SIZE);
 	case 1:
 		return calloc(SIZE / 8, 8);
 	case 2:
-		return by_realloc();
+		return realloc(malloc(16), SIZE);
 	case 3:
 		return aligned_alloc(64, SIZE);
 	case 4:
 		return posix_memalign(&p, 64, SIZE) ? NULL : p;
-	default:
+	case 5:
 		return memalign(64, SIZE);
+	default:
+		return malloc(SIZE);
 	}
 }
 
-static void fill(volatile int *p, int v)
+/* A block that moved was freed where it was. */
+static void give_back(int kind, void *p)
 {
-	for (int i = 0; i < SIZE / (int)sizeof *p; i++)
-		p[i] = v;
+	if (kind == MOVED)
+		p = realloc(p, 1 << 20);
+	free(p);
 }
 
-static uintptr_t mine[KINDS], theirs[KINDS];
+struct uses {
+	uintptr_t start[MANY];
+};
+static struct uses mine[KINDS], theirs[KINDS];
 
-BLOCK void get_twice(int kind)
+static void use(int kind, struct uses *uses)
 {
-	int *p = get(kind);
+	volatile char *p[MANY];
 
-	fill(p, 1);
-	mine[kind] = (uintptr_t)p;
-	free(p);
+	for (int i = 0; i < MANY; i++) {
+		p[i] = get(kind);
+		uses->start[i] = (uintptr_t)p[i];
+		for (int k = 0; k < SIZE; k += 8)
+			p[i][k] = 1;
+	}
+	for (int i = 0; i < MANY; i++)
+		give_back(kind, (void *)p[i]);
+}
+
+BLOCK void use_twice(int kind)
+{
+	struct uses again;
+
+	use(kind, &mine[kind]);
 	window_hold(kind);
-	p = get(kind);
-	fill(p, 3);
-	free(p);
+	use(kind, &again);
 }
 
-BLOCK void get_once(int kind)
+BLOCK void use_once(int kind)
 {
-	int *p = get(kind);
-
-	theirs[kind] = (uintptr_t)p;
-	fill(p, 2);
-	free(p);
+	use(kind, &theirs[kind]);
 }
 
 static void *first(void *arg)
 {
 	for (int i = 0; i < KINDS; i++)
-		get_twice(i);
+		use_twice(i);
 	return arg;
 }
 
@@ -86,22 +91,28 @@ static void *second(void *arg)
 {
 	for (int i = 0; i < KINDS; i++) {
 		window_enter(i);
-		get_once(i);
+		use_once(i);
 		window_leave(i);
 	}
 	return arg;
 }
 
+static int overlap(const struct uses *a, const struct uses *b)
+{
+	for (int i = 0; i < MANY; i++)
+		for (int k = 0; k < MANY; k++)
+			if (a->start[i] < b->start[k] + SIZE && b->start[k] < a->start[i] + SIZE)
+				return 1;
+	return 0;
+}
+
 int main(void)
 {
-	static const char *const name[KINDS] = { "malloc",        "calloc",         "realloc",
-						 "aligned_alloc", "posix_memalign", "memalign" };
+	static const char *const name[KINDS] = { "malloc",         "calloc",   "realloc", "aligned_alloc",
+						 "posix_memalign", "memalign", "moved" };
 
 	mallopt(M_ARENA_MAX, 1);
 	run_two(first, second);
-	for (int i = 0; i < KINDS; i++) {
-		uintptr_t apart = mine[i] > theirs[i] ? mine[i] - theirs[i] : theirs[i] - mine[i];
-
-		printf("%s %s\n", name[i], apart < SIZE ? "reused" : "not reused");
-	}
+	for (int i = 0; i < KINDS; i++)
+		printf("%s %s\n", name[i], overlap(&mine[i], &theirs[i]) ? "reused" : "not reused");
 }

@@ -40,7 +40,6 @@ TWO_THREADS(both(), one())
 
 int main(void)
 {
-	(void)n;
 	run_two(first, second);
 	printf("%d %d %d\n", a, b, c);
 }

@@ -60,7 +60,6 @@ TWO_THREADS(p(), other())
 
 int main(void)
 {
-	(void)m;
 	run_two(first, second);
 	printf("%d\n", atomic_load(&x));
 }

@@ -48,7 +48,6 @@ TWO_THREADS(seen[0] = left(), seen[1] = right())
 
 int main(void)
 {
-	(void)m;
 	run_two(first, second);
 	printf("%d %d\n", seen[0], seen[1]);
 }

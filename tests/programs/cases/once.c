@@ -62,9 +62,6 @@ static void *second(void *arg)
 
 int main(void)
 {
-	(void)once;
-	(void)m;
-	(void)ready;
 	run_two(first, second);
 	printf("made %d\n", made);
 }

@@ -31,7 +31,6 @@ TWO_THREADS(bump(), bump())
 
 int main(void)
 {
-	(void)m;
 	run_two(first, second);
 	printf("%d\n", ticks);
 }

@@ -69,7 +69,6 @@ static void *second(void *arg)
 
 int main(void)
 {
-	(void)cond;
 	run_two(first, second);
 	printf("seats %d\n", seats);
 }
