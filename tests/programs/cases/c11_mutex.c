@@ -1,0 +1,39 @@
+/*
+ * The mutexes of C11, by all three ways to lock them.
+ *
+ * buggy blame: deposit
+ * buggy refuted: deposit
+ * buggy variable: account.balance
+ * buggy rests: data
+ * buggy step: r account.h:read
+ * buggy step: w account.h:write
+ * buggy prints: balance 10
+ * fixed prints: balance 30
+ */
+#include <threads.h>
+#include <time.h>
+
+static mtx_t m;
+
+static void setup(void)
+{
+	mtx_init(&m, mtx_timed);
+}
+
+static void lock(void)
+{
+	struct timespec t;
+
+	if (mtx_trylock(&m) == thrd_success)
+		return;
+	timespec_get(&t, TIME_UTC);
+	if (mtx_timedlock(&m, &t) != thrd_success)
+		mtx_lock(&m);
+}
+
+static void unlock(void)
+{
+	mtx_unlock(&m);
+}
+
+#include "account.h"

@@ -1,0 +1,118 @@
+/*
+ * Memory that is freed and used again is new memory: a block frees, another
+ * thread gets the same bytes and gives them back, and the block gets them again.
+ * Nobody met anybody.
+ *
+ * silent prints: malloc reused
+ * silent prints: calloc reused
+ * silent prints: realloc reused
+ * silent prints: aligned_alloc reused
+ * silent prints: posix_memalign reused
+ * silent prints: memalign reused
+ * silent prints: moved reused
+ */
+#include <malloc.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "window.h"
+
+enum { SIZE = 4096, MANY = 16, KINDS = 7, MOVED = 6 };
+
+static void *get(int kind)
+{
+	void *p = NULL;
+
+	switch (kind) {
+	case 1:
+		return calloc(SIZE / 8, 8);
+	case 2:
+		return realloc(malloc(16), SIZE);
+	case 3:
+		return aligned_alloc(64, SIZE);
+	case 4:
+		return posix_memalign(&p, 64, SIZE) ? NULL : p;
+	case 5:
+		return memalign(64, SIZE);
+	default:
+		return malloc(SIZE);
+	}
+}
+
+/* A block that moved was freed where it was. */
+static void give_back(int kind, void *p)
+{
+	if (kind == MOVED)
+		p = realloc(p, 1 << 20);
+	free(p);
+}
+
+struct uses {
+	uintptr_t start[MANY];
+};
+static struct uses mine[KINDS], theirs[KINDS];
+
+static void use(int kind, struct uses *uses)
+{
+	volatile char *p[MANY];
+
+	for (int i = 0; i < MANY; i++) {
+		p[i] = get(kind);
+		uses->start[i] = (uintptr_t)p[i];
+		for (int k = 0; k < SIZE; k += 8)
+			p[i][k] = 1;
+	}
+	for (int i = 0; i < MANY; i++)
+		give_back(kind, (void *)p[i]);
+}
+
+BLOCK void use_twice(int kind)
+{
+	struct uses again;
+
+	use(kind, &mine[kind]);
+	window_hold(kind);
+	use(kind, &again);
+}
+
+BLOCK void use_once(int kind)
+{
+	use(kind, &theirs[kind]);
+}
+
+static void *first(void *arg)
+{
+	for (int i = 0; i < KINDS; i++)
+		use_twice(i);
+	return arg;
+}
+
+static void *second(void *arg)
+{
+	for (int i = 0; i < KINDS; i++) {
+		window_enter(i);
+		use_once(i);
+		window_leave(i);
+	}
+	return arg;
+}
+
+static int overlap(const struct uses *a, const struct uses *b)
+{
+	for (int i = 0; i < MANY; i++)
+		for (int k = 0; k < MANY; k++)
+			if (a->start[i] < b->start[k] + SIZE && b->start[k] < a->start[i] + SIZE)
+				return 1;
+	return 0;
+}
+
+int main(void)
+{
+	static const char *const name[KINDS] = { "malloc",         "calloc",   "realloc", "aligned_alloc",
+						 "posix_memalign", "memalign", "moved" };
+
+	mallopt(M_ARENA_MAX, 1);
+	run_two(first, second);
+	for (int i = 0; i < KINDS; i++)
+		printf("%s %s\n", name[i], overlap(&mine[i], &theirs[i]) ? "reused" : "not reused");
+}
