@@ -22,7 +22,7 @@ all:
 	@test build != $(BUILD) || ln -sfn $(BUILD)/compile_commands.json compile_commands.json
 
 demo: all
-	@scripts/demo $(BUILD)/bin/atomsan
+	@scripts/demo $(BUILD)/bin
 
 # Everything that can be checked, under gcc, clang and the sanitizers.
 test:
@@ -54,7 +54,7 @@ clean:
 
 help:
 	@echo 'make            build/bin/atomsan'
-	@echo 'make demo       the checker at work on a lost update'
+	@echo 'make demo       compile, run and check a lost update'
 	@echo 'make test       build with gcc, clang and sanitizers; run every test'
 	@echo 'make bench      measure; bench/README.md says what'
 	@echo 'make fuzz       fuzz the readers, FUZZ_SECONDS=600 each'
