@@ -239,6 +239,7 @@ static bool is_stub(const char *needed)
 }
 
 /* Stops at the first library that was linked with the stub, and puts its name into *found. */
+/* NOLINTBEGIN(performance-no-int-to-ptr): the loader has integers */
 static int find_user(struct dl_phdr_info *info, size_t size, void *found)
 {
 	const ElfW(Dyn) *dynamic = NULL;
@@ -261,6 +262,7 @@ static int find_user(struct dl_phdr_info *info, size_t size, void *found)
 		}
 	return 0;
 }
+/* NOLINTEND(performance-no-int-to-ptr) */
 
 /* The program's runtime has it. */
 extern void atomsan_rt_version(void) __attribute__((weak));
