@@ -183,7 +183,7 @@ static void event_place(struct str *file)
 
 static void event_end_with_operand(struct str *file)
 {
-	event(file, OP_END, 0, 1, 0);
+	event(file, OP_END, 0, END_REASONS, 0);
 }
 
 static void event_no_operation(struct str *file)
