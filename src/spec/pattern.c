@@ -49,7 +49,7 @@ static bool match_one(const char *p, char c, const char **next)
 {
 	const unsigned char ch = (unsigned char)c;
 	const char *end;
-	bool not, in = false;
+	bool negated, in = false;
 
 	*next = p + 1;
 	if (*p == '?')
@@ -63,8 +63,8 @@ static bool match_one(const char *p, char c, const char **next)
 	end = class_end(p + 1);
 	*next = end + 1;
 	p++;
-	not = *p == '!' || *p == '^';
-	p += not ;
+	negated = *p == '!' || *p == '^';
+	p += negated;
 	while (p < end) {
 		unsigned char from, to;
 
@@ -77,7 +77,7 @@ static bool match_one(const char *p, char c, const char **next)
 		}
 		in |= from <= ch && ch <= to;
 	}
-	return in != not ;
+	return in != negated;
 }
 
 bool pattern_match(const char *p, const char *t)
