@@ -157,7 +157,7 @@ struct names_frame frames_function_at(struct naming *n, struct module *m, uint64
 	naming_function(n, m, &die, &f.function, &f.linkage);
 	if (!f.function)
 		elf_function(n, m, &f);
-	file = dwarf_decl_file(&die);
+	file = naming_decl_file(&die);
 	if (file)
 		f.file = naming_path(n, file, naming_unit_dir(&die));
 	if (!dwarf_decl_line(&die, &v) && v > 0)

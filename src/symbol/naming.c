@@ -165,3 +165,17 @@ const char *naming_unit_dir(Dwarf_Die *die)
 		return NULL;
 	return dwarf_formstring(&attr);
 }
+
+const char *naming_decl_file(Dwarf_Die *die)
+{
+	const char *file = dwarf_decl_file(die);
+	Dwarf_Attribute attr;
+	Dwarf_Die unit;
+	Dwarf_Word index;
+
+	/* In DWARF 5 file 0 is the unit's own; libdw takes the number for none. */
+	if (!file && dwarf_attr_integrate(die, DW_AT_decl_file, &attr) &&
+	    !dwarf_formudata(&attr, &index) && !index && dwarf_diecu(die, &unit, NULL, NULL))
+		file = dwarf_diename(&unit);
+	return file;
+}

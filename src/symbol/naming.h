@@ -35,5 +35,7 @@ void naming_function(struct naming *n, const struct module *m, Dwarf_Die *die,
 
 /* The directory that the DIE's unit was compiled in, or NULL. */
 const char *naming_unit_dir(Dwarf_Die *die);
+/* The file that it is declared in, as the debug information has it, or NULL. */
+const char *naming_decl_file(Dwarf_Die *die);
 
 #endif
