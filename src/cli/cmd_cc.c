@@ -234,15 +234,13 @@ static int add_runtime(struct command_line *c, const char *lib, struct err *err)
 {
 	struct str s = STR_INIT;
 
-	str_fmt(&s, "%slibatomsan_rt.a", lib);
+	str_fmt(&s, "%satomsan_rt.o", lib);
 	if (access(s.s, R_OK)) {
 		err_sys(err, "%s", s.s);
 		str_free(&s);
 		return -1;
 	}
-	add_linker(c, "--whole-archive");
 	add_linker(c, s.s);
-	add_linker(c, "--no-whole-archive");
 	/* Shared libraries that are loaded later find the hooks in the program. */
 	str_reset(&s);
 	str_fmt(&s, "--dynamic-list=%satomsan.syms", lib);
