@@ -10,13 +10,16 @@
 #define ATOMSAN_CLI_CHECK_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "cli/blockspec.h"
 #include "cli/cli.h"
+#include "cli/schedule.h"
 
 struct check_options {
 	const char *engine, *format, *output, *color; /* NULL: the default */
 	bool all, lenient, no_merge;
+	uint64_t vars;
 	int quiet, verbose;
 };
 extern struct check_options check_asked;
@@ -31,6 +34,7 @@ extern struct check_options check_asked;
 	OPT_STR(0, "color", "WHEN", &check_asked.color, "auto (the default), always or never"),    \
 	OPT_FLAG(0, "lenient", &check_asked.lenient,                                               \
 		 "skip events that cannot have happened, and count them"),                         \
+	SCHEDULE_VARS_OPT(&check_asked.vars),                                                         \
 	BLOCKSPEC_OPT,                                                                             \
 	OPT_COUNT('q', "quiet", &check_asked.quiet, "one line a finding"),                         \
 	OPT_COUNT('v', "verbose", &check_asked.verbose,                                            \

@@ -18,7 +18,7 @@
 
 #include "base/banned.h"
 
-struct check_options check_asked;
+struct check_options check_asked = {.vars = 1};
 static const struct check_options *const o = &check_asked;
 
 static const struct opt opts[] = {
@@ -100,7 +100,8 @@ static void drop_left_out(struct reader *r, struct engine_result *res)
 static size_t run_engines(struct reader *r, const struct engine_ops **ops, size_t n,
 			  struct engine_result *results, struct err *err)
 {
-	struct engine_options options = {.no_merge = o->no_merge, .all = o->all};
+	struct engine_options options = {
+		.no_merge = o->no_merge, .all = o->all, .two = o->vars == 2};
 	struct err first = {0};
 	size_t i;
 
@@ -154,6 +155,8 @@ int check_run(const struct command *cmd, int argc, char **argv)
 		return cli_usage(cmd, "%s", err_is_set(&err) ? err.text : "too many engines");
 	if (!format)
 		return bad_format(cmd);
+	if (schedule_check_vars(o->vars, &err))
+		return cli_usage(cmd, "%s", err.text);
 	if (use_color(&rep.color))
 		return cli_usage(cmd, "--color takes auto, always or never");
 	if (o->output && strcmp(o->output, "-") && cli_same_file(argv[0], o->output))

@@ -8,20 +8,19 @@
 
 #include "base/banned.h"
 
-#define NO_SCHEDULE UINT64_MAX
-
 static struct {
 	const char *from, *to;
-	uint64_t schedule;
+	struct schedule_asked schedule;
 	bool lenient;
-} o = {.schedule = NO_SCHEDULE};
+} o = {.schedule = SCHEDULE_ASKED_INIT};
 
 static const struct opt opts[] = {
 	OPT_STR(0, "from", "FORMAT", &o.from,
 		"insist that the input is std or atrace (else its first bytes tell)"),
 	OPT_STR(0, "to", "FORMAT", &o.to, "write std or atrace (else the output's name tells)"),
-	OPT_U64(0, "schedule", "N", &o.schedule,
+	OPT_U64(0, "schedule", "N", &o.schedule.number,
 		"write the schedule of the N-th finding of 'atomsan predict'"),
+	SCHEDULE_VARS_OPT(&o.schedule.vars),
 	BLOCKSPEC_OPT,
 	OPT_FLAG(0, "lenient", &o.lenient,
 		 "leave out events that cannot have happened, and count them"),
@@ -54,7 +53,7 @@ static int convert_schedule(const char *in, const char *out, enum trace_format t
 	struct schedule s;
 	struct writer *w;
 
-	if (schedule_read(&s, in, o.schedule, o.lenient, &err))
+	if (schedule_read(&s, in, &o.schedule, o.lenient, &err))
 		return cli_error("%s", err.text);
 	w = writer_open(out, to, &err);
 	if (w) {
@@ -89,12 +88,12 @@ static int convert(int argc, char **argv)
 		return cli_usage(&cmd_convert, "--from takes std or atrace, not '%s'", o.from);
 	if (cli_same_file(argv[0], argv[1]))
 		return cli_error("%s and %s are the same file", argv[0], argv[1]);
-	if (blockspec_file && to == TRACE_ATRACE && o.schedule == NO_SCHEDULE)
+	if (blockspec_file && to == TRACE_ATRACE && o.schedule.number == SCHEDULE_NONE)
 		return cli_usage(&cmd_convert,
 				 "--spec is for std: an .atrace keeps every function, and --spec "
 				 "comes when it is read");
 	ropt.all_blocks = to == TRACE_ATRACE;
-	if (o.schedule != NO_SCHEDULE)
+	if (o.schedule.number != SCHEDULE_NONE)
 		return convert_schedule(argv[0], argv[1], to);
 	r = blockspec_open(argv[0], &ropt, &err);
 	if (!r)

@@ -4,6 +4,8 @@
 #include "base/str.h"
 #include "cli/blockspec.h"
 #include "cli/cli.h"
+#include "cli/event_text.h"
+#include "cli/schedule.h"
 #include "cli/trace_open.h"
 #include "trace/reader.h"
 
@@ -11,12 +13,17 @@
 
 static struct {
 	uint64_t first, last;
-	bool lenient;
-} o;
+	struct schedule_asked schedule;
+	bool all, lenient;
+} o = {.schedule = SCHEDULE_ASKED_INIT};
 
 static const struct opt opts[] = {
 	OPT_U64(0, "first", "N", &o.first, "start at this event"),
 	OPT_U64(0, "last", "N", &o.last, "stop behind this event"),
+	OPT_U64(0, "schedule", "N", &o.schedule.number,
+		"print the schedule of the N-th finding of 'atomsan predict'"),
+	SCHEDULE_VARS_OPT(&o.schedule.vars),
+	OPT_FLAG(0, "all", &o.all, "of a schedule, leave nothing out"),
 	BLOCKSPEC_OPT,
 	OPT_FLAG(0, "lenient", &o.lenient, "skip events that cannot have happened, and count them"),
 	OPT_END,
@@ -24,46 +31,36 @@ static const struct opt opts[] = {
 
 extern const struct command cmd_dump;
 
-/* What a name has in it must not drive the terminal. */
-static void add_safe(struct str *s, const struct str *name)
-{
-	str_add_shown(s, name->s, name->n, SIZE_MAX);
-}
-
 /* "    57  T1  acq(l)          bank.c:12" */
 static void show(const struct names *names, const struct event *e, uint64_t number, struct str *s)
 {
-	struct str name = STR_INIT;
+	const char *thread = names_thread(names, e->thread);
 	size_t from;
 
 	str_reset(s);
 	str_fmt(s, "%8llu  ", (unsigned long long)number);
 	from = s->n;
-	str_add(&name, names_thread(names, e->thread));
-	add_safe(s, &name);
+	str_add_shown(s, thread, strlen(thread), SIZE_MAX);
 	str_pad(s, ' ', (s->n - from < 4 ? 4 - (s->n - from) : 0) + 2);
 	from = s->n;
-	if (e->op == OP_NONE) {
-		str_add(s, e->left_out ? "(no block)" : "(skipped)");
-	} else {
-		str_add(s, op_info[e->op].spelling);
-		if (op_info[e->op].operand != OPERAND_NONE && !(e->op == OP_BEGIN && !e->operand)) {
-			str_addc(s, '(');
-			str_reset(&name);
-			names_add_operand(names, e, &name);
-			add_safe(s, &name);
-			str_addc(s, ')');
-		}
-	}
-	if (e->place) {
+	event_text_op(s, names, e);
+	if (e->place)
 		str_pad(s, ' ', s->n - from < 24 ? 24 - (s->n - from) : 1);
-		str_reset(&name);
-		names_add_string(names, e->place, &name);
-		add_safe(s, &name);
-	}
+	event_text_place(s, names, e);
 	str_addc(s, '\n');
 	fwrite(s->s, 1, s->n, stdout);
-	str_free(&name);
+}
+
+static int dump_schedule(const char *path)
+{
+	struct err err = {0};
+	struct schedule s;
+
+	if (schedule_read(&s, path, &o.schedule, o.lenient, &err))
+		return cli_error("%s", err.text);
+	schedule_show(&s, o.all, stdout);
+	schedule_free(&s);
+	return 0;
 }
 
 static int dump(int argc, char **argv)
@@ -78,6 +75,12 @@ static int dump(int argc, char **argv)
 
 	if (argc != 1)
 		return cli_usage(&cmd_dump, argc ? "one trace at a time" : "which trace?");
+	if (o.schedule.number != SCHEDULE_NONE) {
+		if (o.first || o.last)
+			return cli_usage(&cmd_dump,
+					 "--schedule goes with neither --first nor --last");
+		return dump_schedule(argv[0]);
+	}
 	r = blockspec_open(argv[0], &ropt, &err);
 	if (!r)
 		return cli_error("%s", err.text);

@@ -24,42 +24,61 @@ static int by_event(const void *a, const void *b)
 	return (x->event > y->event) - (x->event < y->event);
 }
 
-/* The numbers, sorted by event. */
-static struct wanted *predict(const char *path, uint64_t number, bool lenient, size_t *n,
-			      struct err *err)
+int schedule_check_vars(uint64_t vars, struct err *err)
+{
+	return vars == 1 || vars == 2 ? 0 : err_fail(err, "--vars takes 1 or 2");
+}
+
+/* Find it: s->findings. */
+static int predict(struct schedule *s, const char *path, const struct schedule_asked *asked,
+		   bool lenient, struct err *err)
 {
 	struct reader_options ropt = {.lenient = lenient, .rewindable = true};
 	struct reader *r = blockspec_open(path, &ropt, err);
-	struct engine_options options = {0};
+	struct engine_options options = {.two = asked->vars == 2};
 	struct engine_result result;
-	struct wanted *v = NULL;
 
 	if (!r)
-		return NULL;
+		return -1;
 	progress_start(false);
 	engine_run(engine_by_name("predict"), &options, r, false, progress_tick, &result, err);
 	progress_end();
 	blockspec_drop(r, &result.findings);
-	if (!err_is_set(err) && (!number || number > result.findings.n)) {
+	if (!err_is_set(err) && (!asked->number || asked->number > result.findings.n)) {
 		err_fail(err, "%s: predict has %zu finding%s, there is no number %llu", path,
 			 result.findings.n, result.findings.n == 1 ? "" : "s",
-			 (unsigned long long)number);
+			 (unsigned long long)asked->number);
 	} else if (!err_is_set(err)) {
-		const struct finding *f = result.findings.v[number - 1];
+		struct finding **f = &result.findings.v[asked->number - 1];
 
-		*n = f->nschedule;
-		v = mem_alloc(*n * sizeof *v);
-		for (size_t i = 0; i < *n; i++)
-			v[i] = (struct wanted){f->schedule[i], i};
-		qsort(v, *n, sizeof *v, by_event);
+		finding_list_init(&s->findings, true);
+		s->findings.sink.emit(&s->findings.sink, *f);
+		*f = finding_new(); /* that one is ours now */
 	}
 	engine_result_free(&result);
 	trace_close(r);
+	return err_is_set(err) ? -1 : 0;
+}
+
+/* The events' numbers, and where in the schedule each stands, in the order of the trace. */
+static struct wanted *sort_events(struct schedule *s)
+{
+	const struct finding *f = s->findings.v[0];
+	struct wanted *v;
+
+	s->n = f->nschedule;
+	s->number = mem_alloc(s->n * sizeof *s->number);
+	v = mem_alloc(s->n * sizeof *v);
+	for (size_t i = 0; i < s->n; i++) {
+		s->number[i] = f->schedule[i];
+		v[i] = (struct wanted){f->schedule[i], i};
+	}
+	qsort(v, s->n, sizeof *v, by_event);
 	return v;
 }
 
-int schedule_read(struct schedule *s, const char *path, uint64_t number, bool lenient,
-		  struct err *err)
+int schedule_read(struct schedule *s, const char *path, const struct schedule_asked *asked,
+		  bool lenient, struct err *err)
 {
 	/* Repeated acquires are part of a thread's events, though no engine sees them. */
 	struct reader_options ropt = {.lenient = lenient, .keep_repeats = true};
@@ -72,14 +91,14 @@ int schedule_read(struct schedule *s, const char *path, uint64_t number, bool le
 	*s = (struct schedule){0};
 	if (!strcmp(path, "-"))
 		return err_fail(err, "a schedule needs a file: standard input is read only once");
-	want = predict(path, number, lenient, &s->n, err);
-	if (!want)
+	if (schedule_check_vars(asked->vars, err) || predict(s, path, asked, lenient, err))
 		return -1;
 	s->reader = blockspec_open(path, &ropt, err);
 	if (!s->reader) {
-		mem_free(want);
+		schedule_free(s);
 		return -1;
 	}
+	want = sort_events(s);
 	s->ev = mem_alloc(s->n * sizeof *s->ev);
 	ev = mem_alloc(READER_BATCH * sizeof *ev);
 	while (next < s->n && (n = reader_next(s->reader, ev, err)) > 0)
@@ -96,7 +115,10 @@ int schedule_read(struct schedule *s, const char *path, uint64_t number, bool le
 
 void schedule_free(struct schedule *s)
 {
-	trace_close(s->reader);
+	if (s->reader)
+		trace_close(s->reader);
 	mem_free(s->ev);
+	mem_free(s->number);
+	finding_list_free(&s->findings);
 	*s = (struct schedule){0};
 }

@@ -29,6 +29,7 @@ struct batch {
 struct engine_options {
 	bool no_merge; /* velodrome: a node for each operation outside blocks */
 	bool all;      /* predict: a schedule also for findings that look the same */
+	bool two;      /* predict: with two variables too */
 };
 
 /* One figure of --format=json's "stats". */

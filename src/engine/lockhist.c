@@ -42,8 +42,6 @@ void lockhist_init(struct lockhist *h)
 
 void lockhist_free(struct lockhist *h)
 {
-	for (uint32_t i = 0; h->answers && i < h->n; i++)
-		mem_free(h->answers[i]);
 	mem_free(h->answers);
 	mem_free(h->v);
 	mem_free(h->scratch);
@@ -141,6 +139,27 @@ uint32_t lockhist_step(struct lockhist *h, uint32_t from, enum op op, uint32_t l
 	return to;
 }
 
+uint32_t lockhist_add(struct lockhist *h, uint32_t set, enum op acquire, uint32_t lock)
+{
+	const uint32_t *w = h->v[set].word, *end = w + h->v[set].n;
+	uint32_t word = lock << 1 | (acquire == OP_ACQUIRE), n = 0;
+
+	MEM_GROW(h->scratch, h->scratch_cap, (size_t)h->v[set].n + 2);
+	for (; w < end && w[0] >> 1 < lock; w += 2) {
+		h->scratch[n++] = w[0];
+		h->scratch[n++] = 0;
+	}
+	if (w < end && w[0] >> 1 == lock) {
+		word |= w[0];
+		w += 2;
+	}
+	h->scratch[n++] = word;
+	h->scratch[n++] = 0;
+	for (; w < end; w++)
+		h->scratch[n++] = *w;
+	return intern(h, n);
+}
+
 /* Is `lock` among the sorted ones? In which way, then: 2 exclusively, 1 shared, 0 not. */
 static uint32_t among(const uint32_t *w, uint32_t n, uint32_t lock)
 {
@@ -180,23 +199,15 @@ static bool compatible(const struct lockhist_one *a, const struct lockhist_one *
 
 bool lockhist_compatible(struct lockhist *h, uint32_t a, uint32_t b)
 {
-	uint32_t low = a < b ? a : b, high = a < b ? b : a;
-	uint64_t *row, known;
-	bool yes;
+	uint64_t key = a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+	uint64_t *known;
 
-	if (!low)
+	if (!(key >> 32))
 		return true; /* who holds nothing is in nobody's way */
-	if (h->n > LOCKHIST_MEMO_MAX)
-		return compatible(&h->v[a], &h->v[b]);
 	if (!h->answers)
-		h->answers = mem_zalloc(h->n * sizeof *h->answers);
-	if (!h->answers[low])
-		h->answers[low] = mem_zalloc((h->n / 32 + 1) * sizeof *row);
-	row = &h->answers[low][high / 32];
-	known = *row >> 2 * (high % 32) & 3;
-	if (known)
-		return known == 2;
-	yes = compatible(&h->v[a], &h->v[b]);
-	*row |= (uint64_t)(1 + yes) << 2 * (high % 32);
-	return yes;
+		h->answers = mem_zalloc(LOCKHIST_ANSWERS * sizeof *h->answers);
+	known = &h->answers[predict_map_hash(key) % LOCKHIST_ANSWERS];
+	if (*known >> 1 != key)
+		*known = key << 1 | compatible(&h->v[a], &h->v[b]);
+	return *known & 1;
 }

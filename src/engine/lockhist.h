@@ -16,8 +16,7 @@
  * "perhaps".
  *
  * Memory grows with the number of different histories and of different changes
- * from one to another; and, for the answers kept, with the square of the former
- * while there are at most LOCKHIST_MEMO_MAX.
+ * from one to another. The answers last given are kept, LOCKHIST_ANSWERS at most.
  */
 #ifndef ATOMSAN_ENGINE_LOCKHIST_H
 #define ATOMSAN_ENGINE_LOCKHIST_H
@@ -30,7 +29,7 @@
 #include "engine/predict_map.h"
 #include "trace/event.h"
 
-enum { LOCKHIST_EMPTY = 0, LOCKHIST_MEMO_MAX = 1 << 14 };
+enum { LOCKHIST_EMPTY = 0, LOCKHIST_ANSWERS = 1 << 15 };
 
 /* Its words: see lockhist.c. */
 struct lockhist_one {
@@ -45,7 +44,7 @@ struct lockhist {
 	struct predict_map by_words; /* hash of the words -> number */
 	struct predict_map steps;    /* (number, operation on a lock) -> number */
 	struct predict_map unnested; /* the same keys: a release out of order */
-	uint64_t **answers;          /* by number: two bits for each other, where asked */
+	uint64_t *answers;           /* by a hash: two numbers and yes or no; 0: none */
 	uint32_t *scratch;
 	size_t scratch_cap;
 	struct arena arena;
@@ -63,9 +62,13 @@ uint32_t lockhist_step(struct lockhist *h, uint32_t from, enum op op, uint32_t l
 		       bool *unnested);
 
 /*
- * Can two threads stand there together, as far as this tells? Symmetric. To be
- * asked when no more histories come.
+ * A set of locks, as the history of somebody who holds just these and has
+ * acquired none since: what such a history becomes with one more, or the same one
+ * exclusively. So who can stand where this one does needs none of them.
  */
+uint32_t lockhist_add(struct lockhist *h, uint32_t set, enum op acquire, uint32_t lock);
+
+/* Can two threads stand there together, as far as this tells? Symmetric. */
 bool lockhist_compatible(struct lockhist *h, uint32_t a, uint32_t b);
 
 #endif

@@ -3,7 +3,8 @@
  * Madhusudan and Sorrentino, "Meta-analysis for atomicity violations under
  * nested locking" (CAV 2009); the schedule, which the paper leaves out, decides.
  *
- * The first pass keeps witnesses (predict_witness.h), its end finds which of
+ * Where two variables are looked at too, a pass finds out which are shared
+ * (predict_two.h). The first pass keeps witnesses (predict_witness.h), its end finds which of
  * them fit together (predict_pairs.h). Where some do, a second pass keeps the
  * threads' events (predict_model.h) up to the last that the first candidate of
  * each look needs, and schedules are made and executed (predict_schedule.h). A
@@ -17,6 +18,7 @@
 #include "engine/predict_model.h"
 #include "engine/predict_pairs.h"
 #include "engine/predict_schedule.h"
+#include "engine/predict_two.h"
 #include "engine/predict_witness.h"
 #include "engine/sighting.h"
 #include "engine/tell.h"
@@ -28,7 +30,11 @@ enum { HORIZON_MORE = 1 << 16 };
 
 enum fate { UNTRIED, FAILED, FOUND };
 
+enum pass { SHARING, WITNESSES, SCHEDULES };
+
 struct predict {
+	enum pass pass;
+	struct two_sharing sharing;
 	struct witnesses witnesses;
 	struct candidates candidates;
 	uint8_t *fate; /* of each candidate */
@@ -37,7 +43,7 @@ struct predict {
 	struct finding_sink *sink;
 	const struct names *names;
 	uint64_t events;
-	uint64_t horizon; /* the pass at hand ends there; 0: the first pass */
+	uint64_t horizon; /* of SCHEDULES: the pass at hand ends there */
 	uint64_t searched, searches, failed;
 	bool all;
 };
@@ -48,6 +54,7 @@ static void *predict_create(const struct engine_options *options, struct finding
 
 	p->sink = sink;
 	p->all = options->all;
+	p->pass = options->two ? SHARING : WITNESSES;
 	witnesses_init(&p->witnesses);
 	return p;
 }
@@ -57,11 +64,17 @@ static void predict_take(void *engine, const struct batch *b)
 	struct predict *p = engine;
 
 	p->names = b->names;
-	if (p->horizon) {
+	switch (p->pass) {
+	case SHARING:
+		two_sharing_take(&p->sharing, b);
+		break;
+	case WITNESSES:
+		witnesses_take(&p->witnesses, b);
+		break;
+	case SCHEDULES:
 		model_take(&p->model, b);
 		return;
 	}
-	witnesses_take(&p->witnesses, b);
 	p->events = b->first + b->n - 1;
 }
 
@@ -77,9 +90,7 @@ static const struct witness *single_of(const struct predict *p, const struct can
 
 static uint64_t last_event(const struct predict *p, const struct candidate *c)
 {
-	uint64_t e2 = pair_of(p, c)->e2, f = single_of(p, c)->e2;
-
-	return e2 > f ? e2 : f;
+	return candidate_last(&p->witnesses, c);
 }
 
 /* What the thread holds when it comes to an event. */
@@ -108,20 +119,21 @@ static void add_held(const struct predict *p, struct finding *f, struct finding_
 	mem_free(v);
 }
 
+/* The first or the second access of a witness. */
 static void add_step(const struct predict *p, struct finding *f, const struct witness *x,
-		     uint64_t event, enum op op, strref place)
+		     bool second)
 {
 	const struct witness_entry *entry = &p->witnesses.entry[x->entry];
 	const struct witness_tx *tx = &p->witnesses.tx[x->tx];
 	struct sighting at = {
-		.event = event,
+		.event = second ? x->e2 : x->e1,
 		.begin = tx->begin,
 		.thread = entry->thread,
-		.operand = entry->var,
-		.place = place,
+		.operand = second && entry->role != WITNESS_ONE ? entry->var2 : entry->var,
+		.place = second ? x->place2 : x->place1,
 		.label = tx->label,
 		.begin_place = tx->place,
-		.op = op,
+		.op = (enum op)(second ? x->op2 : x->op1),
 	};
 
 	f->steps[f->nsteps] = sighting_step(f, p->names, &at);
@@ -129,47 +141,32 @@ static void add_step(const struct predict *p, struct finding *f, const struct wi
 	f->nsteps++;
 }
 
+/* What a witness's accesses do. */
+static char letter(const struct witness *x, bool second)
+{
+	int bits = x->kind - (x->kind < WITNESS_RR ? WITNESS_R : WITNESS_RR);
+
+	return bits >> !second & 1 ? 'w' : 'r';
+}
+
 static void add_pattern(struct finding *f, const struct witness *pair, const struct witness *single)
 {
-	char pattern[] = "r-r-r";
+	char pattern[] = "r-r-r-r", *p = pattern;
 
-	if (pair->kind == WITNESS_WR || pair->kind == WITNESS_WW)
-		pattern[0] = 'w';
-	if (single->kind == WITNESS_W)
-		pattern[2] = 'w';
-	if (pair->kind == WITNESS_RW || pair->kind == WITNESS_WW)
-		pattern[4] = 'w';
+	*p = letter(pair, false);
+	if (single->e1)
+		*(p += 2) = letter(single, false);
+	*(p += 2) = letter(single, true);
+	*(p += 2) = letter(pair, true);
+	p[1] = 0;
 	f->pattern = arena_strdup(&f->arena, pattern);
 }
 
-/* The parts of a schedule, as event numbers. */
 static void add_schedule(const struct predict *p, struct finding *f)
 {
-	const struct model_schedule *s = &p->model.done;
-	uint64_t n = 0;
-
-	for (size_t i = 0; i < s->n; i++)
-		n += s->v[i].to - s->v[i].from;
-	f->schedule = arena_alloc(&f->arena, n * sizeof *f->schedule);
-	for (size_t i = 0; i < s->n; i++) {
-		const struct model_thread *t = &p->model.thread[s->v[i].thread];
-		uint64_t at = s->v[i].from;
-		size_t low = 0, high = t->nruns;
-
-		while (high - low > 1) {
-			size_t mid = (low + high) / 2;
-
-			if (t->run[mid].at <= at)
-				low = mid;
-			else
-				high = mid;
-		}
-		for (; at < s->v[i].to; at++) {
-			while (low + 1 < t->nruns && t->run[low + 1].at <= at)
-				low++;
-			f->schedule[f->nschedule++] = t->run[low].event + (at - t->run[low].at);
-		}
-	}
+	f->nschedule = model_done(&p->model, NULL);
+	f->schedule = arena_alloc(&f->arena, f->nschedule * sizeof *f->schedule);
+	model_done(&p->model, f->schedule);
 }
 
 static void emit(struct predict *p, const struct candidate *c)
@@ -182,11 +179,13 @@ static void emit(struct predict *p, const struct candidate *c)
 	f->rests_on = RESTS_ON_DATA;
 	f->event = pair->e2;
 	tell_variable(f, p->names, p->witnesses.entry[pair->entry].var);
-	f->steps = arena_alloc(&f->arena, 3 * sizeof *f->steps);
-	add_step(p, f, pair, pair->e1, (enum op)pair->op1, pair->place1);
-	add_step(p, f, single, single->e2, (enum op)single->op2, single->place2);
-	add_step(p, f, pair, pair->e2, (enum op)pair->op2, pair->place2);
-	f->transaction = tell_block(&f->steps[2]);
+	f->steps = arena_alloc(&f->arena, 4 * sizeof *f->steps);
+	add_step(p, f, pair, false);
+	if (single->e1)
+		add_step(p, f, single, false);
+	add_step(p, f, single, true);
+	add_step(p, f, pair, true);
+	f->transaction = tell_block(&f->steps[f->nsteps - 1]);
 	add_pattern(f, pair, single);
 	add_schedule(p, f);
 	finding_seal(f);
@@ -205,7 +204,8 @@ static bool try(struct predict *p, struct scheduler *s, const struct candidate *
 		.e1 = model_position(&p->model, thread, pair->e1),
 		.cut = model_position(&p->model, thread, pair->cut),
 		.e2 = model_position(&p->model, thread, pair->e2),
-		.f = model_position(&p->model, other, single->e2),
+		.f = model_position(&p->model, other, single->e1 ? single->e1 : single->e2),
+		.f2 = model_position(&p->model, other, single->e2),
 	};
 	struct model_schedule made;
 	bool ok;
@@ -276,13 +276,20 @@ static uint64_t predict_finish(void *engine)
 {
 	struct predict *p = engine;
 
-	if (!p->horizon) {
+	if (p->pass == SHARING) {
+		two_sharing_end(&p->sharing);
+		witnesses_want_two(&p->witnesses, p->sharing.many, p->sharing.n);
+		p->pass = WITNESSES;
+		return p->events;
+	}
+	if (p->pass == WITNESSES) {
 		pairs_find(&p->witnesses, p->all, &p->candidates);
 		if (!p->candidates.n)
 			return 0;
 		p->fate = mem_zalloc(p->candidates.n);
 		p->seen = mem_zalloc(p->candidates.nlooks * sizeof *p->seen);
 		model_init(&p->model);
+		p->pass = SCHEDULES;
 		return p->horizon = first_horizon(p);
 	}
 	try_all(p);
@@ -308,6 +315,8 @@ static size_t predict_stats(void *engine, struct engine_stat stats[ENGINE_STATS_
 	stats[n++] = (struct engine_stat){"schedules_failed", p->failed};
 	stats[n++] = (struct engine_stat){"schedules_searched", p->searches};
 	stats[n++] = (struct engine_stat){"states_searched", p->searched};
+	if (p->witnesses.two)
+		stats[n++] = (struct engine_stat){"variables_left_out", p->witnesses.two->left_out};
 	return n;
 }
 
@@ -315,6 +324,7 @@ static void predict_destroy(void *engine)
 {
 	struct predict *p = engine;
 
+	two_sharing_free(&p->sharing);
 	witnesses_free(&p->witnesses);
 	model_free(&p->model);
 	mem_free(p->candidates.v);

@@ -184,20 +184,46 @@ void model_ready(struct model *m)
 			      by_at);
 }
 
-uint64_t model_position(const struct model *m, uint32_t thread, uint64_t event)
+/* The run that an event is in, by its number or by its position. */
+static size_t find_run(const struct model_thread *t, uint64_t key, bool number)
 {
-	const struct model_thread *t = &m->thread[thread];
 	size_t low = 0, high = t->nruns;
 
 	while (high - low > 1) {
 		size_t mid = (low + high) / 2;
 
-		if (t->run[mid].event <= event)
+		if ((number ? t->run[mid].event : t->run[mid].at) <= key)
 			low = mid;
 		else
 			high = mid;
 	}
-	return t->run[low].at + (event - t->run[low].event);
+	return low;
+}
+
+uint64_t model_position(const struct model *m, uint32_t thread, uint64_t event)
+{
+	const struct model_thread *t = &m->thread[thread];
+	const struct model_run *run = &t->run[find_run(t, event, true)];
+
+	return run->at + (event - run->event);
+}
+
+size_t model_done(const struct model *m, uint64_t *out)
+{
+	size_t n = 0;
+
+	for (const struct model_part *p = m->done.v; p < m->done.v + m->done.n; p++) {
+		const struct model_thread *t = &m->thread[p->thread];
+		size_t run = out ? find_run(t, p->from, false) : 0;
+
+		for (uint64_t at = p->from; out && at < p->to; at++) {
+			while (run + 1 < t->nruns && t->run[run + 1].at <= at)
+				run++;
+			*out++ = t->run[run].event + (at - t->run[run].at);
+		}
+		n += p->to - p->from;
+	}
+	return n;
 }
 
 bool model_need_at(const struct model *m, const struct model_need *need, size_t k,

@@ -116,6 +116,9 @@ enum model_stop {
 enum model_stop model_go(struct model *m, uint32_t thread, uint64_t position);
 void model_back(struct model *m, uint32_t thread, uint64_t position);
 
+/* What has been done since the last reset, as event numbers; how many. `out` may be NULL. */
+size_t model_done(const struct model *m, uint64_t *out);
+
 /*
  * Execute a schedule from the start, believing nothing. False where some event
  * cannot happen then.

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/predict_two.h"
+
 #include "base/banned.h"
 
 /* Beyond this, 256 MiB, forks and joins are left for the schedule to find out. */
@@ -10,9 +12,10 @@ enum { ORDER_MAX = 1 << 26 };
 
 /* A witness, with what it is grouped by. */
 struct member {
-	uint32_t hist, witness;
+	uint32_t hist, took, witness;
 	uint64_t look;
 	uint64_t event;
+	size_t end; /* of the first of a group, one history and `took`: where the next begins */
 };
 
 struct members {
@@ -20,15 +23,21 @@ struct members {
 	size_t n, cap;
 };
 
+/* What is kept of those that look the same: which, and the last of them. */
+struct look {
+	size_t candidate[PAIRS_TRIES];
+	uint32_t n, worst;
+};
+
 struct pairs {
 	struct witnesses *w;
 	struct candidates *out;
 	bool all;
 	uint32_t *over; /* [stretch * threads + thread]: how many of its stretches lie before */
-	struct members pairs, singles; /* of one variable */
+	struct members pairs, singles; /* of one variable, or of two */
 	struct predict_map looks;      /* hash of two looks -> number */
-	uint8_t *tries;                /* by that number */
-	size_t tries_cap;
+	struct look *look;             /* by that number */
+	size_t look_cap;
 };
 
 /*
@@ -80,11 +89,16 @@ static bool together(const struct pairs *p, uint32_t a, uint32_t b)
 static uint64_t look_of(const struct witnesses *w, const struct witness *x)
 {
 	const struct witness_entry *entry = &w->entry[x->entry];
-	uint64_t h = predict_map_hash((uint64_t)x->kind << 16 | (uint64_t)x->op1 << 8 | x->op2);
+	uint64_t h = predict_map_hash((uint64_t)entry->role << 24 | (uint64_t)x->kind << 16 |
+				      (uint64_t)x->op1 << 8 | x->op2);
 	bool placed = x->place2 && (x->place1 || !witness_is_pair((enum witness_kind)x->kind));
 	uint64_t part[] = {x->place1, x->place2, w->tx[x->tx].label,
-			   placed ? 0 : entry->var + 1ull};
+			   placed ? 0 : (uint64_t)entry->var2 << 32 | (entry->var + 1ull)};
 
+	/* Four places make too many combinations: once for each e1 and e2, and block of f1 and f2.
+	 */
+	if (entry->role == WITNESS_INNER)
+		part[0] = part[1] = 0;
 	for (size_t i = 0; i < sizeof part / sizeof part[0]; i++)
 		h = predict_map_hash(h + part[i] * 0x9e3779b97f4a7c15ull);
 	return h;
@@ -96,12 +110,42 @@ static int by_group(const void *a, const void *b)
 
 	if (x->hist != y->hist)
 		return x->hist > y->hist ? 1 : -1;
+	if (x->took != y->took)
+		return x->took > y->took ? 1 : -1;
 	if (x->look != y->look)
 		return x->look > y->look ? 1 : -1;
 	return (x->event > y->event) - (x->event < y->event);
 }
 
-/* All of a variable's witnesses; false where they are of one thread. */
+static void group(struct members *m)
+{
+	size_t first = 0;
+
+	qsort(m->v, m->n, sizeof *m->v, by_group);
+	for (size_t i = 1; i <= m->n; i++) {
+		if (i < m->n && m->v[i].hist == m->v[first].hist &&
+		    m->v[i].took == m->v[first].took)
+			continue;
+		m->v[first].end = i;
+		first = i;
+	}
+}
+
+/* Is it of e1 and e2? */
+static bool is_pair(const struct witnesses *w, const struct witness *x)
+{
+	switch ((enum witness_role)w->entry[x->entry].role) {
+	case WITNESS_ONE:
+		return witness_is_pair((enum witness_kind)x->kind);
+	case WITNESS_OUTER:
+		return true;
+	case WITNESS_INNER:
+		return false;
+	}
+	return false;
+}
+
+/* All witnesses from an entry on; false where that is none worth looking at. */
 static bool gather(struct pairs *p, uint32_t first)
 {
 	const struct witnesses *w = p->w;
@@ -112,36 +156,40 @@ static bool gather(struct pairs *p, uint32_t first)
 	for (uint32_t e = first; e != WITNESS_NONE; e = w->entry[e].next_of_var) {
 		for (uint32_t i = w->entry[e].first_witness; i != WITNESS_NONE; i = w->v[i].next) {
 			const struct witness *x = &w->v[i];
-			struct members *to = witness_is_pair((enum witness_kind)x->kind)
-						     ? &p->pairs
-						     : &p->singles;
+			struct members *to = is_pair(w, x) ? &p->pairs : &p->singles;
 
 			MEM_GROW(to->v, to->cap, to->n + 1);
-			to->v[to->n++] =
-				(struct member){w->state[x->state].hist, i, look_of(w, x), x->e2};
+			to->v[to->n++] = (struct member){.hist = w->state[x->state].hist,
+							 .took = w->state[x->state].took,
+							 .witness = i,
+							 .look = look_of(w, x),
+							 .event = x->e2};
 		}
 	}
-	if (!p->pairs.n)
+	if (!p->pairs.n || !p->singles.n)
 		return false;
-	qsort(p->pairs.v, p->pairs.n, sizeof *p->pairs.v, by_group);
-	qsort(p->singles.v, p->singles.n, sizeof *p->singles.v, by_group);
+	group(&p->pairs);
+	group(&p->singles);
 	return true;
 }
 
-/* The end of those that have the history of member i, and the look too where that is asked. */
-static size_t range_end(const struct members *m, size_t i, bool look)
+/* The end of those that have the look of member i too. */
+static size_t look_end(const struct members *m, size_t i, size_t group_end)
 {
 	size_t end = i + 1;
 
-	while (end < m->n && m->v[end].hist == m->v[i].hist &&
-	       (!look || m->v[end].look == m->v[i].look))
+	while (end < group_end && m->v[end].look == m->v[i].look)
 		end++;
 	return end;
 }
 
-/* f conflicts with e1 and e2. */
-static bool conflict(const struct witness *pair, const struct witness *single)
+/* f conflicts with e1 and e2, or f1 with the one and f2 with the other. */
+static bool conflict(const struct witnesses *w, const struct witness *pair,
+		     const struct witness *single)
 {
+	/* A bit each: does the first write, does the second? */
+	if (w->entry[single->entry].role == WITNESS_INNER)
+		return ((pair->kind - WITNESS_RR) | (single->kind - WITNESS_RR)) == 3;
 	return single->kind == WITNESS_W || pair->kind == WITNESS_WW;
 }
 
@@ -153,33 +201,72 @@ static uint32_t look_number(struct pairs *p, uint64_t pair, uint64_t single)
 	if (id == PREDICT_MAP_NONE) {
 		id = p->out->nlooks++;
 		predict_map_set(&p->looks, key, id);
-		MEM_GROW0(p->tries, p->tries_cap, p->out->nlooks);
+		MEM_GROW0(p->look, p->look_cap, p->out->nlooks);
 	}
 	return id;
+}
+
+static uint64_t last_of(const struct witnesses *w, uint32_t pair, uint32_t single)
+{
+	return w->v[pair].e2 > w->v[single].e2 ? w->v[pair].e2 : w->v[single].e2;
+}
+
+uint64_t candidate_last(const struct witnesses *w, const struct candidate *c)
+{
+	return last_of(w, c->pair, c->single);
+}
+
+static uint64_t last_kept(const struct pairs *p, const struct look *l, uint32_t i)
+{
+	return candidate_last(p->w, &p->out->v[l->candidate[i]]);
+}
+
+/* Would a candidate that is over with this event be kept? */
+static bool is_wanted(const struct pairs *p, const struct look *l, uint64_t last)
+{
+	return p->all || l->n < PAIRS_TRIES || last < last_kept(p, l, l->worst);
+}
+
+static void keep(struct pairs *p, struct candidate c)
+{
+	struct look *l = &p->look[c.look];
+
+	if (!p->all && l->n == PAIRS_TRIES) {
+		p->out->v[l->candidate[l->worst]] = c;
+	} else {
+		MEM_GROW(p->out->v, p->out->cap, p->out->n + 1);
+		p->out->v[p->out->n] = c;
+		if (l->n < PAIRS_TRIES)
+			l->candidate[l->n++] = p->out->n;
+		p->out->n++;
+	}
+	for (uint32_t i = 0; i < l->n; i++)
+		if (last_kept(p, l, i) > last_kept(p, l, l->worst))
+			l->worst = i;
 }
 
 /* Members [i, iend) of the pairs with [k, kend) of the singles. */
 static void match(struct pairs *p, size_t i, size_t iend, size_t k, size_t kend)
 {
 	const struct witnesses *w = p->w;
-	uint32_t look = look_number(p, p->pairs.v[i].look, p->singles.v[k].look);
+	uint32_t id = look_number(p, p->pairs.v[i].look, p->singles.v[k].look);
+	const struct look *look = &p->look[id];
 
-	for (size_t a = i; a < iend; a++) {
+	/* Members are in the order of their events: behind one that is too late all are. */
+	for (size_t a = i; a < iend && is_wanted(p, look, p->pairs.v[a].event); a++) {
 		const struct witness *x = &w->v[p->pairs.v[a].witness];
 
-		for (size_t b = k; b < kend; b++) {
+		for (size_t b = k; b < kend && is_wanted(p, look, p->singles.v[b].event); b++) {
 			const struct witness *y = &w->v[p->singles.v[b].witness];
 
-			if (!p->all && p->tries[look] == PAIRS_TRIES)
+			if (!is_wanted(p, look, p->pairs.v[a].event))
 				return;
 			p->out->compared++;
 			if (w->entry[x->entry].thread == w->entry[y->entry].thread ||
 			    !together(p, w->state[x->state].stretch, w->state[y->state].stretch))
 				continue;
-			MEM_GROW(p->out->v, p->out->cap, p->out->n + 1);
-			p->out->v[p->out->n++] = (struct candidate){p->pairs.v[a].witness,
-								    p->singles.v[b].witness, look};
-			p->tries[look] += p->tries[look] < PAIRS_TRIES;
+			keep(p, (struct candidate){p->pairs.v[a].witness, p->singles.v[b].witness,
+						   id});
 		}
 	}
 }
@@ -191,10 +278,10 @@ static void match_looks(struct pairs *p, size_t i, size_t iend, size_t k, size_t
 	size_t inext, knext;
 
 	for (; i < iend; i = inext) {
-		inext = range_end(&p->pairs, i, true);
+		inext = look_end(&p->pairs, i, iend);
 		for (size_t at = k; at < kend; at = knext) {
-			knext = range_end(&p->singles, at, true);
-			if (conflict(&v[p->pairs.v[i].witness], &v[p->singles.v[at].witness]))
+			knext = look_end(&p->singles, at, kend);
+			if (conflict(p->w, &v[p->pairs.v[i].witness], &v[p->singles.v[at].witness]))
 				match(p, i, inext, at, knext);
 		}
 	}
@@ -205,28 +292,34 @@ static void match_histories(struct pairs *p)
 	size_t iend, kend;
 
 	for (size_t i = 0; i < p->pairs.n; i = iend) {
-		iend = range_end(&p->pairs, i, false);
+		iend = p->pairs.v[i].end;
 		for (size_t k = 0; k < p->singles.n; k = kend) {
-			kend = range_end(&p->singles, k, false);
+			kend = p->singles.v[k].end;
 			p->out->compared++;
 			if (lockhist_compatible(&p->w->hist, p->pairs.v[i].hist,
-						p->singles.v[k].hist))
+						p->singles.v[k].hist) &&
+			    lockhist_compatible(&p->w->hist, p->pairs.v[i].hist,
+						p->singles.v[k].took))
 				match_looks(p, i, iend, k, kend);
 		}
 	}
 }
 
-/* qsort has no argument for these. */
-static const struct witness *sorted;
+/* qsort has no argument for this. */
+static const struct witnesses *sorted;
 
 static int by_event(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
-	uint64_t xe = sorted[x->pair].e2, ye = sorted[y->pair].e2;
+	uint64_t xe = candidate_last(sorted, x), ye = candidate_last(sorted, y);
 
 	if (xe == ye) {
-		xe = sorted[x->single].e2;
-		ye = sorted[y->single].e2;
+		xe = sorted->v[x->pair].e2;
+		ye = sorted->v[y->pair].e2;
+	}
+	if (xe == ye) {
+		xe = sorted->v[x->single].e2;
+		ye = sorted->v[y->single].e2;
 	}
 	if (xe != ye)
 		return xe > ye ? 1 : -1;
@@ -246,12 +339,15 @@ void pairs_find(struct witnesses *w, bool all, struct candidates *out)
 	for (size_t x = 0; x < w->nvars; x++)
 		if (gather(&p, w->var[x]))
 			match_histories(&p);
-	sorted = w->v;
+	for (size_t i = 0; w->two && i < w->two->nfirst; i++)
+		if (gather(&p, w->two->first[i]))
+			match_histories(&p);
+	sorted = w;
 	if (out->n)
 		qsort(out->v, out->n, sizeof *out->v, by_event);
 	mem_free(p.over);
 	mem_free(p.pairs.v);
 	mem_free(p.singles.v);
-	mem_free(p.tries);
+	mem_free(p.look);
 	predict_map_free(&p.looks);
 }

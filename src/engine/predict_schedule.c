@@ -230,6 +230,29 @@ static bool advance(struct scheduler *s, uint32_t thread, uint64_t position)
 	return ok;
 }
 
+/*
+ * After f, its thread lets go of what the first one will want on its way to e2,
+ * before that one comes there and finds it locked: a switch less.
+ */
+static void step_aside(struct scheduler *s, const struct schedule_goal *goal)
+{
+	struct model *m = s->model;
+	const struct model_thread *t = &m->thread[goal->thread], *other = &m->thread[goal->other];
+	uint64_t to = 0;
+
+	for (size_t i = t->next_op; i < t->nops && t->op[i].at < goal->e2; i++) {
+		uint64_t release;
+
+		if (!t->op[i].acquire || m->lock[t->op[i].lock].owner != goal->other + 1)
+			continue;
+		release = release_of(other, t->op[i].lock);
+		if (release > to && release <= other->n)
+			to = release;
+	}
+	if (to)
+		model_go(m, goal->other, to);
+}
+
 /* Where everybody has to be for the one to be at `position` and the other at f: is that too far? */
 static bool too_far(struct scheduler *s, const struct schedule_goal *goal, uint64_t position)
 {
@@ -250,8 +273,11 @@ static bool make_directly(struct scheduler *s, const struct schedule_goal *goal)
 		return false;
 	look_at_locks(s, goal->thread, s->use[0]);
 	look_at_locks(s, goal->other, s->use[1]);
-	return gather(s, goal) && model_go(m, goal->other, goal->f + 1) == MODEL_THERE &&
-	       advance(s, goal->thread, goal->e2 + 1);
+	if (!gather(s, goal) || model_go(m, goal->other, goal->f + 1) != MODEL_THERE ||
+	    !advance(s, goal->other, goal->f2 + 1) || m->thread[goal->thread].position > goal->e2)
+		return false;
+	step_aside(s, goal);
+	return advance(s, goal->thread, goal->e2 + 1);
 }
 
 bool schedule_make(struct scheduler *s, const struct schedule_goal *goal)

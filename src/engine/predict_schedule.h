@@ -1,6 +1,8 @@
 /*
  * From three events to an order of events that the model allows, in which they
- * come as e1, f, e2, and which ends with e2; or no for an answer.
+ * come as e1, f, e2, and which ends with e2; or no for an answer. Where there
+ * are two variables f is a stretch of its thread, from f1 to f2: e1 comes
+ * before it begins, e2 after it ends.
  *
  * First directly, as Kahlon, Ivancic and Gupta's proof goes: each thread runs
  * as far as it can, and stops before it acquires for the last time a lock that
@@ -28,7 +30,8 @@ enum { SCHEDULE_SEARCH = 1 << 14, SCHEDULE_SEARCH_ALL = 1 << 21 };
 /* Positions of events in their threads. */
 struct schedule_goal {
 	uint32_t thread, other; /* of e1, e2; of f */
-	uint64_t e1, cut, e2, f;
+	uint64_t e1, cut, e2;
+	uint64_t f, f2; /* the same where there is one variable */
 };
 
 /* What a lock is to one of the two threads, before its place. */

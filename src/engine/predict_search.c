@@ -83,11 +83,12 @@ static uint64_t step_end(const struct search *x, uint32_t thread)
 	} else if (thread == goal->other) {
 		stop_at(&to, from, goal->f);
 		stop_at(&to, from, goal->f + 1);
+		stop_at(&to, from, goal->f2 + 1);
 	}
 	return to;
 }
 
-/* e1 before f, f before e2. */
+/* e1 before f, f2 before e2. */
 static bool in_order(const struct search *x, uint32_t thread)
 {
 	const struct model *m = x->s->model;
@@ -95,7 +96,7 @@ static bool in_order(const struct search *x, uint32_t thread)
 	uint64_t e = m->thread[goal->thread].position, f = m->thread[goal->other].position;
 
 	if (thread == goal->thread && e == goal->e2)
-		return f > goal->f;
+		return f > goal->f2;
 	if (thread == goal->other && f == goal->f)
 		return e > goal->e1;
 	return true;

@@ -1,11 +1,13 @@
 #include "engine/predict_witness.h"
 
+#include "engine/predict_two.h"
+
 #include "base/banned.h"
 
 /* A transaction's number where no witness has asked for one. */
 #define NO_TX UINT32_MAX
 
-/* Ask for entries so many events ahead. */
+/* Ask for what an access will look at so many events ahead, and for where that is twice as many. */
 enum { PREFETCH = 8 };
 
 void witnesses_init(struct witnesses *w)
@@ -21,16 +23,19 @@ void witnesses_free(struct witnesses *w)
 		mem_free(w->thread[i].entry);
 		predict_map_free(&w->thread[i].entries);
 	}
+	two_free(w->two);
 	mem_free(w->met);
 	lockhist_free(&w->hist);
 	mem_free(w->v);
 	mem_free(w->entry);
+	mem_free(w->now);
 	mem_free(w->state);
 	mem_free(w->stretch);
 	mem_free(w->thread);
 	mem_free(w->tx);
 	mem_free(w->var);
 	predict_map_free(&w->by_key);
+	predict_map_free(&w->like);
 	predict_map_free(&w->moves);
 	predict_map_free(&w->state_ids);
 	*w = (struct witnesses){0};
@@ -38,13 +43,18 @@ void witnesses_free(struct witnesses *w)
 
 static uint32_t state_of(struct witnesses *w, uint32_t hist, uint32_t stretch)
 {
+	struct witness_thread *t = &w->thread[w->stretch[stretch].thread];
 	uint64_t key = (uint64_t)hist << 32 | stretch;
 	uint32_t id = predict_map_get(&w->state_ids, key);
 
 	if (id != PREDICT_MAP_NONE)
 		return id;
 	MEM_GROW0(w->state, w->state_cap, w->nstates + 1);
-	w->state[w->nstates] = (struct witness_state){.hist = hist, .stretch = stretch};
+	w->state[w->nstates] = (struct witness_state){
+		.hist = hist, .stretch = stretch, .bit = t->nstates < 64 ? 1ull << t->nstates : 0};
+	t->nstates++;
+	if (hist == LOCKHIST_EMPTY)
+		t->empty = (uint32_t)w->nstates;
 	predict_map_set(&w->state_ids, key, (uint32_t)w->nstates);
 	return (uint32_t)w->nstates++;
 }
@@ -116,6 +126,8 @@ static void take_lock(struct witnesses *w, const struct event *e, uint64_t event
 		w->unnested += unnested;
 	}
 	enter(w, t, to, event);
+	if (w->two && t->tx)
+		two_take_lock(w, e);
 }
 
 static void next_stretch(struct witnesses *w, uint32_t thread, uint32_t from, uint64_t event)
@@ -124,6 +136,7 @@ static void next_stretch(struct witnesses *w, uint32_t thread, uint32_t from, ui
 	uint32_t hist = w->state[t->state].hist;
 
 	t->stretch = new_stretch(w, thread, w->stretch[t->stretch].index + 1, from);
+	t->empty = WITNESS_NONE;
 	enter(w, t, state_of(w, hist, t->stretch), event);
 }
 
@@ -157,23 +170,28 @@ static void take_block(struct witnesses *w, const struct event *e, uint64_t even
 	}
 	t->tx = ++w->last_tx;
 	t->about = (struct witness_tx){event, event_label(e), e->place};
+	t->tx_epoch = t->epoch;
 	t->newest = WITNESS_NONE;
 	to_front(w, t, event);
 }
 
+uint32_t witness_new_entry(struct witnesses *w, struct witness_entry entry)
+{
+	entry.first_witness = WITNESS_NONE;
+	MEM_GROW0(w->entry, w->entry_cap, w->nentries + 1);
+	MEM_GROW0(w->now, w->now_cap, w->nentries + 1);
+	w->entry[w->nentries] = entry;
+	return (uint32_t)w->nentries++;
+}
+
 static uint32_t new_entry(struct witnesses *w, struct witness_thread *t, const struct event *e)
 {
-	uint32_t id = (uint32_t)w->nentries++;
-	struct witness_entry *entry;
+	uint32_t id = witness_new_entry(w, (struct witness_entry){
+						   .var = e->operand,
+						   .thread = e->thread,
+						   .next_of_var = w->var[e->operand],
+					   });
 
-	MEM_GROW0(w->entry, w->entry_cap, w->nentries);
-	entry = &w->entry[id];
-	*entry = (struct witness_entry){
-		.var = e->operand,
-		.thread = e->thread,
-		.next_of_var = w->var[e->operand],
-		.first_witness = WITNESS_NONE,
-	};
 	w->var[e->operand] = id;
 	if (e->operand < WITNESS_DIRECT) {
 		MEM_GROW0(t->entry, t->entry_cap, e->operand + 1);
@@ -218,35 +236,56 @@ static inline uint64_t hash_of(const struct witness *x)
 	return predict_map_hash(h) | 1; /* 0 is nobody's */
 }
 
-/* Has its state all variants that are kept? */
-static inline bool is_full(const struct witness_entry *entry, const struct witness *x)
+/* What variants have in common, whatever the variable. */
+static inline uint64_t like_key(const struct witnesses *w, const struct witness *x)
 {
-	const uint32_t *full = entry->full[x->kind];
+	uint64_t h = (uint64_t)x->place1 << 32 | x->place2;
 
-	return full[0] == x->state + 1 || full[1] == x->state + 1;
+	return h * 0x9e3779b97f4a7c15ull ^ ((uint64_t)w->state[x->state].hist << 24 |
+					    (uint32_t)(x->op1 << 16 | x->op2 << 8 | x->kind));
+}
+
+/* Are there enough like it? */
+static inline bool is_common(struct witnesses *w, const struct witness *x)
+{
+	uint64_t key = like_key(w, x);
+	uint64_t *known = &w->common[(key * 0x9e3779b97f4a7c15ull >> 32) % WITNESS_COMMON];
+
+	if (*known == key)
+		return true;
+	if (predict_map_get(&w->like, key) != WITNESS_LIKE)
+		return false;
+	*known = key;
+	return true;
+}
+
+/* Is one kept for its state, and no other? */
+static inline bool is_full(struct witnesses *w, const struct witness *x)
+{
+	const struct witness_now *now = &w->now[x->entry];
+
+	return now->has[x->kind] & w->state[x->state].bit &&
+	       (now->variants[x->kind] == WITNESS_VARIANTS || is_common(w, x));
 }
 
 /* Keep it, if there is none like it and there is room for it. */
 static void record(struct witnesses *w, struct witness_thread *t, struct witness *x)
 {
 	struct witness_entry *entry = &w->entry[x->entry];
+	struct witness_now *now = &w->now[x->entry];
 	uint64_t first_key = mix((uint64_t)x->entry << 8 | x->kind, x->state), key = hash_of(x);
-	uint32_t first, id;
+	uint32_t first, id, like;
 
-	if (is_full(entry, x))
+	if (is_full(w, x))
 		return;
 	while ((first = predict_map_get(&w->by_key, first_key)) != PREDICT_MAP_NONE &&
 	       !same_key(&w->v[first], x))
 		first_key++;
 	if (first == PREDICT_MAP_NONE) {
 		key = first_key;
+		now->has[x->kind] |= w->state[x->state].bit;
 	} else {
-		if (w->v[first].variants == WITNESS_VARIANTS_MAX) {
-			entry->full[x->kind][1] = entry->full[x->kind][0];
-			entry->full[x->kind][0] = x->state + 1;
-			return;
-		}
-		if (same_variant(&w->v[first], x))
+		if (now->variants[x->kind] == WITNESS_VARIANTS || same_variant(&w->v[first], x))
 			return;
 		for (;; key++) {
 			id = predict_map_get(&w->by_key, key);
@@ -255,8 +294,11 @@ static void record(struct witnesses *w, struct witness_thread *t, struct witness
 			if (same_key(&w->v[id], x) && same_variant(&w->v[id], x))
 				return;
 		}
-		w->v[first].variants++;
+		now->variants[x->kind]++;
 	}
+	like = predict_map_get(&w->like, like_key(w, x)) + 1; /* from "none" that is 0 */
+	if (like <= WITNESS_LIKE)
+		predict_map_set(&w->like, like_key(w, x), like);
 	if (t->tx_id == NO_TX) {
 		MEM_GROW(w->tx, w->tx_cap, w->ntx + 1);
 		w->tx[w->ntx] = t->about;
@@ -271,13 +313,11 @@ static void record(struct witnesses *w, struct witness_thread *t, struct witness
 }
 
 /* Have witnesses with this hash been met lately? From now on they have. */
-static inline bool met(struct witnesses *w, const struct witness *x, uint64_t hash)
+static inline bool met(struct witnesses *w, uint64_t hash)
 {
-	uint64_t *recent = &w->entry[x->entry].recent[x->kind];
 	uint64_t *slot = &w->met[hash & (WITNESS_MET - 1)];
-	bool yes = *recent == hash || *slot == hash;
+	bool yes = *slot == hash;
 
-	*recent = hash;
 	*slot = hash;
 	return yes;
 }
@@ -298,11 +338,23 @@ static inline void stand(struct witness *x, const struct witness_state *s, uint3
 		x->cut = s->first;
 }
 
+/*
+ * Has the thread held nothing at some moment since e1? Where it forked, joined
+ * or waited on the way, it matters when.
+ */
+static inline bool let_go_between(const struct witnesses *w, const struct witness_thread *t,
+				  const struct witness_access *e1)
+{
+	const struct witness_state *s = &w->state[t->empty];
+
+	return t->empty != WITNESS_NONE && s->tx == t->tx && (!s->leave || s->leave > e1->event) &&
+	       w->state[e1->state].stretch == t->stretch && t->tx_epoch == t->epoch;
+}
+
 /* e2 after this e1: the thread may have stood in any of the states that it left after `since`. */
 static inline void take_pair(struct witnesses *w, struct witness_thread *t, struct witness *x,
 			     const struct witness_access *e1, uint64_t since)
 {
-	const struct witness_entry *entry = &w->entry[x->entry];
 	uint64_t hash = 0;
 	uint32_t id, end;
 
@@ -311,20 +363,40 @@ static inline void take_pair(struct witnesses *w, struct witness_thread *t, stru
 	x->op1 = e1->op;
 	if (since < e1->event)
 		since = e1->event;
+	if (let_go_between(w, t, e1)) {
+		x->state = t->empty;
+		if (!is_full(w, x) && !met(w, hash_of(x))) {
+			stand(x, &w->state[t->empty], t->empty, e1);
+			record(w, t, x);
+		}
+		return;
+	}
 	for (id = t->newest; id != WITNESS_NONE; id = w->state[id].older) {
 		if (w->state[id].leave && w->state[id].leave <= since)
 			break;
 		x->state = id;
-		if (!is_full(entry, x))
+		if (!is_full(w, x))
 			hash += hash_of(x);
 	}
 	end = id;
-	if (!hash || met(w, x, hash))
+	if (!hash || met(w, hash))
 		return;
 	for (id = t->newest; id != end; id = w->state[id].older) {
 		stand(x, &w->state[id], id, e1);
 		record(w, t, x);
 	}
+}
+
+void witness_take_pair(struct witnesses *w, struct witness_thread *t, struct witness *x,
+		       const struct witness_access *e1, uint64_t since)
+{
+	take_pair(w, t, x, e1, since);
+}
+
+void witness_take_at(struct witnesses *w, struct witness_thread *t, struct witness *x)
+{
+	if (!is_full(w, x) && !met(w, hash_of(x)))
+		record(w, t, x);
 }
 
 /*
@@ -336,55 +408,59 @@ static inline void take_pair(struct witnesses *w, struct witness_thread *t, stru
 static inline void take_second(struct witnesses *w, struct witness_thread *t, struct witness *x,
 			       int first, int second)
 {
-	const struct witness_entry *entry = &w->entry[x->entry];
-	const struct witness_access *far = &entry->first[first], *near = &entry->last[first];
+	const struct witness_now *now = &w->now[x->entry];
+	const struct witness_access *far = &now->first[first], *near = &now->last[first];
 
 	if (!far->event)
 		return;
 	x->kind = (uint8_t)(WITNESS_RR + 2 * first + second);
-	take_pair(w, t, x, far, entry->last[second].event);
+	take_pair(w, t, x, far, now->last[second].event);
 	if (near->place != far->place || near->op != far->op)
-		take_pair(w, t, x, near, entry->last[second].event);
+		take_pair(w, t, x, near, now->last[second].event);
 }
 
 static inline void take_access(struct witnesses *w, const struct event *e, uint64_t event)
 {
 	struct witness_thread *t = &w->thread[e->thread];
 	uint32_t id = find_entry(t, e->operand);
-	struct witness_access now = {event, e->place, t->state, e->op};
+	struct witness_access this = {event, e->op, e->place, t->state};
 	struct witness x = {.e2 = event, .place2 = e->place, .op2 = e->op, .epoch = t->epoch};
 	bool does[2] = {e->op != OP_WRITE, e->op != OP_READ};
-	struct witness_entry *entry;
+	struct witness_now *now;
 
 	if (id == PREDICT_MAP_NONE)
 		id = new_entry(w, t, e);
-	entry = &w->entry[id];
+	now = &w->now[id];
 	x.entry = id;
 	if (!t->tx) /* an operation outside is a transaction by itself */
 		t->tx_id = NO_TX;
 	for (int k = 0; k < 2; k++) {
 		x.kind = (uint8_t)(WITNESS_R + k);
 		x.state = t->state;
-		if (does[k] && !is_full(entry, &x) && !met(w, &x, hash_of(&x)))
-			record(w, t, &x);
+		if (does[k])
+			witness_take_at(w, t, &x);
 	}
 	if (!t->tx)
 		return;
-	if (entry->tx != t->tx) {
-		entry->tx = t->tx;
-		entry->first[0].event = entry->first[1].event = 0;
-		entry->last[0].event = entry->last[1].event = 0;
+	if (now->tx != t->tx) {
+		now->tx = t->tx;
+		now->first[0].event = now->first[1].event = 0;
+		now->last[0].event = now->last[1].event = 0;
 	} else {
 		for (int k = 0; k < 4; k++)
 			if (does[k & 1])
 				take_second(w, t, &x, k >> 1, k & 1);
 	}
+	if (w->two) {
+		two_take_access(w, e, event, now);
+		now = &w->now[id];
+	}
 	for (int k = 0; k < 2; k++) {
 		if (!does[k])
 			continue;
-		entry->last[k] = now;
-		if (!entry->first[k].event)
-			entry->first[k] = now;
+		now->last[k] = this;
+		if (!now->first[k].event)
+			now->first[k] = this;
 	}
 }
 
@@ -415,19 +491,26 @@ static void take_other(struct witnesses *w, const struct event *e, uint64_t even
 	}
 }
 
-/* An entry is two or three cache lines, and which one comes next is anybody's guess. */
-static inline void prefetch(const struct witnesses *w, const struct event *e)
+static inline void prefetch_entry(const struct witnesses *w, const struct event *e)
+{
+	const struct witness_thread *t = &w->thread[e->thread];
+
+	if (op_is_access(e->op) && e->operand < t->entry_cap)
+		__builtin_prefetch(&t->entry[e->operand]);
+}
+
+static inline void prefetch_now(const struct witnesses *w, const struct event *e)
 {
 	uint32_t id = op_is_access(e->op) ? find_entry(&w->thread[e->thread], e->operand)
 					  : PREDICT_MAP_NONE;
-	const char *entry;
+	const char *now;
 
 	if (id == PREDICT_MAP_NONE)
 		return;
-	entry = (const char *)&w->entry[id];
-	__builtin_prefetch(entry, 1);
-	__builtin_prefetch(entry + 64, 1);
-	__builtin_prefetch(entry + sizeof *w->entry - 1);
+	now = (const char *)&w->now[id];
+	__builtin_prefetch(now, 1);
+	__builtin_prefetch(now + 64, 1);
+	__builtin_prefetch(now + sizeof *w->now - 1, 1);
 }
 
 void witnesses_take(struct witnesses *w, const struct batch *b)
@@ -437,15 +520,19 @@ void witnesses_take(struct witnesses *w, const struct batch *b)
 
 	MEM_GROW0(w->thread, w->thread_cap, names[NAMES_THREAD].n);
 	for (; w->nthreads < names[NAMES_THREAD].n; w->nthreads++)
-		w->thread[w->nthreads] = (struct witness_thread){
-			.state = WITNESS_NONE, .stretch = WITNESS_NONE, .tx_id = NO_TX};
+		w->thread[w->nthreads] = (struct witness_thread){.state = WITNESS_NONE,
+								 .stretch = WITNESS_NONE,
+								 .empty = WITNESS_NONE,
+								 .tx_id = NO_TX};
 	MEM_GROW(w->var, w->var_cap, names[NAMES_VAR].n);
 	while (w->nvars < names[NAMES_VAR].n)
 		w->var[w->nvars++] = WITNESS_NONE;
 
 	for (const struct event *e = b->ev; e < b->ev + b->n; e++, event++) {
-		if (e + PREFETCH < b->ev + b->n)
-			prefetch(w, e + PREFETCH);
+		if (e + 2 * PREFETCH < b->ev + b->n) {
+			prefetch_entry(w, e + 2 * PREFETCH);
+			prefetch_now(w, e + PREFETCH);
+		}
 		if (e->op == OP_NONE)
 			continue;
 		if (w->thread[e->thread].stretch == WITNESS_NONE)

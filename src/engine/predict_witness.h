@@ -12,9 +12,14 @@
  * e1 and e2, read-read, read-write, write-read (which are, with WW, the
  * paper's AA) and WW.
  *
+ * Who stands somewhere with no lock in his hands is in nobody's way: where the
+ * thread does so between e1 and e2, its other states there are not looked at.
+ *
  * Beyond the paper, events of one state are told apart by their places, so
  * that findings can be told by place, and by how many barriers, waits and
- * notifies the thread has had; of those, WITNESS_VARIANTS_MAX at most are kept for each state.
+ * notifies the thread has had: beside one for each state, the next
+ * WITNESS_VARIANTS for each thread, variable and kind; but not those of whose
+ * places and locks there are WITNESS_LIKE already, of whatever variable.
  *
  * Memory grows with threads, variables that they access, and states; not with
  * the trace.
@@ -30,11 +35,17 @@
 
 /*
  * The first variables are looked up in an array a thread, others by a hash. The
- * last so many witnesses met are known by a hash of all that tells them apart,
- * those that one access brings together by the sum of theirs: most accesses
- * bring nothing new, and this says so from one cache line.
+ * last WITNESS_MET witnesses met are known by a hash of all that tells them
+ * apart, those that one access brings together by the sum of theirs: most
+ * accesses bring nothing new.
  */
-enum { WITNESS_VARIANTS_MAX = 8, WITNESS_DIRECT = 1 << 14, WITNESS_MET = 1 << 20 };
+enum {
+	WITNESS_VARIANTS = 8,
+	WITNESS_LIKE = 64,
+	WITNESS_COMMON = 1 << 11,
+	WITNESS_DIRECT = 1 << 14,
+	WITNESS_MET = 1 << 16
+};
 #define WITNESS_NONE UINT32_MAX
 
 /* What a witness is of: f, which reads or writes; e1 and e2, which do. */
@@ -67,7 +78,6 @@ struct witness {
 	uint32_t next;    /* of the same entry */
 	uint32_t epoch;   /* barriers, waits and notifies of its thread before it */
 	uint8_t kind;     /* enum witness_kind */
-	uint8_t variants; /* of the first of a state: how many there are beside it */
 	uint8_t op1, op2; /* what the accesses are: an update is both */
 };
 
@@ -83,6 +93,8 @@ struct witness_state {
 	uint64_t first;        /* event that entered it first, in that transaction */
 	uint64_t enter, leave; /* and last; event that left it then, 0: not yet */
 	uint32_t newer, older;
+	uint64_t bit;  /* of its own among the thread's first 64 states; 0: a later one */
+	uint32_t took; /* predict_two.h */
 };
 
 /*
@@ -95,29 +107,40 @@ struct witness_stretch {
 
 /* One access. */
 struct witness_access {
-	uint64_t event;
+	uint64_t event : 56;
+	uint64_t op : 8;
 	strref place;
 	uint32_t state;
-	uint8_t op;
 };
 
-/* A thread's accesses of one variable. */
+/* Of whose witnesses an entry is: one variable's, or two variables' in one role (predict_two.h). */
+enum witness_role { WITNESS_ONE, WITNESS_OUTER, WITNESS_INNER };
+
+/* A thread's accesses of one variable, or of two. */
 struct witness_entry {
-	uint64_t tx;                             /* that the next line is about */
-	struct witness_access first[2], last[2]; /* read, write */
-	uint64_t recent[WITNESS_KINDS];          /* hash of the witnesses last met together */
-	uint32_t full[WITNESS_KINDS][2];         /* 1 + states that have all their variants, or 0 */
-	uint32_t var, thread;
-	uint32_t next_of_var;
+	uint32_t var, var2, thread;
+	uint32_t next_of_var; /* or of those two */
+	uint8_t role;         /* enum witness_role */
 	uint32_t first_witness;
 };
+
+/* What each access of it has to look at. Which comes next is anybody's guess: two cache lines. */
+struct witness_now {
+	uint64_t has[WITNESS_KINDS];             /* bits of the states that have a witness */
+	uint8_t variants[WITNESS_KINDS];         /* how many there are beside those */
+	uint64_t tx;                             /* that the next line is about */
+	struct witness_access first[2], last[2]; /* read, write */
+};
+_Static_assert(sizeof(struct witness_now) == 128, "two cache lines");
 
 struct witness_thread {
 	uint32_t state, stretch; /* WITNESS_NONE before its first event */
 	uint64_t tx;             /* number of its open transaction, or 0 */
 	uint32_t newest;         /* state */
 	uint32_t tx_id;          /* of that transaction or operation, once a witness needs it */
-	uint32_t epoch;
+	uint32_t nstates;
+	uint32_t empty; /* the state of its stretch in which it holds nothing, or WITNESS_NONE */
+	uint32_t epoch, tx_epoch; /* now, and when the transaction began */
 	bool joined;
 	struct witness_tx about;
 	uint32_t *entry; /* 1 + that of a variable below WITNESS_DIRECT, or 0 */
@@ -129,24 +152,37 @@ struct witnesses {
 	struct lockhist hist;
 	struct witness *v;
 	struct witness_entry *entry;
+	struct witness_now *now; /* by entry */
 	struct witness_state *state;
 	struct witness_stretch *stretch;
 	struct witness_thread *thread;
 	struct witness_tx *tx;
-	uint32_t *var; /* the first entry of each variable, or WITNESS_NONE */
+	struct two *two; /* NULL: one variable is enough */
+	uint32_t *var;   /* the first entry of each variable, or WITNESS_NONE */
 	size_t n, nentries, nstates, nstretches, nthreads, ntx, nvars;
-	size_t cap, entry_cap, state_cap, stretch_cap, thread_cap, tx_cap, var_cap;
-	uint64_t *met;                /* [WITNESS_MET] */
-	struct predict_map by_key;    /* witnesses */
-	struct predict_map moves;     /* (state, operation on a lock) -> state */
-	struct predict_map state_ids; /* (history, stretch) -> state */
+	size_t cap, entry_cap, now_cap, state_cap, stretch_cap, thread_cap, tx_cap, var_cap;
+	uint64_t *met;             /* [WITNESS_MET] */
+	struct predict_map by_key; /* witnesses */
+	struct predict_map like; /* places and locks -> how many have them, WITNESS_LIKE at most */
+	uint64_t common[WITNESS_COMMON]; /* keys of those that have WITNESS_LIKE, by a hash */
+	struct predict_map moves;        /* (state, operation on a lock) -> state */
+	struct predict_map state_ids;    /* (history, stretch) -> state */
 	uint64_t last_tx;
 	uint64_t unnested; /* releases out of order */
 	bool barriers;     /* were there any? */
 };
 
 void witnesses_init(struct witnesses *w);
+/* From then on, look at pairs of variables too, of those that are `shared`, by number. */
+void witnesses_want_two(struct witnesses *w, const bool *shared, size_t n);
 void witnesses_free(struct witnesses *w);
 void witnesses_take(struct witnesses *w, const struct batch *b);
+
+/* For predict_two.c, as for one variable: an entry; e2 = `x` after e1; one that stands at its e1.
+ */
+uint32_t witness_new_entry(struct witnesses *w, struct witness_entry entry);
+void witness_take_pair(struct witnesses *w, struct witness_thread *t, struct witness *x,
+		       const struct witness_access *e1, uint64_t since);
+void witness_take_at(struct witnesses *w, struct witness_thread *t, struct witness *x);
 
 #endif

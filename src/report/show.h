@@ -5,7 +5,7 @@
  * A name goes through show_add() once and is safe from then on: no control
  * character, no code that turns the direction of writing, valid UTF-8.
  *
- * Who may include this: report writers.
+ * Who may include this: report writers, commands.
  */
 #ifndef ATOMSAN_REPORT_SHOW_H
 #define ATOMSAN_REPORT_SHOW_H

@@ -57,7 +57,8 @@ static const struct {
 	{'b', STEP_ACQUIRE, OP_ACQUIRE, 1}, {'B', STEP_RELEASE, OP_RELEASE, 1},
 	{'c', STEP_ACQUIRE, OP_ACQUIRE, 2}, {'C', STEP_RELEASE, OP_RELEASE, 2},
 	{'!', STEP_LET_IN, OP_NONE, 0},     {'~', STEP_WAKE, OP_NONE, 0},
-	{'.', STEP_OVER, OP_NONE, 0},
+	{'.', STEP_OVER, OP_NONE, 0},       {']', STEP_REPEAT, OP_NONE, 0},
+	{'n', STEP_ANY, OP_READ, 0},
 };
 /* clang-format on */
 
@@ -85,6 +86,9 @@ static void compile_letter(struct gen *g, char letter, struct step *s)
 		s->first = g->first_racy;
 		s->n = RACY;
 		break;
+	case 'n':
+		s->n = g->vars;
+		break;
 	case 'f':
 		s->first = g->flag;
 		s->n = 1;
@@ -94,17 +98,26 @@ static void compile_letter(struct gen *g, char letter, struct step *s)
 
 static void compile(struct gen *g, const struct gen_script *from, struct script *to)
 {
-	size_t n = strlen(from->text);
+	size_t n = strlen(from->text), at = 0, open = 0;
 	uint32_t depth = 0;
 
 	to->step = mem_zalloc((n + 1) * sizeof *to->step);
 	for (size_t i = 0; i < n; i++) {
-		struct step *s = &to->step[i];
+		struct step *s = &to->step[at];
 
+		if (from->text[i] == '[') {
+			open = at + 1;
+			continue;
+		}
+		at++;
 		compile_letter(g, from->text[i], s);
+		if (s->what == STEP_REPEAT) {
+			s->back = (uint32_t)(at - open);
+			open = 0;
+		}
 		if (s->op == OP_NONE)
 			continue;
-		to->events++;
+		*(open ? &to->more : &to->once) += 1;
 		s->place = add_place(g, from->file, from->line + (uint32_t)i % 32);
 		if (s->op == OP_BEGIN)
 			s->label = add_label(g, from->label, depth++);
@@ -112,6 +125,32 @@ static void compile(struct gen *g, const struct gen_script *from, struct script 
 			depth--;
 		else if (s->op == OP_ACQUIRE && to->locks <= s->lock)
 			to->locks = s->lock + 1u;
+	}
+	to->repeat = to->more != 0;
+	to->events = to->once + to->more;
+}
+
+/*
+ * A shape says how many blocks there are: repeat what they repeat so often that
+ * these take all events. Weights are sixteenths.
+ */
+static void stretch(struct gen *g, uint64_t events)
+{
+	const struct gen_script *from = g->shape->script;
+	uint64_t blocks = 0, once = 0, more = 0, repeat;
+
+	for (int i = 0; from[i].text; i++) {
+		blocks += g->script[i].more ? from[i].weight : 0;
+		once += (uint64_t)from[i].weight * g->script[i].once;
+		more += (uint64_t)from[i].weight * g->script[i].more;
+	}
+	events = events * blocks / g->shape->blocks;
+	repeat = events > once + more ? (events - once) / more : 1;
+	for (int i = 0; from[i].text; i++) {
+		struct script *s = &g->script[i];
+
+		s->repeat = s->more ? repeat : 0;
+		s->events = s->once + s->repeat * s->more;
 	}
 }
 
@@ -161,6 +200,8 @@ static int set_up(struct gen *g, const struct gen_options *o, struct err *err)
 	const struct gen_shape *shape = g->shape;
 	uint32_t least = 1u + shape->open + (o->inject != 0), k = 0;
 
+	if (shape->blocks && o->inject)
+		return err_fail(err, "nothing can be planted: it is not serializable anyway");
 	if (check_count("threads", o->threads, shape->threads, MAX_THREADS, &g->threads, err) ||
 	    check_count("variables", o->vars, shape->vars, MAX_NAMES, &g->vars, err) ||
 	    check_count("locks", o->locks, shape->locks, MAX_NAMES, &g->locks, err))
@@ -182,6 +223,8 @@ static int set_up(struct gen *g, const struct gen_options *o, struct err *err)
 			g->pick[k++] = (uint8_t)(g->script[i].locks <= g->locks ? i : 0);
 	}
 	assert(k == sizeof g->pick);
+	if (shape->blocks)
+		stretch(g, o->events);
 	for (int i = 0; o->inject && i < 2; i++)
 		compile(g, &gen_planted[i], &g->planted[i]);
 	for (uint32_t i = 0; i < 4; i++)

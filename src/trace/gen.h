@@ -19,9 +19,9 @@
  * lock that is held leaves the scheduler until it is released. Locks are taken
  * in ascending order, so nobody waits for ever. The scripts are in gen.c.
  *
- * Why a trace is serializable unless `inject` is set. Give each transaction a
- * point in time, inside it, so that every conflict goes from an earlier point
- * to a later one; then there is no cycle. The variables come in four kinds:
+ * Why a trace is serializable unless `inject` or the shape's `blocks` is set. Give each transaction
+ *a point in time, inside it, so that every conflict goes from an earlier point to a later one; then
+ *there is no cycle. The variables come in four kinds:
  *
  *  - guarded: variable v only under lock v % locks. Every block acquires all
  *    its locks before it releases any and touches no guarded variable after
@@ -38,6 +38,10 @@
  * "open" shapes writes one more variable before any other thread but T0 runs,
  * which is its point, and touches only shared variables and its own since: the
  * others read what it wrote, nothing of theirs comes back to it.
+ *
+ * Shapes for `predict` (those with `blocks`) make no such promise: their blocks
+ * acquire and release locks over and over, and read guarded variables without a
+ * lock. Nothing can be planted there.
  *
  * What `inject` plants. A block labelled GEN_VICTIM reads a variable under its
  * lock, and writes it under the same lock acquired again; meanwhile another
@@ -66,10 +70,15 @@ enum { GEN_BATCH = 1024 };
 /* A row of the table of shapes; it ends with a row without a name. */
 struct gen_shape {
 	const char *name;
-	const char *summary;             /* one line, for people */
-	uint32_t threads, vars, locks;   /* unless the options say otherwise */
-	uint32_t shared;                 /* variables that are only read */
-	bool open;                       /* T1 is one transaction, open throughout */
+	const char *summary;           /* one line, for people */
+	uint32_t threads, vars, locks; /* unless the options say otherwise */
+	uint32_t shared;               /* variables that are only read */
+	bool open;                     /* T1 is one transaction, open throughout */
+	/*
+	 * About so many blocks, however long that makes them, and they are cut
+	 * through; 0: as many as come.
+	 */
+	uint32_t blocks;
 	const struct gen_script *script; /* private to gen.c */
 };
 extern const struct gen_shape gen_shapes[];

@@ -21,6 +21,8 @@
  *	i o    read or write an own variable
  *	p q    read or write a racy variable
  *	f      read what the open transaction wrote
+ *	n      read any guarded variable, whatever is held
+ *	[ ]    repeat what is between them
  *
  * and, in the scripts of planted violations, three letters that make no event:
  *
@@ -54,7 +56,7 @@ enum {
 enum what {
 	STEP_STOP,    /* behind the last letter */
 	STEP_MARK,    /* ( ) */
-	STEP_ANY,     /* s i o p q f: any of the `n` variables from `first` on */
+	STEP_ANY,     /* s i o p q f n: any of the `n` variables from `first` on */
 	STEP_GUARDED, /* r v */
 	STEP_SAME,    /* x w */
 	STEP_ACQUIRE, /* a b c */
@@ -62,6 +64,7 @@ enum what {
 	STEP_LET_IN,  /* ! */
 	STEP_WAKE,    /* ~ */
 	STEP_OVER,    /* . */
+	STEP_REPEAT,  /* ] */
 };
 
 struct step {
@@ -69,11 +72,15 @@ struct step {
 	uint8_t lock; /* which of the script's */
 	strref place, label;
 	uint32_t first, stride, n; /* `first` is that of T0; each thread's is `stride` further */
+	uint32_t back;             /* ]: so many steps */
 };
 
 struct script {
 	struct step *step;
-	uint32_t events, locks;
+	uint64_t events; /* with what is repeated */
+	uint32_t locks;
+	uint32_t once, more; /* events outside of [ ] and inside */
+	uint64_t repeat;     /* how often what is inside comes */
 };
 
 struct thread {
@@ -81,7 +88,8 @@ struct thread {
 	uint32_t lock[LOCKS];
 	uint32_t acquired; /* how many of these so far */
 	uint32_t var;
-	uint32_t next; /* in a lock's queue */
+	uint32_t next;   /* in a lock's queue */
+	uint64_t repeat; /* how often it has yet to go back */
 };
 
 /* Threads here are numbers from 1, so that 0 is none. */

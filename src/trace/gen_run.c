@@ -132,6 +132,7 @@ static void plan(struct gen *g, uint32_t id)
 	}
 	g->left -= s->events;
 	pick_locks(g, r, t->lock, s->locks);
+	t->repeat = s->repeat;
 	t->pc = s->step;
 	if (g->shape->open && g->left && !((r >> 4) % OPEN_EVERY)) {
 		const struct step *o = &g->open[r >> 63];
@@ -201,6 +202,12 @@ static inline void step(struct gen *g)
 	case STEP_OVER:
 		t->pc++;
 		g->gate = GATE_IDLE;
+		return;
+	case STEP_REPEAT:
+		if (--t->repeat)
+			t->pc -= s->back;
+		else
+			t->pc++;
 		return;
 	}
 	t->pc++;

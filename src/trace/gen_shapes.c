@@ -84,6 +84,21 @@ static const struct gen_script script_many_open[] = {
 	{0},
 };
 
+static const struct gen_script script_long[] = {
+	{10, "search_tour", "tsp.c", 40, "([nnnnioninnnnniarwAnnnnionnnoi])"},
+	{4, "new_tour", "tsp.c", 80, "([nnarxwAinnibrwBonni])"},
+	{2, "report", "tsp.c", 120, "nionionni"},
+	{0},
+};
+
+static const struct gen_script script_nests[] = {
+	{1, "floor", "lift.c", 12, "arwAin"},
+	{8, "move", "lift.c", 20, "([abcrwrCBniAarwAo])"},
+	{5, "call", "lift.c", 60, "([abrxwBcrCAniabBrcCA])"},
+	{2, "stop", "lift.c", 90, "abrBicrwCAn"},
+	{0},
+};
+
 /* The victim and the intruder of a planted violation. */
 const struct gen_script gen_planted[2] = {
 	{0, GEN_VICTIM, "counter.c", 10, "(axA!awA.)"},
@@ -92,15 +107,19 @@ const struct gen_script gen_planted[2] = {
 /* clang-format on */
 
 const struct gen_shape gen_shapes[] = {
-	{"locks", "many short transactions on locks", 8, 1024, 64, 16, false, script_locks},
-	{"open", "one transaction stays open while short ones pass", 8, 1024, 64, 16, true,
+	{"locks", "many short transactions on locks", 8, 1024, 64, 16, false, 0, script_locks},
+	{"open", "one transaction stays open while short ones pass", 8, 1024, 64, 16, true, 0,
 	 script_open},
-	{"vars", "a million variables, few threads", 4, 1000000, 256, 16, false, script_vars},
-	{"sharing", "64 threads with heavy sharing", 64, 256, 48, 64, false, script_sharing},
-	{"outside", "mostly operations outside blocks", 8, 1024, 64, 16, false, script_outside},
-	{"nested", "blocks inside blocks, up to 64 deep", 8, 1024, 64, 16, false, script_nested},
-	{"many-locks", "twenty thousand locks", 8, 20000, 20000, 16, false, script_many},
+	{"vars", "a million variables, few threads", 4, 1000000, 256, 16, false, 0, script_vars},
+	{"sharing", "64 threads with heavy sharing", 64, 256, 48, 64, false, 0, script_sharing},
+	{"outside", "mostly operations outside blocks", 8, 1024, 64, 16, false, 0, script_outside},
+	{"nested", "blocks inside blocks, up to 64 deep", 8, 1024, 64, 16, false, 0, script_nested},
+	{"many-locks", "twenty thousand locks", 8, 20000, 20000, 16, false, 0, script_many},
 	{"many-locks-open", "the same beside a transaction that stays open", 8, 20000, 20000, 16,
-	 true, script_many_open},
+	 true, 0, script_many_open},
+	{"long-blocks", "a hundred long transactions, two locks; not serializable", 20, 1430, 2, 0,
+	 false, 106, script_long},
+	{"lock-nests", "fifty locks inside each other; not serializable", 5, 180, 50, 0, false, 273,
+	 script_nests},
 	{0},
 };

@@ -1,9 +1,9 @@
 /*
  * The property test of `predict`: random small traces, against the twin.
  *
- *  - Every finding's schedule is legal, has its three events in order and ends
- *    with the last; they make the pattern; and the schedule, written as a trace,
- *    is not serializable: velodrome says so.
+ *  - Every finding's schedule is legal, has its three events (four, where there
+ *    are two variables) in order and ends with the last; they make the pattern; and the schedule,
+ * written as a trace, is not serializable: velodrome says so.
  *  - What is found, the twin finds possible; and where locks are nested and
  *    nothing can deadlock, the engine finds all that the twin does.
  *  - Without `all` something is found just when something is with it.
@@ -23,13 +23,13 @@
 
 /* Of all traces, so that no test passes on nothing. */
 static struct {
-	uint64_t traces, with, findings, exact, exact_with, unnested, deadlocks, missed;
+	uint64_t traces, with, findings, two, exact, exact_with, unnested, deadlocks, missed;
 } count;
 
 static bool find(const struct trace *t, const char *engine, bool all, uint64_t seed,
 		 struct finding_list *out, struct str *what)
 {
-	struct contender who = {engine, engine_by_name(engine), {.all = all}};
+	struct contender who = {engine, engine_by_name(engine), {.all = all, .two = true}};
 
 	return drive(&who, t, seed, out, what);
 }
@@ -64,28 +64,32 @@ static bool breaks(const struct trace *t, const struct finding *f, uint64_t seed
 static bool check_finding(const struct twin_predict *w, const struct finding *f, uint64_t seed,
 			  struct str *what)
 {
-	uint64_t steps[3];
+	uint64_t steps[TWIN_STEPS] = {0};
+	bool two = f->nsteps == 4;
 
-	if (f->nsteps != 3 || !f->pattern || !f->nschedule || f->status != FINDING_PREDICTED) {
-		str_add(what, "not three steps, a pattern and a schedule");
+	if ((f->nsteps != 3 && !two) || !f->pattern || !f->nschedule ||
+	    f->status != FINDING_PREDICTED) {
+		str_add(what, "not three or four steps, a pattern and a schedule");
 		return false;
 	}
-	for (int i = 0; i < 3; i++)
+	for (size_t i = 0; i < f->nsteps; i++)
 		steps[i] = f->steps[i].event;
-	if (!twin_predict_fits(w, steps, f->pattern)) {
-		str_fmt(what, "%lu, %lu, %lu are not %s", (unsigned long)steps[0],
-			(unsigned long)steps[1], (unsigned long)steps[2], f->pattern);
+	if (strlen(f->pattern) != 2 * f->nsteps - 1 ||
+	    !(two ? twin_two_fits : twin_predict_fits)(w, steps, f->pattern)) {
+		str_fmt(what, "%lu, %lu, %lu, %lu are not %s", (unsigned long)steps[0],
+			(unsigned long)steps[1], (unsigned long)steps[2], (unsigned long)steps[3],
+			f->pattern);
 		return false;
 	}
-	return twin_predict_legal(w, f->schedule, f->nschedule, steps, what) &&
+	return twin_predict_legal(w, f->schedule, f->nschedule, steps, f->nsteps, what) &&
 	       breaks(w->t, f, seed, what);
 }
 
-static int pattern_number(const char *pattern)
+static int pattern_number(const char *const *patterns, const char *pattern)
 {
 	int k = 0;
 
-	while (k < TWIN_PATTERNS && strcmp(twin_pattern[k], pattern))
+	while (strcmp(patterns[k], pattern))
 		k++;
 	return k;
 }
@@ -102,20 +106,60 @@ static bool is_exact(const struct twin_predict *w)
 	return w->nested && w->deadlock_free;
 }
 
+/* What the engine found, as the twin says it. */
+static void gather(const struct twin_predict *w, const struct finding_list *said,
+		   struct twin_predict *got)
+{
+	memset(got->can, 0, sizeof got->can);
+	memset(got->can_two, 0, sizeof got->can_two);
+	for (size_t i = 0; i < said->n; i++) {
+		const struct finding *f = said->v[i];
+		const struct event *e = &w->t->ev[f->steps[0].event - 1];
+		const struct event *x = &w->t->ev[f->steps[1].event - 1];
+		const struct event *y = &w->t->ev[f->steps[2].event - 1];
+
+		if (f->nsteps == 3)
+			got->can[e->operand][e->thread][x->thread]
+				[pattern_number(twin_pattern, f->pattern)] = true;
+		else
+			got->can_two[e->operand][y->operand][e->thread][x->thread]
+				    [pattern_number(twin_two, f->pattern)] = true;
+		count.two += f->nsteps == 4;
+	}
+}
+
+/* The same for two variables: the flags one by one. */
+static bool compare_two(const struct twin_predict *w, const struct twin_predict *got, bool exact,
+			bool *complete, struct str *what)
+{
+	const bool *can = &w->can_two[0][0][0][0][0], *mine = &got->can_two[0][0][0][0][0];
+
+	for (size_t i = 0; i < sizeof w->can_two; i++) {
+		if (mine[i] == can[i])
+			continue;
+		*complete = false;
+		if (!exact && !mine[i])
+			continue;
+		str_fmt(what, "x%zu and x%zu, T%zu cut by T%zu, %s: %s",
+			i / TWIN_TWO / TWIN_THREADS / TWIN_THREADS / TWIN_VARS,
+			i / TWIN_TWO / TWIN_THREADS / TWIN_THREADS % TWIN_VARS,
+			i / TWIN_TWO / TWIN_THREADS % TWIN_THREADS, i / TWIN_TWO % TWIN_THREADS,
+			twin_two[i % TWIN_TWO],
+			mine[i] ? "found, but not possible" : "possible, but not found");
+		return false;
+	}
+	return true;
+}
+
 /* The engine's set against the twin's. */
 static bool compare(const struct twin_predict *w, const struct finding_list *said, struct str *what)
 {
 	static struct twin_predict got;
 	bool exact = is_exact(w), complete = true;
 
-	memset(got.can, 0, sizeof got.can);
-	for (size_t i = 0; i < said->n; i++) {
-		const struct finding *f = said->v[i];
-		const struct event *e = &w->t->ev[f->steps[0].event - 1];
-		const struct event *x = &w->t->ev[f->steps[1].event - 1];
-
-		got.can[e->operand][e->thread][x->thread][pattern_number(f->pattern)] = true;
-	}
+	gather(w, said, &got);
+	if (!compare_two(w, &got, exact, &complete, what))
+		return false;
 	for (uint32_t x = 0; x < TWIN_VARS; x++)
 		for (uint32_t a = 0; a < TWIN_THREADS; a++)
 			for (uint32_t b = 0; b < TWIN_THREADS; b++)
@@ -219,15 +263,17 @@ static uint64_t number(const char *s)
 /* Was there anything to get wrong? */
 static bool was_a_test(void)
 {
-	printf("%" PRIu64 " traces, %" PRIu64 " with findings (%" PRIu64 " in all); %" PRIu64
-	       " where nothing may be missed, %" PRIu64 " of them with findings; %" PRIu64
-	       " not nested, %" PRIu64 " can deadlock; %" PRIu64 " traces not found completely\n",
-	       count.traces, count.with, count.findings, count.exact, count.exact_with,
+	printf("%" PRIu64 " traces, %" PRIu64 " with findings (%" PRIu64 " in all, %" PRIu64
+	       " on two variables); %" PRIu64 " where nothing may be missed, %" PRIu64
+	       " of them with findings; %" PRIu64 " not nested, %" PRIu64 " can deadlock; %" PRIu64
+	       " traces not found completely\n",
+	       count.traces, count.with, count.findings, count.two, count.exact, count.exact_with,
 	       count.unnested, count.deadlocks, count.missed);
 	if (count.traces < 1000)
 		return true;
-	if (count.exact_with < count.traces / 20 || count.unnested < count.traces / 100 ||
-	    count.deadlocks < count.traces / 100 || count.with > count.traces * 4 / 5) {
+	if (count.exact_with < count.traces / 20 || count.two < count.traces / 4 ||
+	    count.unnested < count.traces / 100 || count.deadlocks < count.traces / 100 ||
+	    count.with > count.traces * 4 / 5) {
 		printf("FAILED: the traces are too much alike to test anything\n");
 		return false;
 	}

@@ -7,6 +7,8 @@
 #include "base/banned.h"
 
 const char *const twin_pattern[TWIN_PATTERNS] = {"r-w-r", "r-w-w", "w-w-r", "w-w-w", "w-r-w"};
+const char *const twin_two[TWIN_TWO] = {"r-w-r-w", "r-w-w-r", "r-w-w-w", "w-r-r-w", "w-r-w-r",
+					"w-r-w-w", "w-w-r-w", "w-w-w-r", "w-w-w-w"};
 
 static const struct event *at(const struct twin_predict *w, uint32_t thread, uint32_t position)
 {
@@ -118,9 +120,9 @@ static void unpack(const struct twin_predict *w, uint32_t number, uint32_t *pos)
 	}
 }
 
-/* All positions from `from` on, with e1 before f before e2 where `steps` says so. */
+/* All positions from `from` on, with the first of `steps` before the second, and so on. */
 static uint8_t *explore(const struct twin_predict *w, uint32_t from, const uint32_t *steps,
-			uint32_t *last)
+			size_t nsteps, uint32_t *last)
 {
 	uint32_t size = 1, n = 0, *queue;
 	uint8_t *seen;
@@ -138,13 +140,14 @@ static uint8_t *explore(const struct twin_predict *w, uint32_t from, const uint3
 		for (uint32_t u = 0; u < TWIN_THREADS; u++) {
 			uint32_t event = pos[u] < w->n[u] ? w->event[u][pos[u]] : 0;
 
+			bool early = false;
+
 			if (!enabled(w, pos, u))
 				continue;
-			if (steps && event == steps[1] &&
-			    pos[w->t->ev[steps[0]].thread] <= w->where[steps[0]])
-				continue;
-			if (steps && event == steps[2] &&
-			    pos[w->t->ev[steps[1]].thread] <= w->where[steps[1]])
+			for (size_t s = 1; s < nsteps; s++)
+				early |= event == steps[s] && pos[w->t->ev[steps[s - 1]].thread] <=
+								      w->where[steps[s - 1]];
+			if (early)
 				continue;
 			pos[u]++;
 			next = pack(w, pos);
@@ -159,11 +162,11 @@ static uint8_t *explore(const struct twin_predict *w, uint32_t from, const uint3
 	return seen;
 }
 
-/* Can the three come in this order? */
-static bool possible(const struct twin_predict *w, const uint32_t steps[3])
+/* Can they come in this order? */
+static bool possible(const struct twin_predict *w, const uint32_t *steps, size_t nsteps)
 {
-	uint32_t last, thread = w->t->ev[steps[2]].thread;
-	uint8_t *seen = explore(w, 0, steps, &last);
+	uint32_t last, end = steps[nsteps - 1], thread = w->t->ev[end].thread;
+	uint8_t *seen = explore(w, 0, steps, nsteps, &last);
 	bool yes = false;
 
 	for (uint32_t i = 0; i <= last && !yes; i++) {
@@ -172,7 +175,7 @@ static bool possible(const struct twin_predict *w, const uint32_t steps[3])
 		if (!seen[i])
 			continue;
 		unpack(w, i, pos);
-		yes = pos[thread] > w->where[steps[2]];
+		yes = pos[thread] > w->where[end];
 	}
 	mem_free(seen);
 	return yes;
@@ -182,7 +185,7 @@ static bool possible(const struct twin_predict *w, const uint32_t steps[3])
 static bool is_deadlock_free(const struct twin_predict *w)
 {
 	uint32_t last, end;
-	uint8_t *seen = explore(w, 0, NULL, &last);
+	uint8_t *seen = explore(w, 0, NULL, 0, &last);
 	bool yes = true;
 
 	/* Enough: nothing gets stuck before the end. */
@@ -273,6 +276,50 @@ bool twin_predict_fits(const struct twin_predict *w, const uint64_t steps[3], co
 	       w->block[steps[0] - 1] == w->block[steps[2] - 1];
 }
 
+bool twin_two_fits(const struct twin_predict *w, const uint64_t steps[4], const char *pattern)
+{
+	const struct event *e[4];
+
+	for (int i = 0; i < 4; i++) {
+		if (!steps[i] || steps[i] > w->t->n)
+			return false;
+		e[i] = &w->t->ev[steps[i] - 1];
+		if (!op_is_access(e[i]->op) || !does(e[i], pattern[2 * i]))
+			return false;
+	}
+	return e[0]->operand == e[1]->operand && e[2]->operand == e[3]->operand &&
+	       e[0]->operand != e[2]->operand && e[0]->thread == e[3]->thread &&
+	       e[1]->thread == e[2]->thread && e[0]->thread != e[1]->thread &&
+	       steps[0] < steps[3] && steps[1] < steps[2] && w->block[steps[0] - 1] &&
+	       w->block[steps[0] - 1] == w->block[steps[3] - 1] && w->block[steps[1] - 1] &&
+	       w->block[steps[1] - 1] == w->block[steps[2] - 1];
+}
+
+/* f1 and f2 in every way, for e1 and e2. */
+static void try_two(struct twin_predict *w, uint32_t a, uint32_t b)
+{
+	const struct event *ev = w->t->ev;
+
+	for (uint32_t f = 0; f < w->t->n; f++) {
+		for (uint32_t g = f + 1; g < w->t->n; g++) {
+			uint64_t steps[4] = {a + 1, f + 1, g + 1, b + 1};
+			int asked = -1;
+
+			for (int k = 0; k < TWIN_TWO; k++) {
+				bool *can;
+
+				if (!twin_two_fits(w, steps, twin_two[k]))
+					continue;
+				can = &w->can_two[ev[a].operand][ev[b].operand][ev[a].thread]
+						 [ev[f].thread][k];
+				if (!*can && asked < 0)
+					asked = possible(w, (uint32_t[]){a, f, g, b}, 4);
+				*can |= asked > 0;
+			}
+		}
+	}
+}
+
 bool twin_predict(struct twin_predict *w, const struct trace *t)
 {
 	if (!build(w, t))
@@ -292,17 +339,20 @@ bool twin_predict(struct twin_predict *w, const struct trace *t)
 					if (*can || !twin_predict_fits(w, steps, twin_pattern[k]))
 						continue;
 					if (asked < 0)
-						asked = possible(w, (uint32_t[]){a, f, b});
+						asked = possible(w, (uint32_t[]){a, f, b}, 3);
 					*can = asked > 0;
 				}
 			}
 		}
+		for (uint32_t b = a + 1; b < t->n; b++)
+			if (w->block[a] && w->block[a] == w->block[b])
+				try_two(w, a, b);
 	}
 	return true;
 }
 
 bool twin_predict_legal(const struct twin_predict *w, const uint64_t *schedule, size_t n,
-			const uint64_t steps[3], struct str *what)
+			const uint64_t *steps, size_t nsteps, struct str *what)
 {
 	uint32_t pos[TWIN_THREADS] = {0};
 	size_t next = 0;
@@ -321,7 +371,7 @@ bool twin_predict_legal(const struct twin_predict *w, const uint64_t *schedule, 
 			return false;
 		}
 		pos[e->thread]++;
-		for (size_t s = 0; s < 3; s++) {
+		for (size_t s = 0; s < nsteps; s++) {
 			if (k != steps[s])
 				continue;
 			if (s != next) {
@@ -331,7 +381,7 @@ bool twin_predict_legal(const struct twin_predict *w, const uint64_t *schedule, 
 			next++;
 		}
 	}
-	if (next != 3 || schedule[n - 1] != steps[2]) {
+	if (next != nsteps || schedule[n - 1] != steps[nsteps - 1]) {
 		str_add(what, "it does not end with e2");
 		return false;
 	}

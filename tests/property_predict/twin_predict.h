@@ -25,8 +25,17 @@
 #include "base/str.h"
 #include "trace.h"
 
-enum { TWIN_THREADS = 4, TWIN_EVENTS = 48, TWIN_LOCKS = 4, TWIN_VARS = 3, TWIN_PATTERNS = 5 };
+enum {
+	TWIN_THREADS = 4,
+	TWIN_EVENTS = 48,
+	TWIN_LOCKS = 4,
+	TWIN_VARS = 3,
+	TWIN_PATTERNS = 5,
+	TWIN_TWO = 9, /* patterns of two variables */
+	TWIN_STEPS = 4
+};
 extern const char *const twin_pattern[TWIN_PATTERNS];
+extern const char *const twin_two[TWIN_TWO];
 
 struct twin_predict {
 	const struct trace *t;
@@ -38,6 +47,7 @@ struct twin_predict {
 	bool nested;        /* locks are released in the reverse order of their acquisition */
 	bool deadlock_free; /* every interleaving can be completed */
 	bool can[TWIN_VARS][TWIN_THREADS][TWIN_THREADS][TWIN_PATTERNS]; /* [x][of e1, e2][of f] */
+	bool can_two[TWIN_VARS][TWIN_VARS][TWIN_THREADS][TWIN_THREADS][TWIN_TWO]; /* [x][y] */
 };
 
 /* False where the trace is too large for it. */
@@ -45,12 +55,15 @@ bool twin_predict(struct twin_predict *w, const struct trace *t);
 
 /*
  * Is this a legal interleaving that ends with e2, in which e1, f, e2 come in
- * this order? Event numbers from 1. Otherwise `what` says why not.
+ * this order? Event numbers from 1; e1, f1, f2, e2 where there are four. Otherwise
+ * `what` says why not.
  */
 bool twin_predict_legal(const struct twin_predict *w, const uint64_t *schedule, size_t n,
-			const uint64_t steps[3], struct str *what);
+			const uint64_t *steps, size_t nsteps, struct str *what);
 
 /* Do e1, f, e2 make this pattern: accesses of one variable, e1 and e2 in one transaction? */
 bool twin_predict_fits(const struct twin_predict *w, const uint64_t steps[3], const char *pattern);
+/* e1 and f1 of one variable, f2 and e2 of another, each two in one transaction? */
+bool twin_two_fits(const struct twin_predict *w, const uint64_t steps[4], const char *pattern);
 
 #endif
