@@ -62,37 +62,36 @@ static void add_name(struct str *b, const char *s, size_t max)
 	show_add(b, s ? s : "?", max, SHOW_CUT_TAIL);
 }
 
-/* Up to an aside in brackets at its end. */
-static size_t length_without_aside(const char *s)
+/* A recorded run's "heap block of 24 bytes, offset 8 (allocated at bank.c:9) #2" without the aside.
+ */
+static void add_without_aside(struct str *b, const char *s)
 {
-	size_t n = strlen(s), depth = 0;
+	const char *aside = strstr(s, " (allocated at "), *end = aside ? strrchr(aside, ')') : NULL;
 
-	if (!n || s[n - 1] != ')')
-		return n;
-	for (size_t i = n; i-- > 1;) {
-		depth += s[i] == ')';
-		depth -= s[i] == '(';
-		if (!depth)
-			return s[i - 1] == ' ' && i > 1 ? i - 1 : n;
-	}
-	return n;
+	str_addn(b, s, end ? (size_t)(aside - s) : strlen(s));
+	if (end)
+		str_add(b, end + 1);
 }
 
 void step_add_operand(struct str *b, const struct finding_step *s)
 {
-	if (s->operand)
-		str_addn(b, s->operand,
-			 s->stack.n ? length_without_aside(s->operand) : strlen(s->operand));
+	if (s->operand && s->stack.n)
+		add_without_aside(b, s->operand);
+	else if (s->operand)
+		str_add(b, s->operand);
 }
 
 void step_add_variable(struct str *b, const struct finding *f, size_t max)
 {
 	struct str name = STR_INIT;
 
-	str_addn(&name, f->variable,
-		 f->recorded ? length_without_aside(f->variable) : strlen(f->variable));
-	show_add(b, name.s, f->recorded && max < OPERAND_MAX_COLUMNS ? OPERAND_MAX_COLUMNS : max,
-		 SHOW_CUT_TAIL);
+	if (f->recorded && max < OPERAND_MAX_COLUMNS)
+		max = OPERAND_MAX_COLUMNS;
+	if (f->recorded)
+		add_without_aside(&name, f->variable);
+	else
+		str_add(&name, f->variable);
+	show_add(b, name.s, max, SHOW_CUT_TAIL);
 	str_free(&name);
 }
 
@@ -133,8 +132,10 @@ void step_add_short_place(struct str *b, const struct finding *f, const char *pl
 {
 	const char *slash = f->recorded && place ? strrchr(place, '/') : NULL;
 
-	if (place)
-		str_add(b, slash ? slash + 1 : place);
+	if (!place)
+		return;
+	/* "operator/(A, B) (prog+0x12)" has no folders. */
+	str_add(b, slash && !strchr(slash, ' ') ? slash + 1 : place);
 }
 
 void step_add_place(struct str *b, const struct finding *f, const struct finding_step *s)

@@ -14,6 +14,7 @@
 #include "report_fixture.h"
 #include "base/str.h"
 #include "report/show.h"
+#include "trace/recorded.h"
 
 #include "base/banned.h"
 
@@ -141,6 +142,7 @@ static void fake_init(struct fake *fake)
 	};
 	names_init(&fake->names);
 	fake->names.resolver = &fake->resolver;
+	table_intern_any(&fake->names.table[NAMES_NOTE], RECORDED_NOTE, strlen(RECORDED_NOTE));
 	for (size_t i = 0; i < N(strings); i++)
 		table_intern_any(&fake->names.table[NAMES_STRING], strings[i], strlen(strings[i]));
 	for (int i = 0; i < 3; i++) {
@@ -509,6 +511,43 @@ static void test_no_resolver(void **state)
 	assert_null(strstr(b->text, "#0"));
 }
 
+/* A resolver may be set on any trace. */
+static void test_not_recorded(void **state)
+{
+	struct bench *b = *state;
+	const struct finding *f;
+	struct fake fake;
+
+	fake_init(&fake);
+	table_reset(&fake.names.table[NAMES_NOTE]);
+	run(b, &fake, "frontier", lost, N(lost));
+	names_free(&fake.names);
+	f = b->result[0].findings.v[0];
+	assert_false(f->recorded);
+	assert_int_equal(f->allocated.n + f->nthreads + f->steps[0].stack.n, 0);
+}
+
+/* The second block of a kind has a number; a function may have a name with a slash. */
+static void test_odd_names(void **state)
+{
+	struct bench *b = *state;
+	struct finding *f;
+	struct fake fake;
+
+	fake_init(&fake);
+	fake.variable = "heap block of 8 bytes, offset 0 (allocated at f(int) (p+0x1)) #2";
+	run(b, &fake, "frontier", lost, N(lost));
+	names_free(&fake.names);
+	f = b->result[0].findings.v[0];
+	f->blame.place = "operator/(A, B) (p+0x12)";
+	assert_has(print(b, "text"), "heap block of 8 bytes, offset 0 #2 (event 5)");
+	assert_has(b->text,
+		   "  [1] heap block of 8 bytes, offset 0 (allocated at f(int) (p+0x1)) #2\n");
+	assert_has(b->text, "event 3, operator/(A, B)\n");
+	f->blame.place = "/home/a b/c d/bank.c:9:1";
+	assert_has(print(b, "text"), ", bank.c:9:1)\n");
+}
+
 /* Two variables at each place, as where one access covers what others use as two. */
 static void test_two_halves(void **state)
 {
@@ -645,9 +684,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup_recorded, teardown_recorded)
 	const struct CMUnitTest tests[] = {
-		TEST(text),        TEST(json),       TEST(dot),         TEST(engines),
-		TEST(no_resolver), TEST(two_halves), TEST(fingerprint), TEST(short_names),
-		TEST(deep),        TEST(many_steps),
+		TEST(text),        TEST(json),       TEST(dot),          TEST(engines),
+		TEST(no_resolver), TEST(two_halves), TEST(fingerprint),  TEST(short_names),
+		TEST(deep),        TEST(many_steps), TEST(not_recorded), TEST(odd_names),
 	};
 
 	return cmocka_run_group_tests_name("recorded report", tests, NULL, NULL);
