@@ -62,21 +62,33 @@ static void add_name(struct str *b, const char *s, size_t max)
 	show_add(b, s ? s : "?", max, SHOW_CUT_TAIL);
 }
 
-/* A recorded run's "heap block of 24 bytes, offset 8 (allocated at bank.c:9) #2" without the aside.
- */
-static void add_without_aside(struct str *b, const char *s)
+/* Behind the bracket that this one opens; its end where none does. */
+static const char *behind_bracket(const char *open)
 {
-	const char *aside = strstr(s, " (allocated at "), *end = aside ? strrchr(aside, ')') : NULL;
+	size_t depth = 0;
 
-	str_addn(b, s, end ? (size_t)(aside - s) : strlen(s));
-	if (end)
-		str_add(b, end + 1);
+	for (const char *c = open; *c; c++) {
+		depth += *c == '(';
+		depth -= *c == ')';
+		if (!depth)
+			return c + 1;
+	}
+	return open + strlen(open);
+}
+
+void step_add_without_aside(struct str *b, const char *name)
+{
+	const char *aside = strstr(name, " (allocated at ");
+
+	str_addn(b, name, aside ? (size_t)(aside - name) : strlen(name));
+	if (aside)
+		str_add(b, behind_bracket(aside + 1));
 }
 
 void step_add_operand(struct str *b, const struct finding_step *s)
 {
 	if (s->operand && s->stack.n)
-		add_without_aside(b, s->operand);
+		step_add_without_aside(b, s->operand);
 	else if (s->operand)
 		str_add(b, s->operand);
 }
@@ -88,11 +100,32 @@ void step_add_variable(struct str *b, const struct finding *f, size_t max)
 	if (f->recorded && max < OPERAND_MAX_COLUMNS)
 		max = OPERAND_MAX_COLUMNS;
 	if (f->recorded)
-		add_without_aside(&name, f->variable);
+		step_add_without_aside(&name, f->variable);
 	else
 		str_add(&name, f->variable);
 	show_add(b, name.s, max, SHOW_CUT_TAIL);
 	str_free(&name);
+}
+
+void step_add_short_label(struct str *b, const struct finding *f, const char *label)
+{
+	static const char qualifier[] = " const";
+	size_t n = strlen(label), end = n, depth = 0;
+
+	if (n > strlen(qualifier) && !strcmp(label + n - strlen(qualifier), qualifier))
+		end -= strlen(qualifier);
+	if (f->recorded && end && label[end - 1] == ')') {
+		for (size_t i = end; i-- > 1;) {
+			depth += label[i] == ')';
+			depth -= label[i] == '(';
+			if (depth)
+				continue;
+			/* "add (fast)" is somebody's own word. */
+			n = label[i - 1] == ' ' ? n : i;
+			break;
+		}
+	}
+	str_addn(b, label, n);
 }
 
 static bool is_long(const struct finding_step *s)
