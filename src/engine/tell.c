@@ -4,8 +4,15 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "trace/recorded.h"
 
 #include "base/banned.h"
+
+/* A resolver may be there for any trace. */
+static bool is_recorded(const struct names *names)
+{
+	return names->resolver && recorded_names(names);
+}
 
 static const char *keep(struct finding *f, const char *s)
 {
@@ -42,7 +49,7 @@ struct finding_stack tell_stack(struct finding *f, const struct names *names, st
 	const struct names_frame *frames;
 	struct finding_stack stack = {0};
 
-	if (!names->resolver || !place)
+	if (!is_recorded(names) || !place)
 		return stack;
 	stack.n = names->resolver->stack(names->resolver, names, place, &frames);
 	stack.v = arena_alloc(&f->arena, stack.n * sizeof *stack.v);
@@ -88,7 +95,7 @@ const char *tell_thread(struct finding *f, const struct names *names, uint32_t t
 {
 	const char *name = keep(f, names_thread(names, thread));
 
-	if (names->resolver) {
+	if (is_recorded(names)) {
 		f->recorded = true;
 		add_thread(f, names, thread, name);
 	}
@@ -100,7 +107,7 @@ void tell_variable(struct finding *f, const struct names *names, uint32_t var)
 	struct event e = {.op = OP_READ, .operand = var};
 
 	f->variable = tell_operand(f, names, &e);
-	if (names->resolver)
+	if (is_recorded(names))
 		f->allocated = tell_stack(f, names,
 					  names->resolver->allocated(names->resolver, names, var));
 }

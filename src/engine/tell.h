@@ -2,7 +2,7 @@
  * From a trace's numbers to a finding's words: what every engine needs that
  * has something to tell. All that is made here is the finding's own.
  *
- * Where the names are those of a recorded run (names.h: there is a resolver),
+ * Where the names are those of a recorded run (recorded.h) and have a resolver,
  * a finding also gets what only such a run knows: stacks, where a heap block was
  * allocated, who created a thread and where. Else these stay empty.
  *

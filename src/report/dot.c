@@ -119,6 +119,7 @@ static void add_box(struct str *b, const struct graph *g, size_t index)
 	const struct box *box = &g->box[index];
 	const struct finding_step *first = box->step[0];
 	bool blamed = step_is_blamed(g->f, first);
+	struct str place = STR_INIT;
 
 	str_fmt(b,
 		"\tt%zu [label=<<table border=\"0\" cellborder=\"0\" cellspacing=\"0\" "
@@ -141,9 +142,12 @@ static void add_box(struct str *b, const struct graph *g, size_t index)
 		str_fmt(b, "\t\t<tr><td align=\"left\">%" PRIu64 ": ", s->event);
 		add_op(b, s);
 		str_add(b, "</td><td align=\"right\">" GRAY);
-		add_html(b, s->place ? s->place : "");
+		str_reset(&place);
+		step_add_place(&place, g->f, s);
+		add_html(b, place.s);
 		str_add(b, "</font></td></tr>\n");
 	}
+	str_free(&place);
 	str_fmt(b, "\t</table>>%s];\n", blamed ? ", color=\"firebrick\", penwidth=2.5" : "");
 }
 

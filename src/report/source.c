@@ -10,7 +10,7 @@
 #include "base/banned.h"
 
 /* What lies further behind is no source that anybody wrote. */
-enum { BYTES_MAX = 64 << 20, LINE_MAX_BYTES = 1 << 16 };
+enum { BYTES_MAX = 64 << 20, LINE_MAX_BYTES = 1 << 12 };
 
 /* A file, and not something that would make us wait. */
 static FILE *open_file(const char *path)
@@ -48,39 +48,66 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
 }
 
+static size_t columns_between(const struct str *text, size_t from, size_t to)
+{
+	struct str raw = STR_INIT, safe = STR_INIT;
+	size_t columns;
+
+	str_addn(&raw, text->s + from, to - from);
+	show_add(&safe, raw.s, SIZE_MAX, SHOW_CUT_TAIL);
+	columns = show_columns(safe.s);
+	str_free(&raw);
+	str_free(&safe);
+	return columns;
+}
+
+/* Where the line is too long for its mark to be seen, it starts so far behind. */
+static size_t cut_head(const struct str *text, size_t start, size_t at, size_t room)
+{
+	if (columns_between(text, start, at) < room - room / 4)
+		return start;
+	/* Not in the middle of a character. */
+	while (start < at && (columns_between(text, start, at) > room / 2 ||
+			      ((unsigned char)text->s[start] & 0xc0) == 0x80))
+		start++;
+	return start;
+}
+
 static void quote(FILE *out, size_t indent, struct str *text, uint32_t line, uint32_t column,
 		  bool color)
 {
-	struct str b = STR_INIT, mark = STR_INIT;
-	size_t start = 0, margin, room;
+	size_t start = 0, first, margin, room;
+	struct str b = STR_INIT;
 	char number[16];
+	bool mark;
 
 	while (text->n && is_blank(text->s[text->n - 1]))
 		text->s[--text->n] = 0;
 	while (start < text->n && is_blank(text->s[start]))
 		start++;
+	if (start == text->n)
+		return;
 	for (size_t i = start; i < text->n; i++)
 		if (is_blank(text->s[i]))
 			text->s[i] = ' ';
 	snprintf(number, sizeof number, "%u", line);
 	margin = strlen(number);
 	room = SHOW_WIDTH - indent - margin - 3;
-	if (start < text->n) {
-		show_add(&b, text->s + start, room, SHOW_CUT_TAIL);
-		fprintf(out, "%*s%s%s |%s %s\n", (int)indent, "", show_on(color, SHOW_FAINT),
-			number, show_off(color, SHOW_FAINT), b.s);
-	}
 	/* Columns are counted in bytes, from 1. */
-	if (column > start && column <= text->n) {
-		text->s[column - 1] = 0;
-		show_add(&mark, text->s + start, SIZE_MAX, SHOW_CUT_TAIL);
-		if (show_columns(mark.s) < room)
-			fprintf(out, "%*s%s |%*s^%s\n", (int)(indent + margin), "",
-				show_on(color, SHOW_FAINT), (int)show_columns(mark.s) + 1, "",
-				show_off(color, SHOW_FAINT));
-	}
+	mark = column > start && column <= text->n;
+	first = mark ? cut_head(text, start, column - 1, room - 2) : start;
+	if (first > start)
+		str_add(&b, "..");
+	show_add(&b, text->s + first, room - b.n, SHOW_CUT_TAIL);
+	fprintf(out, "%*s%s%s |%s %s\n", (int)indent, "", show_on(color, SHOW_FAINT), number,
+		show_off(color, SHOW_FAINT), b.s);
+	if (mark)
+		fprintf(out, "%*s%s |%*s^%s\n", (int)(indent + margin), "",
+			show_on(color, SHOW_FAINT),
+			(int)(columns_between(text, first, column - 1) + (first > start ? 2 : 0) +
+			      1),
+			"", show_off(color, SHOW_FAINT));
 	str_free(&b);
-	str_free(&mark);
 }
 
 void source_quote(FILE *out, size_t indent, const char *path, uint32_t line, uint32_t column,

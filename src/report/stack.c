@@ -85,8 +85,12 @@ size_t stack_depth(const struct report *rep, const struct finding_stack *stack)
 		n++;
 	if (n < stack->n)
 		return n + 1;
-	while (n > 1 && is_thread_start(&stack->v[n - 1]))
-		n--;
+	/* Below that way is code of the library that may have no name. */
+	for (size_t i = n; i-- > 1;)
+		if (is_thread_start(&stack->v[i]))
+			n = i;
+		else if (stack->v[i].function)
+			break;
 	return n;
 }
 

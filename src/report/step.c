@@ -62,38 +62,70 @@ static void add_name(struct str *b, const char *s, size_t max)
 	show_add(b, s ? s : "?", max, SHOW_CUT_TAIL);
 }
 
-/* Up to an aside in brackets at its end. */
-static size_t length_without_aside(const char *s)
+/* Behind the bracket that this one opens; its end where none does. */
+static const char *behind_bracket(const char *open)
 {
-	size_t n = strlen(s), depth = 0;
+	size_t depth = 0;
 
-	if (!n || s[n - 1] != ')')
-		return n;
-	for (size_t i = n; i-- > 1;) {
-		depth += s[i] == ')';
-		depth -= s[i] == '(';
+	for (const char *c = open; *c; c++) {
+		depth += *c == '(';
+		depth -= *c == ')';
 		if (!depth)
-			return s[i - 1] == ' ' && i > 1 ? i - 1 : n;
+			return c + 1;
 	}
-	return n;
+	return open + strlen(open);
+}
+
+void step_add_without_aside(struct str *b, const char *name)
+{
+	const char *aside = strstr(name, " (allocated at ");
+
+	str_addn(b, name, aside ? (size_t)(aside - name) : strlen(name));
+	if (aside)
+		str_add(b, behind_bracket(aside + 1));
 }
 
 void step_add_operand(struct str *b, const struct finding_step *s)
 {
-	if (s->operand)
-		str_addn(b, s->operand,
-			 s->stack.n ? length_without_aside(s->operand) : strlen(s->operand));
+	if (s->operand && s->stack.n)
+		step_add_without_aside(b, s->operand);
+	else if (s->operand)
+		str_add(b, s->operand);
 }
 
 void step_add_variable(struct str *b, const struct finding *f, size_t max)
 {
 	struct str name = STR_INIT;
 
-	str_addn(&name, f->variable,
-		 f->recorded ? length_without_aside(f->variable) : strlen(f->variable));
-	show_add(b, name.s, f->recorded && max < OPERAND_MAX_COLUMNS ? OPERAND_MAX_COLUMNS : max,
-		 SHOW_CUT_TAIL);
+	if (f->recorded && max < OPERAND_MAX_COLUMNS)
+		max = OPERAND_MAX_COLUMNS;
+	if (f->recorded)
+		step_add_without_aside(&name, f->variable);
+	else
+		str_add(&name, f->variable);
+	show_add(b, name.s, max, SHOW_CUT_TAIL);
 	str_free(&name);
+}
+
+void step_add_short_label(struct str *b, const struct finding *f, const char *label)
+{
+	static const char qualifier[] = " const";
+	size_t n = strlen(label), end = n, depth = 0;
+
+	if (n > strlen(qualifier) && !strcmp(label + n - strlen(qualifier), qualifier))
+		end -= strlen(qualifier);
+	if (f->recorded && end && label[end - 1] == ')') {
+		for (size_t i = end; i-- > 1;) {
+			depth += label[i] == ')';
+			depth -= label[i] == '(';
+			if (depth)
+				continue;
+			/* "add (fast)" is somebody's own word. */
+			n = label[i - 1] == ' ' ? n : i;
+			break;
+		}
+	}
+	str_addn(b, label, n);
 }
 
 static bool is_long(const struct finding_step *s)
@@ -133,8 +165,10 @@ void step_add_short_place(struct str *b, const struct finding *f, const char *pl
 {
 	const char *slash = f->recorded && place ? strrchr(place, '/') : NULL;
 
-	if (place)
-		str_add(b, slash ? slash + 1 : place);
+	if (!place)
+		return;
+	/* "operator/(A, B) (prog+0x12)" has no folders. */
+	str_add(b, slash && !strchr(slash, ' ') ? slash + 1 : place);
 }
 
 void step_add_place(struct str *b, const struct finding *f, const struct finding_step *s)

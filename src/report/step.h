@@ -38,13 +38,17 @@ size_t step_count_transactions(const struct finding *f);
 bool step_same_name(const char *a, const char *b);
 
 /*
- * What it is about, as short as it makes sense. A recorded run's variable may
- * be "heap block of 24 bytes, offset 8 (allocated at bank.c:9)": without the
- * aside. Not made safe yet.
+ * A recorded run's variable or lock may be called "heap block of 24 bytes,
+ * offset 8 (allocated at bank.c:9) #2": without the aside. Not made safe yet.
  */
+void step_add_without_aside(struct str *b, const char *name);
+/* What a step is about, so where the run was recorded. Not made safe yet. */
 void step_add_operand(struct str *b, const struct finding_step *s);
 /* The same for the variable that a finding is about, safe and at most so wide. */
 void step_add_variable(struct str *b, const struct finding *f, size_t max);
+
+/* A label; of a recorded run's function "add(int, long) const" just "add". Not made safe yet. */
+void step_add_short_label(struct str *b, const struct finding *f, const char *label);
 
 /*
  * A recorded run's variable or lock may have no short name. In the report such

@@ -38,7 +38,7 @@ void text_cycle_write(const struct report *rep, const struct finding *f, FILE *o
  * created. Nothing where there are no stacks.
  */
 void text_steps_write(const struct report *rep, const struct finding *f, FILE *out);
-/* Where there are no stacks: the locks held at the steps, in a sentence. */
+/* The locks held at the steps, in a sentence; where there are stacks only what is not with them. */
 void text_steps_locks(const struct finding *f, FILE *out);
 
 #endif

@@ -183,8 +183,11 @@ static void set_event(struct grid *g, struct picture *p, const struct row *r)
 	str_reset(&text);
 	if (r->is_begin) {
 		str_add(&text, step_is_blamed(p->f, s) ? "* begin" : "+ begin");
-		if (s->label)
-			str_fmt(&text, "(%s)", s->label);
+		if (s->label) {
+			str_addc(&text, '(');
+			step_add_short_label(&text, p->f, s->label);
+			str_addc(&text, ')');
+		}
 		step_add_short_place(&place, p->f, s->begin_place);
 	} else {
 		str_add(&text, s->begin ? "| " : "  ");

@@ -188,7 +188,7 @@ static void write_also(const struct finding *f, FILE *out)
 		const struct finding_step *last = &f->steps[f->nsteps - 1];
 
 		str_add(&b, ": ");
-		step_add_op(&b, last, 40);
+		step_add_op(&b, last, f->recorded ? 60 : 40);
 		step_add_place(&place, f, last);
 		if (place.n) {
 			str_addc(&b, ' ');

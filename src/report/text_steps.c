@@ -40,12 +40,19 @@ static void add_locks(struct str *b, const struct finding_step *s)
 	if (!s->nheld)
 		str_add(b, "none");
 	for (size_t i = 0; i < s->nheld; i++) {
+		struct str name = STR_INIT;
+
 		if (i == LOCKS_MAX && s->nheld > LOCKS_MAX + 1) {
 			str_fmt(b, " and %zu more", s->nheld - i);
 			break;
 		}
 		str_add(b, i ? ", " : "");
-		show_add(b, s->held[i] ? s->held[i] : "?", 60, SHOW_CUT_TAIL);
+		if (s->stack.n && s->held[i])
+			step_add_without_aside(&name, s->held[i]);
+		else
+			str_add(&name, s->held[i] ? s->held[i] : "?");
+		show_add(b, name.s, 60, SHOW_CUT_TAIL);
+		str_free(&name);
 	}
 }
 
@@ -199,6 +206,14 @@ static bool same_locks(const struct finding_step *a, const struct finding_step *
 	return true;
 }
 
+static bool have_same_locks(const struct finding *f)
+{
+	for (size_t i = 0; i < f->nsteps; i++)
+		if (!same_locks(&f->steps[0], &f->steps[i]))
+			return false;
+	return true;
+}
+
 /* All steps have the same locks: did they change hands, and so were free for a moment? */
 static bool were_given_up(const struct finding *f)
 {
@@ -244,8 +259,14 @@ void text_steps_locks(const struct finding *f, FILE *out)
 	struct str b = STR_INIT;
 
 	/* A deadlock's own sentences say who holds what. */
-	if (has_stacks(f) || step_same_name(f->kind, "deadlock"))
+	if (step_same_name(f->kind, "deadlock"))
 		return;
+	if (has_stacks(f)) {
+		if (have_same_locks(f) && were_given_up(f))
+			show_wrap(out, "Locks held: the same at each step, given up in between.", 2,
+				  4);
+		return;
+	}
 	for (size_t i = 0; i < f->nsteps; i++) {
 		size_t k = 0;
 

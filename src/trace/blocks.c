@@ -182,7 +182,6 @@ static void end(struct reader *r, struct event *e)
 
 void blocks_filter(struct reader *r, struct event *ev, int n)
 {
-	const struct table *notes = &r->names.table[NAMES_NOTE];
 	struct blocks *b = &r->blocks;
 	uint16_t at[READER_BATCH];
 	uint32_t blocks = 0;
@@ -190,7 +189,7 @@ void blocks_filter(struct reader *r, struct event *ev, int n)
 	/* Once, so that a note which comes late changes nothing on a second pass. */
 	if (!b->asked) {
 		b->asked = true;
-		b->recorded = notes->n && !strcmp(notes->text[0], RECORDED_NOTE);
+		b->recorded = recorded_names(&r->names);
 	}
 	if (!b->recorded || r->opt.all_blocks)
 		return;

@@ -4,6 +4,13 @@
 
 #include "base/banned.h"
 
+bool recorded_names(const struct names *names)
+{
+	const struct table *notes = &names->table[NAMES_NOTE];
+
+	return notes->n && !strcmp(notes->text[0], RECORDED_NOTE);
+}
+
 /*
  * Each of these takes one thing off the front of *p and moves it behind; false
  * where it is not there, and then *p may stand anywhere.

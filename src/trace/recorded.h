@@ -61,6 +61,7 @@
 #include <stdint.h>
 
 #include "trace/event.h"
+#include "trace/names.h"
 
 #define RECORDED_NOTE "recorded 1"
 
@@ -105,6 +106,9 @@ struct recorded_thread {
 	strref place;
 	const char *name;
 };
+
+/* Are these the names of a recorded run? Known when the first events have been read. */
+bool recorded_names(const struct names *names);
 
 /* Each returns false where the text is not one. */
 bool recorded_place(const char *text, struct recorded_place *out);

@@ -14,6 +14,8 @@
 #include "report_fixture.h"
 #include "base/str.h"
 #include "report/show.h"
+#include "report/source.h"
+#include "trace/recorded.h"
 
 #include "base/banned.h"
 
@@ -51,7 +53,8 @@ static struct names_frame get_stack[5], set_stack[4], other_stack[5], fork_stack
 struct fake {
 	struct names_resolver resolver;
 	struct names names;
-	const char *variable; /* what BALANCE is called */
+	const char *variable;     /* what BALANCE is called */
+	const char *lock, *label; /* NULL: as usual */
 	bool heap;
 };
 
@@ -64,7 +67,9 @@ static void fake_show(struct names_resolver *r, const struct names *names, enum 
 	if (kind == NAMES_VAR) {
 		str_add(out, id == BALANCE ? fake->variable : "stack of thread T1");
 	} else if (kind == NAMES_LOCK) {
-		str_add(out, "mutex bank_lock");
+		str_add(out, fake->lock ? fake->lock : "mutex bank_lock");
+	} else if (fake->label && id == L_DEPOSIT) {
+		str_add(out, fake->label);
 	} else if (id == L_DEPOSIT || id == L_AUDIT) {
 		str_add(out, id == L_DEPOSIT ? "deposit" : "audit");
 	} else {
@@ -141,6 +146,7 @@ static void fake_init(struct fake *fake)
 	};
 	names_init(&fake->names);
 	fake->names.resolver = &fake->resolver;
+	table_intern_any(&fake->names.table[NAMES_NOTE], RECORDED_NOTE, strlen(RECORDED_NOTE));
 	for (size_t i = 0; i < N(strings); i++)
 		table_intern_any(&fake->names.table[NAMES_STRING], strings[i], strlen(strings[i]));
 	for (int i = 0; i < 3; i++) {
@@ -186,7 +192,7 @@ static int setup_recorded(void **state)
 	get_stack[1] = deposit;
 	get_stack[2] = worker;
 	get_stack[3] = run;
-	get_stack[4] = run;
+	get_stack[4] = (struct names_frame){.module = library, .offset = 0xd44a2};
 	deposit.line = 23;
 	deposit.offset = 0x1260;
 	set_stack[0] = (struct names_frame){"set", "set", file, 16, 4, "/home/me/bank", 0x1100};
@@ -509,6 +515,149 @@ static void test_no_resolver(void **state)
 	assert_null(strstr(b->text, "#0"));
 }
 
+/* A resolver may be set on any trace. */
+static void test_not_recorded(void **state)
+{
+	struct bench *b = *state;
+	const struct finding *f;
+	struct fake fake;
+
+	fake_init(&fake);
+	table_reset(&fake.names.table[NAMES_NOTE]);
+	run(b, &fake, "frontier", lost, N(lost));
+	names_free(&fake.names);
+	f = b->result[0].findings.v[0];
+	assert_false(f->recorded);
+	assert_int_equal(f->allocated.n + f->nthreads + f->steps[0].stack.n, 0);
+}
+
+/* The second block of a kind has a number; a function may have a name with a slash. */
+static void test_odd_names(void **state)
+{
+	struct bench *b = *state;
+	struct finding *f;
+	struct fake fake;
+
+	fake_init(&fake);
+	fake.variable = "heap block of 8 bytes, offset 0 (allocated at f(int) (p+0x1)) #2";
+	run(b, &fake, "frontier", lost, N(lost));
+	names_free(&fake.names);
+	f = b->result[0].findings.v[0];
+	f->blame.place = "operator/(A, B) (p+0x12)";
+	assert_has(print(b, "text"), "heap block of 8 bytes, offset 0 #2 (event 5)");
+	assert_has(b->text,
+		   "  [1] heap block of 8 bytes, offset 0 (allocated at f(int) (p+0x1)) #2\n");
+	assert_has(b->text, "event 3, operator/(A, B)\n");
+	f->blame.place = "/home/a b/c d/bank.c:9:1";
+	assert_has(print(b, "text"), ", bank.c:9:1)\n");
+}
+
+/* How C++ names look in the picture, and a lock in a heap block. */
+static void test_cxx_names(void **state)
+{
+	static const struct {
+		const char *label, *picture;
+	} cases[] = {
+		{"bank::deposit(account*, long)", "* begin(bank::deposit) "},
+		{"f::operator()(int) const", "* begin(f::operator()) "},
+		{"transfer (fast)", "* begin(transfer (fast)) "},
+		{"(", "* begin(() "},
+		{")", "* begin()) "},
+		{" const", "* begin( const) "},
+	};
+	struct bench *b = *state;
+
+	for (size_t i = 0; i < N(cases); i++) {
+		struct fake fake;
+
+		fake_init(&fake);
+		fake.label = cases[i].label;
+		fake.lock =
+			"mutex in heap block of 9 bytes, offset 0 (allocated at f(int) (p+0x1))";
+		run(b, &fake, "frontier", lost, N(lost));
+		names_free(&fake.names);
+		assert_has(print(b, "text"), cases[i].picture);
+		assert_fits(b->text);
+		assert_has(b->text, "    Locks held: mutex in heap block of 9 bytes, offset 0\n");
+		assert_has(b->text,
+			   "    Locks held: mutex in heap block of 9 bytes, offset 0 (shared)\n");
+		finding_list_free(&b->result[0].findings);
+	}
+}
+
+/* The locks change hands. */
+static void test_given_up(void **state)
+{
+	static const char *held[] = {"m"};
+	struct finding_frame frame = {.function = "f"};
+	struct finding_step steps[N(lost_update)];
+	struct bench *b = *state;
+
+	memcpy(steps, lost_update, sizeof steps);
+	for (size_t i = 0; i < N(steps); i++) {
+		steps[i].stack = (struct finding_stack){&frame, 1};
+		steps[i].held = held;
+		steps[i].nheld = 1;
+	}
+	emit(b, blamed(cycle(steps, N(steps), RESTS_ON_DATA), NULL));
+	assert_has(print(b, "text"), "  Locks held: the same at each step, given up in between.\n");
+	steps[1].nheld = 0;
+	assert_null(strstr(print(b, "text"), "given up"));
+}
+
+static char *quoted(const char *text, uint32_t line, uint32_t column)
+{
+	char *out = NULL;
+	size_t n;
+	FILE *f = fopen(file, "we");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+	f = open_memstream(&out, &n);
+	assert_non_null(f);
+	source_quote(f, 7, file, line, column, false);
+	fclose(f);
+	return out;
+}
+
+static void test_source(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t line, column;
+		const char *want;
+	} cases[] = {
+		{"a\n\tb = c;\n", 2, 4, "       2 | b = c;\n         |   ^\n"},
+		{"a\n\tb = c;\r\n", 2, 0, "       2 | b = c;\n"},
+		{"a\n\tb = c;", 2, 99, "       2 | b = c;\n"},
+		{"a\n\tb = c;", 2, 1, "       2 | b = c;\n"},
+		{"a\n\t \n", 2, 1, ""},
+		{"a\n", 2, 1, ""},
+		{"a\n", 0, 1, ""},
+		{"", 1, 1, ""},
+		{"\xc3\xa4 = \xe5\x8f\xa3 + x;", 1, 12,
+		 "       1 | \xc3\xa4 = \xe5\x8f\xa3 + x;\n"
+		 "         |          ^\n"},
+		{"0123456789 0123456789 0123456789 0123456789 0123456789 0123456789 x = y;", 1, 69,
+		 "       1 | ..23456789 0123456789 0123456789 x = y;\n"
+		 "         |                                    ^\n"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < N(cases); i++) {
+		char *got = quoted(cases[i].text, cases[i].line, cases[i].column);
+
+		assert_fits(got);
+		assert_string_equal(got, cases[i].want);
+		free(got);
+	}
+	/* Not a file. */
+	source_quote(stdout, 0, "/", 1, 1, false);
+	source_quote(stdout, 0, "/dev/zero", 1, 1, false);
+	source_quote(stdout, 0, NULL, 1, 1, false);
+}
+
 /* Two variables at each place, as where one access covers what others use as two. */
 static void test_two_halves(void **state)
 {
@@ -645,9 +794,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup_recorded, teardown_recorded)
 	const struct CMUnitTest tests[] = {
-		TEST(text),        TEST(json),       TEST(dot),         TEST(engines),
-		TEST(no_resolver), TEST(two_halves), TEST(fingerprint), TEST(short_names),
-		TEST(deep),        TEST(many_steps),
+		TEST(text),        TEST(json),       TEST(dot),          TEST(engines),
+		TEST(no_resolver), TEST(two_halves), TEST(fingerprint),  TEST(short_names),
+		TEST(deep),        TEST(many_steps), TEST(not_recorded), TEST(odd_names),
+		TEST(cxx_names),   TEST(given_up),   TEST(source),
 	};
 
 	return cmocka_run_group_tests_name("recorded report", tests, NULL, NULL);
