@@ -161,8 +161,8 @@ static struct frames place_stack(struct resolver *r, const struct names *names, 
 				 struct recorded_place p)
 {
 	struct frames f = {NULL, 0};
-	struct names_frame *v = NULL;
-	size_t cap = 0, more = 0;
+	size_t cap = MOST_FRAMES, more = 0;
+	struct names_frame *v = mem_alloc(cap * sizeof *v);
 
 	do {
 		struct frames here;
@@ -215,24 +215,26 @@ static void add_frame(struct str *out, const struct names_frame *f)
 		str_addc(out, ')');
 }
 
-/* Where memory was allocated: in a file that somebody wrote, not in the C++ library's headers. */
+/* Code that came with the system: its libraries, and the C++ library's headers. */
+static bool is_system(const struct names_frame *f)
+{
+	return (f->file && !strncmp(f->file, "/usr/", 5)) ||
+	       (f->module && module_is_system(f->module));
+}
+
+/* Where memory was allocated: by the user's own code, if there is any in the stack. */
 static void add_allocated(struct resolver *r, const struct names *names, strref place,
 			  struct str *out)
 {
-	const char *text = string_of(names, place);
-	struct recorded_place p;
-	struct frames f;
+	const struct names_frame *f;
+	size_t n = r->base.stack(&r->base, names, place, &f), i = 0;
 
-	if (!text || !recorded_place(text, &p))
+	if (!n)
 		return;
-	f = pc_frames(r, &p.pc);
+	while (i < n && is_system(&f[i]))
+		i++;
 	str_add(out, " (allocated at ");
-	for (size_t i = 0; i < f.n; i++)
-		if (!f.v[i].inlined ||
-		    (f.v[i].file && f.v[i].line && strncmp(f.v[i].file, "/usr/", 5) != 0)) {
-			add_frame(out, &f.v[i]);
-			break;
-		}
+	add_frame(out, &f[i < n ? i : 0]);
 	str_addc(out, ')');
 }
 
