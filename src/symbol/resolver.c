@@ -24,7 +24,6 @@ struct resolver {
 	struct naming naming;
 	struct str warning; /* scratch */
 	uint32_t notes;     /* of the trace, read so far */
-	bool recorded;      /* the first of them says so */
 
 	struct module **module;
 	size_t nmodules, module_cap;
@@ -56,10 +55,6 @@ static void read_notes(struct resolver *r, const struct names *names)
 		struct recorded_module m;
 		struct recorded_thread thread;
 
-		if (!r->notes)
-			r->recorded = !strcmp(note, RECORDED_NOTE);
-		if (!r->recorded)
-			continue;
 		/* The first word on a thing holds. */
 		if (recorded_module(note, &m)) {
 			if (map_get(&r->known, key(ASK_MODULE, 0), m.number) != MAP_NONE)
@@ -365,12 +360,7 @@ static void show(struct names_resolver *base, const struct names *names, enum na
 		 uint32_t id, struct str *out)
 {
 	struct resolver *r = resolver_of(base, names);
-	const struct table *t = &names->table[kind];
 
-	if (!r->recorded) {
-		str_addn(out, t->text[id], t->len[id]);
-		return;
-	}
 	MEM_GROW0(r->text[kind], r->text_cap[kind], (size_t)id + 1);
 	if (!r->text[kind][id]) {
 		struct str s = STR_INIT;
@@ -386,7 +376,7 @@ static size_t stack(struct names_resolver *base, const struct names *names, strr
 		    const struct names_frame **frames)
 {
 	struct resolver *r = resolver_of(base, names);
-	const char *text = r->recorded ? string_of(names, place) : NULL;
+	const char *text = string_of(names, place);
 	uint32_t i = map_get(&r->known, key(ASK_STACK, 0), place);
 	struct recorded_place p;
 
@@ -405,7 +395,7 @@ static const struct names_frame *function(struct names_resolver *base, const str
 					  strref label)
 {
 	struct resolver *r = resolver_of(base, names);
-	const char *text = r->recorded ? string_of(names, label) : NULL;
+	const char *text = string_of(names, label);
 	uint32_t i = map_get(&r->known, key(ASK_FUNCTION, 0), label);
 	struct recorded_label l;
 	struct module *m;
@@ -426,12 +416,11 @@ static const struct names_frame *function(struct names_resolver *base, const str
 
 static strref allocated(struct names_resolver *base, const struct names *names, uint32_t var)
 {
-	struct resolver *r = resolver_of(base, names);
 	const struct table *t = &names->table[NAMES_VAR];
 	struct recorded_memory mem;
 
-	if (!r->recorded || var >= t->n || !recorded_memory(t->text[var], &mem) ||
-	    !string_of(names, mem.place))
+	(void)base;
+	if (var >= t->n || !recorded_memory(t->text[var], &mem) || !string_of(names, mem.place))
 		return 0;
 	return mem.place;
 }

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "trace/reader_impl.h"
+#include "trace/recorded.h"
 
 #include "base/banned.h"
 
@@ -40,6 +41,15 @@ void reader_close(struct reader *r)
 	mem_free(r);
 }
 
+/* Notes come before the first events: from here on it is known what the trace is. */
+static void use_resolver(struct reader *r)
+{
+	const struct table *notes = &r->names.table[NAMES_NOTE];
+
+	if (r->resolver && !r->names.resolver && notes->n && !strcmp(notes->text[0], RECORDED_NOTE))
+		r->names.resolver = r->resolver;
+}
+
 int reader_next(struct reader *r, struct event *ev, struct err *err)
 {
 	struct str what = STR_INIT;
@@ -50,6 +60,7 @@ int reader_next(struct reader *r, struct event *ev, struct err *err)
 		return -1;
 	}
 	n = r->ops->next(r, ev);
+	use_resolver(r);
 	blocks_filter(r, ev, n);
 	good = validate(r, ev, n, &what);
 	if (good < n) {
@@ -90,7 +101,12 @@ const struct names *reader_names(const struct reader *r)
 
 void reader_set_resolver(struct reader *r, struct names_resolver *resolver)
 {
-	r->names.resolver = resolver;
+	r->resolver = resolver;
+}
+
+struct names_resolver *reader_resolver(const struct reader *r)
+{
+	return r->resolver;
 }
 
 const struct reader_counts *reader_counts(const struct reader *r)
