@@ -191,6 +191,7 @@ void blocks_filter(struct reader *r, struct event *ev, int n)
 	if (!b->asked) {
 		b->asked = true;
 		b->recorded = notes->n && !strcmp(notes->text[0], RECORDED_NOTE);
+		r->names.resolver = b->recorded ? r->resolver : NULL;
 	}
 	if (!b->recorded || r->opt.all_blocks)
 		return;

@@ -4,7 +4,6 @@
 
 #include "base/mem.h"
 #include "trace/reader_impl.h"
-#include "trace/recorded.h"
 
 #include "base/banned.h"
 
@@ -41,15 +40,6 @@ void reader_close(struct reader *r)
 	mem_free(r);
 }
 
-/* Notes come before the first events: from here on it is known what the trace is. */
-static void use_resolver(struct reader *r)
-{
-	const struct table *notes = &r->names.table[NAMES_NOTE];
-
-	if (r->resolver && !r->names.resolver && notes->n && !strcmp(notes->text[0], RECORDED_NOTE))
-		r->names.resolver = r->resolver;
-}
-
 int reader_next(struct reader *r, struct event *ev, struct err *err)
 {
 	struct str what = STR_INIT;
@@ -60,7 +50,6 @@ int reader_next(struct reader *r, struct event *ev, struct err *err)
 		return -1;
 	}
 	n = r->ops->next(r, ev);
-	use_resolver(r);
 	blocks_filter(r, ev, n);
 	good = validate(r, ev, n, &what);
 	if (good < n) {
