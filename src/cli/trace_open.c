@@ -9,7 +9,6 @@ struct reader *trace_open(const char *path, const struct reader_options *options
 {
 	struct reader *r = reader_open(path, options, err);
 
-	/* Whether it is a recorded run is known later: the resolver looks. */
 	if (r)
 		reader_set_resolver(r, symbol_resolver_new());
 	return r;
@@ -23,7 +22,7 @@ void trace_close(struct reader *r)
 
 	if (!r)
 		return;
-	resolver = reader_names(r)->resolver;
+	resolver = reader_resolver(r);
 	n = symbol_resolver_warnings(resolver, &warning);
 	for (size_t i = 0; i < n; i++)
 		cli_note("%s", warning[i]);

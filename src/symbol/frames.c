@@ -73,7 +73,8 @@ static void call_site(struct naming *n, Dwarf_Die *die, struct names_frame *f)
 	    number < nfiles) {
 		const char *file = dwarf_filesrc(files, number, NULL, NULL);
 
-		if (file)
+		/* Before DWARF 5 there is no file 0. */
+		if (file && strcmp(file, "???") != 0)
 			f->file = naming_path(n, file, naming_unit_dir(die));
 	}
 }

@@ -293,8 +293,7 @@ const struct module_symbol *module_symbol_at(const struct module_symbols *s, uin
 	return &s->v[lo];
 }
 
-/* Nobody can compile what the system brought along with -g. */
-static bool is_system(const char *path)
+bool module_is_system(const char *path)
 {
 	return !strncmp(path, "/lib", 4) || !strncmp(path, "/usr/lib", 8);
 }
@@ -344,7 +343,7 @@ void module_open(struct module *m, struct str *warning)
 			qsort(m->objects.v, m->objects.n, sizeof *m->objects.v, by_address);
 		if (m->dwarf)
 			m->units = units_new(m);
-		else if (!is_system(m->path)) {
+		else if (!module_is_system(m->path)) {
 			str_add_shown(warning, m->path, strlen(m->path), SIZE_MAX);
 			str_fmt(warning, " has no debug information (compile with -g): %s",
 				m->functions.n ? "functions only" : "no names for it");

@@ -60,6 +60,9 @@ void module_free(struct module *m);
  */
 void module_open(struct module *m, struct str *warning);
 
+/* Did the system bring it along? Then nobody can compile it with -g. */
+bool module_is_system(const char *path);
+
 bool module_has_code(const struct module *m, uint64_t addr);
 bool module_has_data(const struct module *m, uint64_t addr);
 

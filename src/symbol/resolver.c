@@ -24,7 +24,6 @@ struct resolver {
 	struct naming naming;
 	struct str warning; /* scratch */
 	uint32_t notes;     /* of the trace, read so far */
-	bool recorded;      /* the first of them says so */
 
 	struct module **module;
 	size_t nmodules, module_cap;
@@ -56,10 +55,6 @@ static void read_notes(struct resolver *r, const struct names *names)
 		struct recorded_module m;
 		struct recorded_thread thread;
 
-		if (!r->notes)
-			r->recorded = !strcmp(note, RECORDED_NOTE);
-		if (!r->recorded)
-			continue;
 		/* The first word on a thing holds. */
 		if (recorded_module(note, &m)) {
 			if (map_get(&r->known, key(ASK_MODULE, 0), m.number) != MAP_NONE)
@@ -161,8 +156,8 @@ static struct frames place_stack(struct resolver *r, const struct names *names, 
 				 struct recorded_place p)
 {
 	struct frames f = {NULL, 0};
-	struct names_frame *v = NULL;
-	size_t cap = 0, more = 0;
+	size_t cap = MOST_FRAMES, more = 0;
+	struct names_frame *v = mem_alloc(cap * sizeof *v);
 
 	do {
 		struct frames here;
@@ -215,24 +210,26 @@ static void add_frame(struct str *out, const struct names_frame *f)
 		str_addc(out, ')');
 }
 
-/* Where memory was allocated: in a file that somebody wrote, not in the C++ library's headers. */
+/* Code that came with the system: its libraries, and the C++ library's headers. */
+static bool is_system(const struct names_frame *f)
+{
+	return (f->file && !strncmp(f->file, "/usr/", 5)) ||
+	       (f->module && module_is_system(f->module));
+}
+
+/* Where memory was allocated: by the user's own code, if there is any in the stack. */
 static void add_allocated(struct resolver *r, const struct names *names, strref place,
 			  struct str *out)
 {
-	const char *text = string_of(names, place);
-	struct recorded_place p;
-	struct frames f;
+	const struct names_frame *f;
+	size_t n = r->base.stack(&r->base, names, place, &f), i = 0;
 
-	if (!text || !recorded_place(text, &p))
+	if (!n)
 		return;
-	f = pc_frames(r, &p.pc);
+	while (i < n && is_system(&f[i]))
+		i++;
 	str_add(out, " (allocated at ");
-	for (size_t i = 0; i < f.n; i++)
-		if (!f.v[i].inlined ||
-		    (f.v[i].file && f.v[i].line && strncmp(f.v[i].file, "/usr/", 5) != 0)) {
-			add_frame(out, &f.v[i]);
-			break;
-		}
+	add_frame(out, &f[i < n ? i : 0]);
 	str_addc(out, ')');
 }
 
@@ -363,12 +360,7 @@ static void show(struct names_resolver *base, const struct names *names, enum na
 		 uint32_t id, struct str *out)
 {
 	struct resolver *r = resolver_of(base, names);
-	const struct table *t = &names->table[kind];
 
-	if (!r->recorded) {
-		str_addn(out, t->text[id], t->len[id]);
-		return;
-	}
 	MEM_GROW0(r->text[kind], r->text_cap[kind], (size_t)id + 1);
 	if (!r->text[kind][id]) {
 		struct str s = STR_INIT;
@@ -384,7 +376,7 @@ static size_t stack(struct names_resolver *base, const struct names *names, strr
 		    const struct names_frame **frames)
 {
 	struct resolver *r = resolver_of(base, names);
-	const char *text = r->recorded ? string_of(names, place) : NULL;
+	const char *text = string_of(names, place);
 	uint32_t i = map_get(&r->known, key(ASK_STACK, 0), place);
 	struct recorded_place p;
 
@@ -403,7 +395,7 @@ static const struct names_frame *function(struct names_resolver *base, const str
 					  strref label)
 {
 	struct resolver *r = resolver_of(base, names);
-	const char *text = r->recorded ? string_of(names, label) : NULL;
+	const char *text = string_of(names, label);
 	uint32_t i = map_get(&r->known, key(ASK_FUNCTION, 0), label);
 	struct recorded_label l;
 	struct module *m;
@@ -424,12 +416,11 @@ static const struct names_frame *function(struct names_resolver *base, const str
 
 static strref allocated(struct names_resolver *base, const struct names *names, uint32_t var)
 {
-	struct resolver *r = resolver_of(base, names);
 	const struct table *t = &names->table[NAMES_VAR];
 	struct recorded_memory mem;
 
-	if (!r->recorded || var >= t->n || !recorded_memory(t->text[var], &mem) ||
-	    !string_of(names, mem.place))
+	(void)base;
+	if (var >= t->n || !recorded_memory(t->text[var], &mem) || !string_of(names, mem.place))
 		return 0;
 	return mem.place;
 }

@@ -9,9 +9,7 @@
  * tells, has modules and offsets only; of each a warning is kept. Everything is
  * looked up once and kept until the resolver is freed.
  *
- * The notes of a trace are known only when its first events have been read, so a
- * resolver may be set on any trace: where there is no recorded run it shows
- * names as they stand.
+ * The notes of a trace may grow while it is read.
  *
  * Two variables, or two locks, are never shown by the same text, so that what was
  * shown can be read back as a trace: the second of a kind says where it is

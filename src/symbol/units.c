@@ -148,7 +148,9 @@ static void scan_variable(const struct scan *s, Dwarf_Die *die, Dwarf_Off functi
 	struct units *u = s->u;
 	uint64_t addr;
 
-	if (!address_of(die, &addr) || !module_has_data(u->module, addr))
+	/* What the linker threw away stands at 0 or 1; a file begins with its header, no variable.
+	 */
+	if (!address_of(die, &addr) || addr <= 1 || !module_has_data(u->module, addr))
 		return;
 	MEM_GROW(u->variable, u->variable_cap, u->nvariables + 1);
 	u->variable[u->nvariables++] =

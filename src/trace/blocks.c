@@ -190,6 +190,7 @@ void blocks_filter(struct reader *r, struct event *ev, int n)
 	if (!b->asked) {
 		b->asked = true;
 		b->recorded = recorded_names(&r->names);
+		r->names.resolver = b->recorded ? r->resolver : NULL;
 	}
 	if (!b->recorded || r->opt.all_blocks)
 		return;

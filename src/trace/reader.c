@@ -90,7 +90,12 @@ const struct names *reader_names(const struct reader *r)
 
 void reader_set_resolver(struct reader *r, struct names_resolver *resolver)
 {
-	r->names.resolver = resolver;
+	r->resolver = resolver;
+}
+
+struct names_resolver *reader_resolver(const struct reader *r)
+{
+	return r->resolver;
 }
 
 const struct reader_counts *reader_counts(const struct reader *r)

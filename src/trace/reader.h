@@ -64,9 +64,12 @@ int reader_rewind(struct reader *r, struct err *err);
 
 /* The names known so far: every number in a delivered event is in there. */
 const struct names *reader_names(const struct reader *r);
-/* Show the names of a recorded run by this resolver; the caller keeps it until the reader is gone.
+/*
+ * Show names by this resolver if the trace turns out to be a recorded run (recorded.h): the names
+ * of any other trace never have one. The caller keeps it until the reader is gone.
  */
 void reader_set_resolver(struct reader *r, struct names_resolver *resolver);
+struct names_resolver *reader_resolver(const struct reader *r); /* that one, used or not */
 const struct reader_counts *reader_counts(const struct reader *r);
 const char *reader_path(const struct reader *r);
 /* "std" or "atrace", and whether the whole file is inside a zstd frame. */

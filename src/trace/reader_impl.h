@@ -62,6 +62,7 @@ struct blocks {
 struct reader {
 	struct input in;
 	struct names names;
+	struct names_resolver *resolver; /* for `names`, once they are known to need one */
 	struct reader_options opt;
 	struct reader_counts counts;
 	char *path;
