@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <link.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime/record.h"
@@ -54,7 +55,7 @@ static size_t build_id(const struct dl_phdr_info *info, char *to, size_t size)
 static int note(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct rt_thread *t = arg;
-	char id[2 * 64 + 1], text[3000], self[2048];
+	char id[2 * 64 + 1], text[3000], self[2048], cwd[2048] = "";
 	const char *name = info->dlpi_name;
 	uintptr_t end = 0;
 	size_t n;
@@ -82,7 +83,13 @@ static int note(struct dl_phdr_info *info, size_t size, void *arg)
 		name = self;
 	}
 	build_id(info, id, sizeof id);
-	n = rt_format(text, sizeof text, "%lu %s %s", end, id, *name ? name : "[vdso]");
+	/* dlopen("./plugin.so") means the folder of today; "linux-vdso.so.1" is no file. */
+	if (*name != '/' && strchr(name, '/') && syscall(SYS_getcwd, cwd, sizeof cwd - 1) > 0)
+		strcat(cwd, "/");
+	n = rt_format(text, sizeof text, "%lu %s %s%s", end, id, cwd,
+		      !*name                   ? "[vdso]"
+		      : strncmp(name, "./", 2) ? name
+					       : name + 2);
 	record_text(t, RAW_MODULE, info->dlpi_addr, text, n);
 	return 0;
 }
