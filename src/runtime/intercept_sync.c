@@ -3,14 +3,18 @@
  *
  * Left out: file and record locks (flock, lockf, fcntl), which exclude processes;
  * System V semaphores, which nobody uses between threads; futex by system
- * call, whose users build their locks of atomics, which are seen; process
+ * call, whose users build their locks of atomics, which are seen (std::future
+ * alone is known to wait so); process
  * shared locks are seen as far as this process goes.
  */
+#include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdarg.h>
+#include <sys/syscall.h>
 #include <threads.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "runtime/intercept.h"
 
@@ -167,6 +171,47 @@ WAIT(NULL, cnd_timedwait,
      (condition, lock, until))
 NOTIFY(NULL, cnd_signal, (cnd_t * condition))
 NOTIFY(NULL, cnd_broadcast, (cnd_t * condition))
+
+/*
+ * std::future waits by these two of the C++ library, which differ in the clock.
+ * They are done here and not passed on: where the library is linked statically,
+ * there is no other one. False: the time was over.
+ */
+static bool wait_for_word(uint32_t *word, uint32_t value, bool limited, long seconds,
+			  long nanoseconds, int clock, uintptr_t pc)
+{
+	struct timespec until = {seconds, nanoseconds};
+	int saved = errno;
+	bool over;
+
+	if (limited && seconds < 0)
+		return false;
+	note(RAW_WAIT, word, RAW_CONDITION, pc);
+	over = syscall(SYS_futex, word, FUTEX_WAIT_BITSET | clock, value, limited ? &until : NULL,
+		       NULL, FUTEX_BITSET_MATCH_ANY) &&
+	       errno == ETIMEDOUT;
+	errno = saved;
+	return !over;
+}
+
+#define WAIT_FOR_WORD(clock, name)                                                                 \
+	RT_INTERCEPT bool name(void *future, uint32_t *word, uint32_t value, bool limited,         \
+			       long seconds, long nanoseconds);                                    \
+	bool name(void *future, uint32_t *word, uint32_t value, bool limited, long seconds,        \
+		  long nanoseconds)                                                                \
+	{                                                                                          \
+		(void)future;                                                                      \
+		return wait_for_word(word, value, limited, seconds, nanoseconds, clock,            \
+				     RT_CALLER);                                                   \
+	}
+/* clang-format off: these are names of the linker's */
+WAIT_FOR_WORD(
+	FUTEX_CLOCK_REALTIME,
+	_ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE)
+WAIT_FOR_WORD(
+	0,
+	_ZNSt28__atomic_futex_unsigned_base26_M_futex_wait_until_steadyEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE)
+/* clang-format on */
 
 /* Semaphores: the reader finds out which are used as locks. */
 static void note_new_semaphore(sem_t *s, unsigned int value, uintptr_t pc)

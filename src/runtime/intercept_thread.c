@@ -83,16 +83,23 @@ static struct start begin(void *arg)
 	return s;
 }
 
+/* The function is left: by return, pthread_exit() or cancellation, whose handlers have run. */
+static void left(const struct start *s)
+{
+	(void)s;
+	thread_left(&rt_self);
+}
+
 static void *start_posix(void *arg)
 {
-	struct start s = begin(arg);
+	__attribute__((cleanup(left))) struct start s = begin(arg);
 
 	return s.u.posix(s.arg);
 }
 
 static int start_c11(void *arg)
 {
-	struct start s = begin(arg);
+	__attribute__((cleanup(left))) struct start s = begin(arg);
 
 	return s.u.c11(s.arg);
 }

@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <link.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime/record.h"
@@ -15,7 +16,8 @@ static struct known {
 	uintptr_t base;
 	const char *name;
 } known[MAX];
-static uint32_t nknown;
+static uint32_t nknown, nfirst;     /* the first ones stay */
+static unsigned long long unloaded; /* modules, when we last looked */
 static uint32_t lock;
 
 static size_t build_id(const struct dl_phdr_info *info, char *to, size_t size)
@@ -54,17 +56,13 @@ static size_t build_id(const struct dl_phdr_info *info, char *to, size_t size)
 static int note(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct rt_thread *t = arg;
-	char id[2 * 64 + 1], text[3000], self[2048];
+	char id[2 * 64 + 1], text[3000], self[2048], cwd[2048] = "";
 	const char *name = info->dlpi_name;
 	uintptr_t end = 0;
+	uint32_t at = 0;
 	size_t n;
 
 	(void)size;
-	for (uint32_t i = 0; i < nknown; i++)
-		if (known[i].base == info->dlpi_addr && known[i].name == name)
-			return 0;
-	if (nknown < MAX)
-		known[nknown++] = (struct known){info->dlpi_addr, name};
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
 
@@ -73,6 +71,18 @@ static int note(struct dl_phdr_info *info, size_t size, void *arg)
 	}
 	if (!end)
 		return 0;
+	while (at < nknown && (known[at].base != info->dlpi_addr || known[at].name != name))
+		at++;
+	/*
+	 * A module that was loaded later has new variables. One that is known may have
+	 * been unloaded and loaded again: nothing tells, so where any was, all are new.
+	 */
+	if (nfirst && at >= nfirst && (at == nknown || info->dlpi_subs != unloaded))
+		record_sized(t, RAW_FORGET, info->dlpi_addr, end, record_now_ordered(), t->pc_high);
+	if (at < nknown)
+		return 0;
+	if (nknown < MAX)
+		known[nknown++] = (struct known){info->dlpi_addr, name};
 	if (!*name && nknown == 1) { /* the executable comes first */
 		ssize_t got = readlink("/proc/self/exe", self, sizeof self - 1);
 
@@ -82,9 +92,23 @@ static int note(struct dl_phdr_info *info, size_t size, void *arg)
 		name = self;
 	}
 	build_id(info, id, sizeof id);
-	n = rt_format(text, sizeof text, "%lu %s %s", end, id, *name ? name : "[vdso]");
+	/* dlopen("./plugin.so") means the folder of today; "linux-vdso.so.1" is no file. */
+	if (*name != '/' && strchr(name, '/') && syscall(SYS_getcwd, cwd, sizeof cwd - 1) > 0)
+		strcat(cwd, "/");
+	n = rt_format(text, sizeof text, "%lu %s %s%s", end, id, cwd,
+		      !*name                   ? "[vdso]"
+		      : strncmp(name, "./", 2) ? name
+					       : name + 2);
 	record_text(t, RAW_MODULE, info->dlpi_addr, text, n);
 	return 0;
+}
+
+static int count_unloaded(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	(void)size;
+	(void)arg;
+	unloaded = info->dlpi_subs;
+	return 1;
 }
 
 void modules_note(void)
@@ -95,12 +119,15 @@ void modules_note(void)
 		return;
 	rt_lock(&lock);
 	dl_iterate_phdr(note, t);
+	dl_iterate_phdr(count_unloaded, NULL);
+	if (!nfirst)
+		nfirst = nknown;
 	rt_unlock(&lock);
 	rt_leave(t);
 }
 
 void modules_forget(void)
 {
-	nknown = 0;
+	nknown = nfirst = 0;
 	lock = 0;
 }

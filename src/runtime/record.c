@@ -194,24 +194,28 @@ static bool new_chunk(struct rt_thread *t, uint64_t time, uintptr_t pc)
 	return true;
 }
 
-bool record_room(struct rt_thread *t, uint32_t units, uint64_t time, uintptr_t pc)
+bool record_room(struct rt_thread *t, uint32_t units, uint64_t *time, uintptr_t pc)
 {
 	int saved = errno;
 
-	if (t->end - t->next < (ptrdiff_t)(2 * (units + 2)) && !new_chunk(t, time, pc)) {
+	if (t->end - t->next < (ptrdiff_t)(2 * (units + 2)) && !new_chunk(t, *time, pc)) {
 		t->quiet |= RT_GONE;
 		errno = saved;
 		return false;
 	}
-	if ((time - t->base) >> 32) {
-		/* A time before the base, by clocks that disagree, is the base. */
-		if ((int64_t)(time - t->base) > 0)
-			t->base = time;
+	/*
+	 * Before the base: clocks that disagree, or a time that was taken before
+	 * something that needed a new chunk, as that of a fork is.
+	 */
+	if ((int64_t)(*time - t->base) < 0) {
+		*time = t->base;
+	} else if ((*time - t->base) >> 32) {
+		t->base = *time;
 		record_put(t, record_what(RAW_TIME, 0, 0), t->base);
 	}
 	if ((pc ^ t->pc_high) >> 32) {
 		t->pc_high = pc & ~0xffffffffull;
-		record_put(t, record_what(RAW_PC_HIGH, pc >> 32, 0), record_when(t, time, 0));
+		record_put(t, record_what(RAW_PC_HIGH, pc >> 32, 0), record_when(t, *time, 0));
 	}
 	errno = saved;
 	return true;
@@ -220,7 +224,7 @@ bool record_room(struct rt_thread *t, uint32_t units, uint64_t time, uintptr_t p
 void record_sized(struct rt_thread *t, enum raw_op op, uint64_t address, uint64_t size,
 		  uint64_t time, uintptr_t pc)
 {
-	if (!record_room(t, 2, time, pc))
+	if (!record_room(t, 2, &time, pc))
 		return;
 	/* The second unit first: without its operation the first is not there. */
 	t->next[2] = size;
@@ -238,7 +242,7 @@ void record_text(struct rt_thread *t, enum raw_op op, uint64_t address, const ch
 	if (n > 200 * sizeof(struct raw_unit))
 		n = 200 * sizeof(struct raw_unit);
 	units = (uint32_t)((n + 15) / 16);
-	if (!record_room(t, 1 + units, time, t->pc_high))
+	if (!record_room(t, 1 + units, &time, t->pc_high))
 		return;
 	to = (char *)(t->next + 2);
 	for (size_t i = 0; i < n; i++)

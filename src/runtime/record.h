@@ -28,8 +28,11 @@ void record_close(void);
 /* The thread does. */
 void record_thread_gone(struct rt_thread *t);
 
-/* Make room for `units` units, and see to the base and the high half of the pc. False: give up. */
-bool record_room(struct rt_thread *t, uint32_t units, uint64_t time, uintptr_t pc);
+/*
+ * Make room for `units` units, and see to the base and the high half of the pc. A time before the
+ * base becomes the base. False: give up.
+ */
+bool record_room(struct rt_thread *t, uint32_t units, uint64_t *time, uintptr_t pc);
 void record_text(struct rt_thread *t, enum raw_op op, uint64_t address, const char *text, size_t n);
 
 /*
@@ -76,7 +79,7 @@ static inline void record_at(struct rt_thread *t, enum raw_op op, uint64_t addre
 			     uint64_t time, uintptr_t pc)
 {
 	if (RT_UNLIKELY(t->next == t->end || (time - t->base) >> 32 || (pc ^ t->pc_high) >> 32) &&
-	    !record_room(t, 1, time, pc))
+	    !record_room(t, 1, &time, pc))
 		return;
 	record_put(t, record_what(op, address, aux), record_when(t, time, pc));
 }

@@ -321,3 +321,12 @@ void thread_return(struct rt_thread *t, uintptr_t sp)
 		record(t, RAW_RETURN, 0, 0, t->pc_high);
 	}
 }
+
+void thread_left(struct rt_thread *t)
+{
+	if (!t->depth || !rt_enter(t))
+		return;
+	for (; t->depth; t->depth--)
+		record(t, RAW_RETURN, 0, 0, t->pc_high);
+	rt_leave(t);
+}

@@ -41,5 +41,7 @@ void thread_child(struct rt_thread *t);
  */
 void thread_call(struct rt_thread *t, struct rt_frame frame);
 void thread_return(struct rt_thread *t, uintptr_t sp);
+/* Its first function is left, and with it all others, with notice or without. */
+void thread_left(struct rt_thread *t);
 
 #endif

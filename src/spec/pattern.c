@@ -171,8 +171,8 @@ bool pattern_is_library(const char *s)
 	if (strncmp(s, "_Z", 2))
 		return false;
 	s += 2;
-	/* Nested and local names, and what member functions are qualified with. */
-	s += strspn(s, "ZNKVrRO");
-	return !strncmp(s, "St", 2) || !strncmp(s, "9__gnu_cxx", 10) ||
-	       !strncmp(s, "10__cxxabiv1", 12);
+	/* Nested, local and static names, and what member functions are qualified with. */
+	s += strspn(s, "ZNKVrROL");
+	/* Names that begin so are not for programs: __gnu_cxx, __cxxabiv1, __gthread_once(). */
+	return !strncmp(s, "St", 2) || !strncmp(s + strspn(s, "0123456789"), "__", 2);
 }

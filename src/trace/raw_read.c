@@ -53,6 +53,7 @@ struct thread {
 	size_t depth, frame_cap;
 	size_t waiting; /* frames from here on have not begun */
 	bool started;   /* it has called its first function */
+	uint32_t held;  /* locks that it holds for writing */
 	uint64_t stack, stack_size;
 	uint32_t creator;
 	strref created;
@@ -454,6 +455,7 @@ static void acquire(struct raw *a, uint32_t thread, const struct raw_item *i, bo
 			emit(a, o->owner_plus_1 - 1, OP_RELEASE, o->id, 0);
 			a->repaired++;
 		}
+		a->thread[o->owner_plus_1 - 1].held--;
 		o->owner_plus_1 = 0;
 	}
 	for (size_t k = o->nshared; !shared && k-- > 0;) {
@@ -470,6 +472,7 @@ static void acquire(struct raw *a, uint32_t thread, const struct raw_item *i, bo
 		MEM_GROW(o->shared, o->shared_cap, o->nshared + 1);
 		o->shared[o->nshared++] = thread;
 	} else {
+		a->thread[thread].held += !o->owner_plus_1;
 		o->owner_plus_1 = thread + 1;
 		o->depth++;
 	}
@@ -481,8 +484,10 @@ static void release(struct raw *a, uint32_t thread, const struct raw_item *i)
 	struct object *o = object_at(a, i->address, i->aux < RAW_LOCKS ? i->aux : RAW_MUTEX, false);
 
 	if (o->owner_plus_1 == thread + 1) {
-		if (!--o->depth)
+		if (!--o->depth) {
 			o->owner_plus_1 = 0;
+			a->thread[thread].held--;
+		}
 		operate(a, thread, OP_RELEASE, o->id, i->pc);
 		return;
 	}
@@ -493,6 +498,24 @@ static void release(struct raw *a, uint32_t thread, const struct raw_item *i)
 			return;
 		}
 	a->repaired++;
+}
+
+/* A robust mutex is given back when its owner ends; of any other nobody hears again. */
+static void release_all(struct raw *a, uint32_t thread)
+{
+	struct thread *t = &a->thread[thread];
+
+	for (size_t k = 0; t->held && k < a->nobjects; k++) {
+		struct object *o = &a->object[k];
+
+		if (!o->made || o->generation != a->generation || o->owner_plus_1 != thread + 1)
+			continue;
+		for (; o->depth; o->depth--)
+			emit(a, thread, OP_RELEASE, o->id, 0);
+		o->owner_plus_1 = 0;
+		t->held--;
+	}
+	t->held = 0;
 }
 
 static void semaphore(struct raw *a, uint32_t thread, const struct raw_item *i)
@@ -553,6 +576,7 @@ static void take(struct raw *a, uint32_t thread, const struct raw_item *i)
 	case RAW_EXIT:
 		while (t->depth)
 			pop(a, thread);
+		release_all(a, thread);
 		raw_memory_forget(a->memory, t->stack, t->stack_size);
 		t->stack_size = 0;
 		break;

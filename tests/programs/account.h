@@ -13,7 +13,7 @@
 
 #ifndef ACCOUNT_READ_LOCK
 #define lock_to_read lock
-#define unlock_read unlock
+#define unlock_read  unlock
 #endif
 
 static struct {

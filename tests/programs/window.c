@@ -36,7 +36,7 @@ static int wait_for(int *flag, int ms)
 	int saved = errno;
 
 	while (!__atomic_load_n(flag, __ATOMIC_SEQ_CST) && left > 0) {
-		struct timespec t = { left / 1000, left % 1000 * 1000000 };
+		struct timespec t = {left / 1000, left % 1000 * 1000000};
 
 		syscall(SYS_futex, flag, FUTEX_WAIT, 0, &t, NULL, 0);
 		left = end - now_ms();
@@ -94,10 +94,11 @@ void window_await_gone(int thread_id)
 	long long end = now_ms() + PATIENCE;
 
 	while (syscall(SYS_tgkill, getpid(), thread_id, 0) == 0 || errno != ESRCH) {
-		struct timespec t = { 0, 200000 };
+		struct timespec t = {0, 200000};
 
 		if (now_ms() > end) {
-			fprintf(stderr, "window: waited in vain: for thread %d to end\n", thread_id);
+			fprintf(stderr, "window: waited in vain: for thread %d to end\n",
+				thread_id);
 			_exit(99);
 		}
 		nanosleep(&t, NULL);

@@ -169,6 +169,7 @@ static void library_names(void **state)
 		"_ZNKSt8functionIFvvEEclEv",
 		"_ZNSt3__114__thread_proxyB8ne180100INS_5tupleIJEEEEEPvS3_",
 		"_ZN9__gnu_cxx12__ops_helperEv",
+		"_ZL14__gthread_oncePiPFvvE",
 		"_ZZNSt13__future_base17_Async_state_implIvvEC1EvENKUlvE_clEv",
 	};
 	static const char *const out[] = {

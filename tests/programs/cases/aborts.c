@@ -37,7 +37,7 @@ static void *second(void *arg)
 
 int main(void)
 {
-	struct rlimit no_core = { 0, 0 };
+	struct rlimit no_core = {0, 0};
 
 	setrlimit(RLIMIT_CORE, &no_core);
 	printf("before\n");

@@ -10,7 +10,7 @@
  * buggy blame: bump_long_double
  * buggy blame: bump_struct
  * buggy variable: v16
- * buggy variable: v_struct
+ * buggy variable: v_struct*
  * buggy rests: data
  * buggy tsan: race
  * buggy prints: 1 1 1 1 1 1 1 1
@@ -35,10 +35,10 @@ static long double v_long_double;
 static struct large v_struct;
 
 #ifdef FIXED
-#define LOCK pthread_mutex_lock(&m)
+#define LOCK   pthread_mutex_lock(&m)
 #define UNLOCK pthread_mutex_unlock(&m)
 #else
-#define LOCK (void)m
+#define LOCK   (void)m
 #define UNLOCK (void)m
 #endif
 
@@ -71,8 +71,8 @@ BLOCK void bump_struct(void)
 }
 
 enum { KINDS = 8 };
-static void (*const bump[KINDS])(void) = { bump1,       bump2,            bump4,      bump8, bump16,
-					   bump_double, bump_long_double, bump_struct };
+static void (*const bump[KINDS])(void) = {
+	bump1, bump2, bump4, bump8, bump16, bump_double, bump_long_double, bump_struct};
 
 static void *first(void *arg)
 {

@@ -1,5 +1,6 @@
 /*
  * The mutexes of C11, by all three ways to lock them.
+ * ThreadSanitizer does not know them, and reports a race.
  *
  * buggy blame: deposit
  * buggy refuted: deposit
@@ -7,7 +8,9 @@
  * buggy rests: data
  * buggy step: r account.h:read
  * buggy step: w account.h:write
+ * buggy tsan: race
  * buggy prints: balance 10
+ * fixed tsan: race
  * fixed prints: balance 30
  */
 #include <threads.h>

@@ -26,10 +26,10 @@ enum { KINDS = 5 };
 static atomic_int v[KINDS];
 
 #ifdef FIXED
-#define GET(i) atomic_fetch_add(&v[i], 1)
+#define GET(i)    atomic_fetch_add(&v[i], 1)
 #define SET(i, x) ((void)(x))
 #else
-#define GET(i) atomic_load(&v[i])
+#define GET(i)    atomic_load(&v[i])
 #define SET(i, x) atomic_store(&v[i], x)
 #endif
 

@@ -14,7 +14,7 @@
 #include "window.h"
 
 static atomic_int comparisons;
-static int numbers[2] = { 2, 1 };
+static int numbers[2] = {2, 1};
 
 BLOCK int compare(const void *a, const void *b)
 {

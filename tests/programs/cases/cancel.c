@@ -71,7 +71,7 @@ static void *tests(void *arg)
 
 int main(void)
 {
-	void *(*const run[2])(void *) = { waits, tests };
+	void *(*const run[2])(void *) = {waits, tests};
 	int canceled = 0;
 
 	pthread_key_create(&key, put);

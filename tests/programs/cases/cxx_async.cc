@@ -33,7 +33,7 @@ BLOCK int deposit(int amount)
 
 int main()
 {
-	auto one = std::async(std::launch::async, deposit, 10);
+	auto one = std::async(std::launch::async, [] { return deposit(10); });
 	auto other = std::async(std::launch::async, [] {
 		window_enter(1);
 		int amount = deposit(20);

@@ -11,7 +11,8 @@
 
 #include "window.h"
 
-class Queue {
+class Queue
+{
       public:
 	BLOCK void put(int v)
 	{

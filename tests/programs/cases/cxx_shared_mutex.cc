@@ -14,7 +14,8 @@
 
 #include "window.h"
 
-class Table {
+class Table
+{
       public:
 	BLOCK bool has(int key)
 	{

@@ -15,7 +15,8 @@
 
 #include "window.h"
 
-class Account {
+class Account
+{
       public:
 	BLOCK int get()
 	{

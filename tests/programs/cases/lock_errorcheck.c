@@ -1,5 +1,6 @@
 /*
  * An error-checking mutex: locking twice and unlocking what others hold fail.
+ * ThreadSanitizer reports that.
  *
  * buggy blame: deposit
  * buggy refuted: deposit
@@ -7,7 +8,9 @@
  * buggy rests: data
  * buggy step: r account.h:read
  * buggy step: w account.h:write
+ * buggy tsan: race
  * buggy prints: balance 10
+ * fixed tsan: race
  * fixed prints: balance 30
  */
 #include <errno.h>

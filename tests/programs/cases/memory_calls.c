@@ -23,10 +23,10 @@ static char shared[4][SIZE];
 static volatile long size = SIZE; /* not known when it is compiled */
 
 #ifdef FIXED
-#define LOCK pthread_mutex_lock(&m)
+#define LOCK   pthread_mutex_lock(&m)
 #define UNLOCK pthread_mutex_unlock(&m)
 #else
-#define LOCK (void)m
+#define LOCK   (void)m
 #define UNLOCK (void)m
 #endif
 

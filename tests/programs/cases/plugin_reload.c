@@ -1,7 +1,9 @@
 /*
  * A library that is unloaded and loaded again, most likely at the same address,
  * while another thread's block is open: its variables are new ones.
+ * ThreadSanitizer takes them for the old ones.
  *
+ * silent tsan: race
  * silent prints: 1 1
  *
  * library: -DPLUGIN

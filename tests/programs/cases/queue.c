@@ -69,7 +69,7 @@ static void *consume(void *arg)
 
 int main(void)
 {
-	static int base[2] = { 0, EACH };
+	static int base[2] = {0, EACH};
 	pthread_t t[4];
 
 	for (int i = 0; i < 2; i++) {

@@ -15,7 +15,8 @@
 
 #include "window.h"
 
-class Vector {
+class Vector
+{
       public:
 	BLOCK bool contains(int x)
 	{
@@ -35,7 +36,8 @@ class Vector {
 	int data[8] = {};
 };
 
-class Set {
+class Set
+{
       public:
 	BLOCK void add(int x)
 	{

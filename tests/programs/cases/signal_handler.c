@@ -61,7 +61,7 @@ static void *second(void *arg)
 
 int main(void)
 {
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 	pthread_t other;
 
 	sigaction(SIGUSR1, &action, NULL);

@@ -54,7 +54,7 @@ static void *second(void *arg)
 
 int main(void)
 {
-	struct sigaction action = { .sa_handler = on_fault };
+	struct sigaction action = {.sa_handler = on_fault};
 
 	forbidden = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	sigaction(SIGSEGV, &action, NULL);

@@ -47,8 +47,8 @@ static void *run(void *arg)
 
 int main(void)
 {
-	struct sigaction action = { .sa_handler = on_timer, .sa_flags = SA_RESTART };
-	struct itimerval every = { { 0, 200 }, { 0, 200 } }, never = { { 0, 0 }, { 0, 0 } };
+	struct sigaction action = {.sa_handler = on_timer, .sa_flags = SA_RESTART};
+	struct itimerval every = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
 
 	sigaction(SIGALRM, &action, NULL);
 	setitimer(ITIMER_REAL, &every, NULL);

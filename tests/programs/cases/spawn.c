@@ -41,8 +41,8 @@ static int status_of(pid_t pid)
 
 static void *spawner(void *arg)
 {
-	char *shell[] = { "sh", "-c", "exit 5", NULL };
-	char *self[] = { "itself", "again", NULL };
+	char *shell[] = {"sh", "-c", "exit 5", NULL};
+	char *self[] = {"itself", "again", NULL};
 	char line[64] = "";
 	FILE *pipe;
 	pid_t pid;

@@ -27,10 +27,10 @@ static char shared[KINDS][SIZE];
 static const char *volatile text = "bcd"; /* not known when it is compiled */
 
 #ifdef FIXED
-#define LOCK pthread_mutex_lock(&m)
+#define LOCK   pthread_mutex_lock(&m)
 #define UNLOCK pthread_mutex_unlock(&m)
 #else
-#define LOCK (void)m
+#define LOCK   (void)m
 #define UNLOCK (void)m
 #endif
 
@@ -57,9 +57,9 @@ READ_THEN_WRITE(strstr_strcpy, 5, strstr(s, t), strcpy(s, t))
 READ_THEN_WRITE(strdup_strcpy, 6, (result = (long)strdup(s), free((void *)result), 0), strcpy(s, t))
 READ_THEN_WRITE(strnlen_strcpy, 7, strnlen(s, SIZE), strcpy(s, t))
 
-static long (*const call[KINDS])(const char *) = { strlen_strcpy,  strcmp_strncpy, strncmp_strcat,
-						   strchr_strncat, strrchr_stpcpy, strstr_strcpy,
-						   strdup_strcpy,  strnlen_strcpy };
+static long (*const call[KINDS])(const char *) = {strlen_strcpy,  strcmp_strncpy, strncmp_strcat,
+						  strchr_strncat, strrchr_stpcpy, strstr_strcpy,
+						  strdup_strcpy,  strnlen_strcpy};
 
 static void *first(void *arg)
 {

@@ -13,8 +13,8 @@
 #include "window.h"
 
 static pthread_mutex_t all = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t m[3] = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
-				PTHREAD_MUTEX_INITIALIZER };
+static pthread_mutex_t m[3] = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER,
+			       PTHREAD_MUTEX_INITIALIZER};
 static int v[3];
 static int result;
 

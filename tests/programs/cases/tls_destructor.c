@@ -11,7 +11,7 @@
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t key;
-static int total, amount[2] = { 1, 2 };
+static int total, amount[2] = {1, 2};
 
 BLOCK void flush(void *own)
 {

@@ -16,7 +16,7 @@
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static struct {
 	int savings, current;
-} bank = { 100, 0 };
+} bank = {100, 0};
 static int seen;
 
 BLOCK void transfer(int amount)
