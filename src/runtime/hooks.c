@@ -3,6 +3,7 @@
  * end of each function. See atomics.c for atomic operations.
  */
 #include "runtime/access.h"
+#include "runtime/hook_list.h"
 #include "runtime/modules.h"
 #include "runtime/thread.h"
 
@@ -40,47 +41,29 @@ void __tsan_func_exit(void)
 	rt_leave(t);
 }
 
-#define ACCESS(name, op, size)                                                                     \
-	RT_EXPORT void __tsan_##name(void *address);                                               \
-	void __tsan_##name(void *address)                                                          \
+#define READ(name, bytes)                                                                          \
+	RT_EXPORT void name##bytes(void *address);                                                 \
+	void name##bytes(void *address)                                                            \
 	{                                                                                          \
-		access_plain(op, address, size, RT_CALLER);                                        \
-	}                                                                                          \
-	RT_EXPORT void __tsan_##name##_pc(void *address, void *pc);                                \
-	void __tsan_##name##_pc(void *address, void *pc)                                           \
-	{                                                                                          \
-		access_plain(op, address, size, (uintptr_t)pc);                                    \
+		access_plain(RAW_READ, address, bytes, RT_CALLER);                                 \
 	}
-#define READ_AND_WRITE(name, size)                                                                 \
-	RT_EXPORT void __tsan_##name(void *address);                                               \
-	void __tsan_##name(void *address)                                                          \
+#define WRITE(name, bytes)                                                                         \
+	RT_EXPORT void name##bytes(void *address);                                                 \
+	void name##bytes(void *address)                                                            \
 	{                                                                                          \
-		access_plain(RAW_READ, address, size, RT_CALLER);                                  \
-		access_plain(RAW_WRITE, address, size, RT_CALLER);                                 \
+		access_plain(RAW_WRITE, address, bytes, RT_CALLER);                                \
 	}
-#define SIZE(size)                                                                                 \
-	ACCESS(read##size, RAW_READ, size)                                                         \
-	ACCESS(write##size, RAW_WRITE, size)                                                       \
-	ACCESS(volatile_read##size, RAW_READ, size)                                                \
-	ACCESS(volatile_write##size, RAW_WRITE, size)                                              \
-	READ_AND_WRITE(read_write##size, size)
-#define UNALIGNED(size)                                                                            \
-	ACCESS(unaligned_read##size, RAW_READ, size)                                               \
-	ACCESS(unaligned_write##size, RAW_WRITE, size)                                             \
-	ACCESS(unaligned_volatile_read##size, RAW_READ, size)                                      \
-	ACCESS(unaligned_volatile_write##size, RAW_WRITE, size)                                    \
-	READ_AND_WRITE(unaligned_read_write##size, size)
-
-SIZE(1)
-SIZE(2)
-SIZE(4)
-SIZE(8)
-SIZE(16)
-UNALIGNED(1)
-UNALIGNED(2)
-UNALIGNED(4)
-UNALIGNED(8)
-UNALIGNED(16)
+/* Not one event: nothing keeps others out between the two. */
+#define UPDATE(name, bytes)                                                                        \
+	RT_EXPORT void name##bytes(void *address);                                                 \
+	void name##bytes(void *address)                                                            \
+	{                                                                                          \
+		access_plain(RAW_READ, address, bytes, RT_CALLER);                                 \
+		access_plain(RAW_WRITE, address, bytes, RT_CALLER);                                \
+	}
+HOOK_READS(READ)
+HOOK_WRITES(WRITE)
+HOOK_UPDATES(UPDATE)
 
 RT_EXPORT void __tsan_read_range(void *address, unsigned long size);
 void __tsan_read_range(void *address, unsigned long size)

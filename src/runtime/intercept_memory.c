@@ -164,35 +164,69 @@ static void outside(uintptr_t *before)
 	rt_self.alloc_caller = *before;
 }
 
-#define NEW_WITH(mangled, params, args)                                                            \
+/*
+ * Where the C++ library is linked statically, ours took the place of its own:
+ * then there is no other, and this is what they do.
+ */
+static void *new_by_malloc(size_t n, size_t alignment, bool may_throw)
+{
+	extern RT_EXPORT __attribute__((weak)) void _ZSt17__throw_bad_allocv(void);
+	void *p = alignment > 16
+			  ? aligned_alloc(alignment, (n + alignment - 1) / alignment * alignment)
+			  : malloc(n ? n : 1);
+
+	if (!p && may_throw) {
+		if (_ZSt17__throw_bad_allocv)
+			_ZSt17__throw_bad_allocv();
+		abort();
+	}
+	return p;
+}
+
+#define FIND_ONCE(mangled)                                                                         \
+	static __typeof__(&mangled) real_fn;                                                       \
+	static bool looked;                                                                        \
+                                                                                                   \
+	if (RT_UNLIKELY(!looked)) {                                                                \
+		real_fn = (__typeof__(&mangled))real_find_if_any(#mangled, NULL);                  \
+		__atomic_store_n(&looked, true, __ATOMIC_RELEASE);                                 \
+	}
+#define NEW_WITH(mangled, params, args, alignment, may_throw)                                      \
 	void *mangled params;                                                                      \
 	RT_INTERCEPT void *mangled params                                                          \
 	{                                                                                          \
 		__attribute__((cleanup(outside))) uintptr_t before = rt_self.alloc_caller;         \
+		FIND_ONCE(mangled)                                                                 \
                                                                                                    \
 		if (!before)                                                                       \
 			rt_self.alloc_caller = RT_CALLER;                                          \
-		return REAL(mangled) args;                                                         \
+		return real_fn ? real_fn args : new_by_malloc(n, alignment, may_throw);            \
 	}
 #define DELETE_WITH(mangled, params, args)                                                         \
 	void mangled params;                                                                       \
 	RT_INTERCEPT void mangled params                                                           \
 	{                                                                                          \
 		__attribute__((cleanup(outside))) uintptr_t before = rt_self.alloc_caller;         \
+		FIND_ONCE(mangled)                                                                 \
                                                                                                    \
 		if (!before)                                                                       \
 			rt_self.alloc_caller = RT_CALLER;                                          \
-		REAL(mangled) args;                                                                \
+		if (real_fn)                                                                       \
+			real_fn args;                                                              \
+		else                                                                               \
+			free(p);                                                                   \
 	}
 /* new(size), new[](size), with nothrow, with an alignment, with both */
-NEW_WITH(_Znwm, (size_t n), (n))
-NEW_WITH(_Znam, (size_t n), (n))
-NEW_WITH(_ZnwmRKSt9nothrow_t, (size_t n, const void *x), (n, x))
-NEW_WITH(_ZnamRKSt9nothrow_t, (size_t n, const void *x), (n, x))
-NEW_WITH(_ZnwmSt11align_val_t, (size_t n, size_t a), (n, a))
-NEW_WITH(_ZnamSt11align_val_t, (size_t n, size_t a), (n, a))
-NEW_WITH(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a, const void *x), (n, a, x))
-NEW_WITH(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a, const void *x), (n, a, x))
+NEW_WITH(_Znwm, (size_t n), (n), 0, true)
+NEW_WITH(_Znam, (size_t n), (n), 0, true)
+NEW_WITH(_ZnwmRKSt9nothrow_t, (size_t n, const void *x), (n, x), 0, false)
+NEW_WITH(_ZnamRKSt9nothrow_t, (size_t n, const void *x), (n, x), 0, false)
+NEW_WITH(_ZnwmSt11align_val_t, (size_t n, size_t a), (n, a), a, true)
+NEW_WITH(_ZnamSt11align_val_t, (size_t n, size_t a), (n, a), a, true)
+NEW_WITH(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a, const void *x), (n, a, x), a,
+	 false)
+NEW_WITH(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t n, size_t a, const void *x), (n, a, x), a,
+	 false)
 /* delete(p), delete[](p), with a size, with an alignment, with both, nothrow */
 DELETE_WITH(_ZdlPv, (void *p), (p))
 DELETE_WITH(_ZdaPv, (void *p), (p))

@@ -267,6 +267,40 @@ RT_INTERCEPT char *strndup(const char *s, size_t max)
 	return REAL(strndup)(s, max);
 }
 
+/*
+ * With _FORTIFY_SOURCE programs call these, which compare with the room that
+ * there is before they do their work.
+ */
+#define CHECKED(type, name, params, args, what)                                                    \
+	type name params;                                                                          \
+	RT_INTERCEPT type name params                                                              \
+	{                                                                                          \
+		what;                                                                              \
+		return REAL(name) args;                                                            \
+	}
+#define COPIES(n) (READS(from, n), WRITES(to, n))
+CHECKED(void *, __memcpy_chk, (void *to, const void *from, size_t n, size_t room),
+	(to, from, n, room), COPIES(n))
+CHECKED(void *, __memmove_chk, (void *to, const void *from, size_t n, size_t room),
+	(to, from, n, room), COPIES(n))
+CHECKED(void *, __mempcpy_chk, (void *to, const void *from, size_t n, size_t room),
+	(to, from, n, room), COPIES(n))
+CHECKED(void *, __memset_chk, (void *to, int c, size_t n, size_t room), (to, c, n, room),
+	WRITES(to, n))
+CHECKED(char *, __strcpy_chk, (char *to, const char *from, size_t room), (to, from, room),
+	COPIES(REAL(strlen)(from) + 1))
+CHECKED(char *, __stpcpy_chk, (char *to, const char *from, size_t room), (to, from, room),
+	COPIES(REAL(strlen)(from) + 1))
+CHECKED(char *, __strncpy_chk, (char *to, const char *from, size_t n, size_t room),
+	(to, from, n, room), (READS(from, REAL(strnlen)(from, n)), WRITES(to, n)))
+CHECKED(char *, __strcat_chk, (char *to, const char *from, size_t room), (to, from, room),
+	(READS(from, REAL(strlen)(from) + 1),
+	 WRITES(to + REAL(strlen)(to), REAL(strlen)(from) + 1)))
+CHECKED(char *, __strncat_chk, (char *to, const char *from, size_t n, size_t room),
+	(to, from, n, room),
+	(READS(from, REAL(strnlen)(from, n)),
+	 WRITES(to + REAL(strlen)(to), REAL(strnlen)(from, n) + 1)))
+
 /* Input writes what it got, output reads what it was given. */
 #define INPUT(name, params, args)                                                                  \
 	RT_INTERCEPT ssize_t name params                                                           \
@@ -291,6 +325,13 @@ INPUT(recvfrom,
       (int fd, void *restrict p, size_t size, int flags, struct sockaddr *restrict from,
        socklen_t *restrict len),
       (fd, p, size, flags, from, len))
+ssize_t __read_chk(int fd, void *p, size_t size, size_t room);
+INPUT(__read_chk, (int fd, void *p, size_t size, size_t room), (fd, p, size, room))
+ssize_t __pread_chk(int fd, void *p, size_t size, off_t at, size_t room);
+INPUT(__pread_chk, (int fd, void *p, size_t size, off_t at, size_t room), (fd, p, size, at, room))
+ssize_t __recv_chk(int fd, void *p, size_t size, size_t room, int flags);
+INPUT(__recv_chk, (int fd, void *p, size_t size, size_t room, int flags),
+      (fd, p, size, room, flags))
 OUTPUT(write, (int fd, const void *p, size_t size), (fd, p, size))
 OUTPUT(pwrite, (int fd, const void *p, size_t size, off_t at), (fd, p, size, at))
 OUTPUT(pwrite64, (int fd, const void *p, size_t size, off_t at), (fd, p, size, at))

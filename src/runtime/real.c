@@ -25,7 +25,7 @@ _Bool real_early_owns(const void *p)
 	return (uintptr_t)p - (uintptr_t)early < sizeof early;
 }
 
-void *real_find(const char *name, const char *version)
+void *real_find_if_any(const char *name, const char *version)
 {
 	void *fn = NULL;
 
@@ -35,6 +35,13 @@ void *real_find(const char *name, const char *version)
 	if (!fn)
 		fn = dlsym(RTLD_NEXT, name);
 	real_finding--;
+	return fn;
+}
+
+void *real_find(const char *name, const char *version)
+{
+	void *fn = real_find_if_any(name, version);
+
 	if (!fn)
 		rt_die("the C library has no function %s()", name);
 	return fn;

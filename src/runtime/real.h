@@ -15,6 +15,8 @@
  * has under that name; NULL: the one that new programs get.
  */
 void *real_find(const char *name, const char *version);
+/* The same, or NULL where there is none. */
+void *real_find_if_any(const char *name, const char *version);
 
 #define REAL_VERSION(name, version)                                                                \
 	({                                                                                         \
