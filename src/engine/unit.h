@@ -21,9 +21,9 @@
  * to its end. So what a thread holds from one unit to the next counts as given
  * back between them: more can happen then than really can, never less.
  *
- * Trimmed: between two lock operations of a unit, a variable's third and later
- * reads are left out, and its third and later writes, and updates. Units without
- * an access that is relevant are left out.
+ * Trimmed: between two lock operations of a unit, only the first and the last
+ * of a variable's reads are kept, and so of its writes, and of its updates (as far
+ * as a small table remembers). Units without a relevant access are left out.
  *
  * Units with the same operations on the same variables and locks, in the same
  * order, and the same label have the same `shape`. Of one shape one unit is kept
@@ -36,7 +36,7 @@
  *	units_learned(&u);
  *	units_record(&u, batch) for each of the second;
  *	units_done(&u);         units that had no end end here
- *	... u.unit[0 .. u.n), in the order of their begins
+ *	... u.unit[0 .. u.n), in the order of their ends
  *	units_free(&u);
  *
  * Who may include this: engines that ask what other runs could do.
@@ -101,10 +101,8 @@ struct units {
 	struct periods periods;
 	struct unit_open *open; /* by thread */
 	size_t open_cap;
-	uint32_t *slot; /* hash of units: 1 + index */
+	uint32_t *by_unit, *by_shape; /* hashes: 1 + index of a unit */
 	size_t nslots;
-	struct unit_trim *trim;
-	uint32_t stretch;
 };
 
 void units_init(struct units *u);
