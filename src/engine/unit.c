@@ -4,7 +4,6 @@
 #include <xxhash.h>
 
 #include "base/mem.h"
-#include "engine/sighting.h"
 
 #include "base/banned.h"
 
@@ -445,18 +444,25 @@ static const char *string(struct finding *f, const struct names *names, strref r
 	return copy;
 }
 
+struct sighting units_sighting(const struct units *u, const struct unit *t, uint32_t i)
+{
+	const struct unit_op *op = unit_ops(u, t) + i;
+
+	return (struct sighting){.event = op->event,
+				 .begin = t->transaction ? t->begin : 0,
+				 .thread = t->thread,
+				 .operand =
+					 op_is_access(op->op) ? units_var(u, op->what) : op->what,
+				 .place = op->place,
+				 .label = t->label,
+				 .begin_place = t->place,
+				 .op = op->op};
+}
+
 struct finding_step units_step(const struct units *u, const struct unit *t, uint32_t i,
 			       struct finding *f)
 {
-	const struct unit_op *op = unit_ops(u, t) + i;
-	struct sighting s = {.event = op->event,
-			     .begin = t->transaction ? t->begin : 0,
-			     .thread = t->thread,
-			     .operand = op_is_access(op->op) ? units_var(u, op->what) : op->what,
-			     .place = op->place,
-			     .label = t->label,
-			     .begin_place = t->place,
-			     .op = op->op};
+	struct sighting s = units_sighting(u, t, i);
 
 	return sighting_step(f, u->names, &s);
 }

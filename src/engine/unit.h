@@ -52,6 +52,7 @@
 #include "engine/heldlocks.h"
 #include "engine/period.h"
 #include "engine/share.h"
+#include "engine/sighting.h"
 #include "trace/event.h"
 
 struct unit_op {
@@ -131,7 +132,8 @@ static inline bool units_concurrent(const struct units *u, uint32_t a, uint32_t 
 	return a != b && !period_before(p->at, &q->clock) && !period_before(q->at, &p->clock);
 }
 
-/* The one place that makes steps of a finding: of operation `i` of a unit. */
+/* Operation `i` of a unit for a report, and the step of a finding that becomes of it. */
+struct sighting units_sighting(const struct units *u, const struct unit *t, uint32_t i);
 struct finding_step units_step(const struct units *u, const struct unit *t, uint32_t i,
 			       struct finding *f);
 /* The unit as a finding names it; outside blocks it has no label and no begin. */
