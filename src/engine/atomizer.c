@@ -46,9 +46,9 @@ static void *atomizer_create(const struct engine_options *options, struct findin
 }
 
 /* One more use under these locks. Returns whether something still guards it. */
-static bool refine(struct atomizer *a, struct guard *g, heldset held, bool reads)
+static bool refine(struct atomizer *a, struct guard *g, heldset under, bool reads)
 {
-	heldset mine = reads ? held : heldlocks_exclusive(&a->held, held);
+	heldset mine = reads ? under : heldlocks_exclusive(&a->held, under);
 
 	g->set = g->known ? heldlocks_common(&a->held, g->set, mine) : mine;
 	g->known = true;
@@ -57,7 +57,7 @@ static bool refine(struct atomizer *a, struct guard *g, heldset held, bool reads
 
 static enum mover mover_of(struct atomizer *a, const struct event *e)
 {
-	heldset held = heldlocks_of(&a->held, e->thread);
+	heldset under = heldlocks_of(&a->held, e->thread);
 
 	if (op_is_access(e->op)) {
 		uint32_t life = shares_life(&a->shares, e->operand);
@@ -65,14 +65,14 @@ static enum mover mover_of(struct atomizer *a, const struct event *e)
 		if (!shares_life_takes_part(&a->shares, life))
 			return MOVER_B;
 		MEM_GROW0(a->life, a->life_cap, (size_t)life + 1);
-		return refine(a, &a->life[life], held, e->op == OP_READ) ? MOVER_B : MOVER_N;
+		return refine(a, &a->life[life], under, e->op == OP_READ) ? MOVER_B : MOVER_N;
 	}
 	if (!shares_lock_takes_part(&a->shares, e->operand))
 		return MOVER_B;
 	MEM_GROW0(a->lock, a->lock_cap, (size_t)e->operand + 1);
 	if (e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED)
-		return refine(a, &a->lock[e->operand], held, e->op == OP_ACQUIRE_SHARED) ? MOVER_B
-											 : MOVER_R;
+		return refine(a, &a->lock[e->operand], under, e->op == OP_ACQUIRE_SHARED) ? MOVER_B
+											  : MOVER_R;
 	return a->lock[e->operand].set != HELD_NONE ? MOVER_B : MOVER_L;
 }
 

@@ -18,7 +18,7 @@ struct record {
 	bool reads;            /* or shares */
 };
 
-struct table {
+struct record_table {
 	struct record *v;
 	size_t cap;
 	uint32_t n, *slot; /* hash: 1 + index */
@@ -36,7 +36,7 @@ static uint64_t hash(const struct record *r)
 	return h ^ h >> 32;
 }
 
-static uint32_t *find(const struct table *t, const struct record *r)
+static uint32_t *find(const struct record_table *t, const struct record *r)
 {
 	size_t i = hash(r) & (t->nslots - 1);
 
@@ -50,7 +50,7 @@ static uint32_t *find(const struct table *t, const struct record *r)
 	return &t->slot[i];
 }
 
-static void rehash(struct table *t)
+static void rehash(struct record_table *t)
 {
 	mem_free(t->slot);
 	t->nslots = t->nslots ? 2 * t->nslots : 1024;
@@ -59,7 +59,7 @@ static void rehash(struct table *t)
 		*find(t, &t->v[i]) = i + 1;
 }
 
-static uint32_t number(struct table *t, const struct record *r)
+static uint32_t number(struct record_table *t, const struct record *r)
 {
 	uint32_t *slot;
 
@@ -75,7 +75,7 @@ static uint32_t number(struct table *t, const struct record *r)
 	return *slot - 1;
 }
 
-static void collect(struct races *r, struct table *t, const struct units *u)
+static void collect(struct races *r, struct record_table *t, const struct units *u)
 {
 	for (size_t i = 0; i < u->n; i++) {
 		const struct unit *unit = &u->unit[i];
@@ -142,7 +142,7 @@ static void judge(struct races *r, struct units *u, const struct record *v, uint
 
 void races_find(struct races *r, struct units *u)
 {
-	struct table t = {0};
+	struct record_table t = {0};
 	uint32_t from = 0;
 
 	*r = (struct races){.record = mem_alloc((u->nops + 1) * sizeof *r->record)};

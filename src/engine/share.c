@@ -89,12 +89,15 @@ void shares_reborn(struct shares *s, uint32_t var)
 
 void shares_look(struct shares *s, const struct periods *p, const struct event *e)
 {
-	if (op_is_access(e->op))
-		look(&s->life[shares_life(s, e->operand)], p, e->thread, e->op != OP_READ);
-	else if (e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED)
+	if (op_is_access(e->op)) {
+		uint32_t life = shares_life(s, e->operand); /* may move s->life */
+
+		look(&s->life[life], p, e->thread, e->op != OP_READ);
+	} else if (e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED) {
 		look(&s->lock[e->operand], p, e->thread, e->op == OP_ACQUIRE);
-	else if (e->op == OP_ALLOC || e->op == OP_FREE)
+	} else if (e->op == OP_ALLOC || e->op == OP_FREE) {
 		shares_reborn(s, e->operand);
+	}
 }
 
 void shares_rewind(struct shares *s)
