@@ -10,8 +10,10 @@
 /* Comparisons for one record before it is taken for contended. */
 enum { TRIES = 1 << 14 };
 
+#define LOCK (1ull << 63)
+
 struct record {
-	uint64_t what; /* a variable's life; a lock has the highest bit set */
+	uint64_t what; /* a variable's life, or a lock with LOCK set */
 	uint32_t period;
 	heldset held;
 	uint32_t number, size; /* how many locks */
@@ -90,7 +92,7 @@ static void collect(struct races *r, struct record_table *t, const struct units 
 			new.reads = op->op == OP_READ || op->op == OP_ACQUIRE_SHARED ||
 				    op->op == OP_RELEASE_SHARED;
 			if (op_is_lock(op->op))
-				new.what |= 1ull << 63;
+				new.what |= LOCK;
 			r->record[unit->first + k] = number(t, &new);
 		}
 	}
@@ -120,6 +122,50 @@ static bool all_guarded(struct units *u, const struct record *v, uint32_t n)
 	return guards != HELD_NONE;
 }
 
+/* How many of the records, from the first, a record is compared with. */
+static uint32_t tries(uint32_t n)
+{
+	return n < TRIES ? n : TRIES;
+}
+
+/* The first record that this one does not commute with, n if there is none. */
+static uint32_t rival(struct races *r, const struct units *u, const struct record *v, uint32_t n,
+		      uint32_t i)
+{
+	uint32_t k = 0;
+
+	while (k < tries(n) &&
+	       ((v[i].reads && v[k].reads) || !units_concurrent(u, v[i].period, v[k].period) ||
+		heldlocks_exclude(&u->held, v[i].held, v[k].held)))
+		k++;
+	r->assumed += k == TRIES && k < n;
+	return k;
+}
+
+static void judge_lock(struct races *r, const struct units *u, const struct record *v, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		r->contended[v[i].number] = rival(r, u, v, n, i) < n;
+}
+
+/* A variable that may race does so at each access beside which there can be another. */
+static void judge_variable(struct races *r, const struct units *u, const struct record *v,
+			   uint32_t n)
+{
+	bool races = false;
+
+	for (uint32_t i = 0; i < n && !races; i++)
+		races = rival(r, u, v, n, i) < n;
+	for (uint32_t i = 0; i < n && races; i++) {
+		uint32_t k = 0;
+
+		while (k < tries(n) && !units_concurrent(u, v[i].period, v[k].period))
+			k++;
+		r->assumed += k == TRIES && k < n;
+		r->contended[v[i].number] = k < n;
+	}
+}
+
 static void judge(struct races *r, struct units *u, const struct record *v, uint32_t n)
 {
 	bool only_reads = true;
@@ -128,16 +174,10 @@ static void judge(struct races *r, struct units *u, const struct record *v, uint
 		only_reads &= v[i].reads;
 	if (only_reads || all_guarded(u, v, n))
 		return;
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t k = 0, most = n < TRIES ? n : TRIES;
-
-		while (k < most && ((v[i].reads && v[k].reads) ||
-				    !units_concurrent(u, v[i].period, v[k].period) ||
-				    heldlocks_exclude(&u->held, v[i].held, v[k].held)))
-			k++;
-		r->contended[v[i].number] = k < n;
-		r->assumed += k == most && k < n;
-	}
+	if (v[0].what & LOCK)
+		judge_lock(r, u, v, n);
+	else
+		judge_variable(r, u, v, n);
 }
 
 void races_find(struct races *r, struct units *u)

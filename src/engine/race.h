@@ -1,11 +1,15 @@
 /*
  * Which operations of units can stand beside one that they do not commute with.
  *
- * An operation is *contended* where a concurrent unit has an operation on the
- * same variable, not both reads, or on the same lock, not both shared, and no
- * lock that both threads hold at that moment keeps the two apart. A contended
- * access may race. An acquire or release that is not contended is of a lock that
- * another lock protects, or that nobody else wants at that time.
+ * Two operations *clash* where they are of concurrent units, on the same
+ * variable and not both reads, or on the same lock and not both shared, and no
+ * lock that both threads hold at that moment keeps the two apart.
+ *
+ * An acquire or release is *contended* where it clashes with another. If it does
+ * not, another lock protects this one, or nobody else wants it at that time. An
+ * access is contended where any two accesses of its variable clash, and another,
+ * of whatever kind, is concurrent with it: the variable has no lock of its own
+ * then (Eraser's rule), and what holds for two accesses may hold for the next run's.
  *
  * How: operations that differ in nothing but their time are one record. A
  * variable whose records have a lock in common is done. Otherwise each record
