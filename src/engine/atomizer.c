@@ -176,7 +176,7 @@ const struct engine_ops engine_atomizer = {
 		"not be atomic",
 	.silence = "no block was seen to break that form; what a later part of the run says about "
 		   "earlier blocks is not looked at",
-	.noun = "block that may not be atomic",
+	.noun = "possible atomicity violation",
 	.second_pass = false,
 	.create = atomizer_create,
 	.take = atomizer_take,

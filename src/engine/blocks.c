@@ -180,7 +180,7 @@ const struct engine_ops engine_blocks = {
 	.silence = "no two transactions of this run can; with --blocks=sets, no set of them; if "
 		   "there is "
 		   "no deadlock",
-	.noun = "block that may not be atomic",
+	.noun = "possible atomicity violation",
 	.second_pass = true,
 	.create = blocks_create,
 	.take = blocks_take,

@@ -163,7 +163,7 @@ const struct engine_ops engine_reduction = {
 	.silence =
 		"the blocks of this run are atomic under its locks in whatever order threads run, "
 		"if there is no deadlock",
-	.noun = "block that may not be atomic",
+	.noun = "possible atomicity violation",
 	.second_pass = true,
 	.create = reduction_create,
 	.take = reduction_take,
