@@ -447,16 +447,19 @@ static const char *string(struct finding *f, const struct names *names, strref r
 struct sighting units_sighting(const struct units *u, const struct unit *t, uint32_t i)
 {
 	const struct unit_op *op = unit_ops(u, t) + i;
+	struct sighting s = {.event = op->event,
+			     .thread = t->thread,
+			     .operand = op_is_access(op->op) ? units_var(u, op->what) : op->what,
+			     .place = op->place,
+			     .op = op->op};
 
-	return (struct sighting){.event = op->event,
-				 .begin = t->transaction ? t->begin : 0,
-				 .thread = t->thread,
-				 .operand =
-					 op_is_access(op->op) ? units_var(u, op->what) : op->what,
-				 .place = op->place,
-				 .label = t->label,
-				 .begin_place = t->place,
-				 .op = op->op};
+	/* What was acquired before the block was not done in it. */
+	if (t->transaction && op->event > t->begin) {
+		s.begin = t->begin;
+		s.label = t->label;
+		s.begin_place = t->place;
+	}
+	return s;
 }
 
 struct finding_step units_step(const struct units *u, const struct unit *t, uint32_t i,
