@@ -26,7 +26,7 @@ struct key {
 struct entry {
 	struct key key;
 	struct blocks_ref at[2];
-	bool judged, bad;
+	bool bad;
 	struct blocks_cut cut;
 };
 
@@ -98,6 +98,27 @@ static int compare(uint32_t a, uint32_t b)
 	return a < b ? -1 : a > b;
 }
 
+/*
+ * Points of a life stand in four parts: writes before those that only read, and
+ * of each what is outside blocks first.
+ */
+enum { WRITE_OUTSIDE, WRITE_INSIDE, READ_OUTSIDE, READ_INSIDE, PARTS };
+
+static uint32_t part_of(const struct key *key)
+{
+	return (key->kind & BLOCKS_WRITE ? WRITE_OUTSIDE : READ_OUTSIDE) + !key->piece;
+}
+
+static int by_part(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	int c = compare(x->key.life[0], y->key.life[0]);
+
+	c = c ? c : compare(part_of(&x->key), part_of(&y->key));
+	c = c ? c : compare(x->at[0].unit, y->at[0].unit);
+	return c ? c : compare(x->at[0].op, y->at[0].op);
+}
+
 /* By variable or variables, whatever their order; then as they came. */
 static int by_life(const void *a, const void *b)
 {
@@ -115,10 +136,10 @@ static int by_life(const void *a, const void *b)
 	return c ? c : compare(x->at[0].op, y->at[0].op);
 }
 
-static void sort(struct blocks_table *t)
+static void sort(struct blocks_table *t, int (*order)(const void *a, const void *b))
 {
 	if (t->n)
-		qsort(t->v, t->n, sizeof *t->v, by_life);
+		qsort(t->v, t->n, sizeof *t->v, order);
 	rehash(t, t->nslots);
 }
 
@@ -169,28 +190,32 @@ static void add_points(struct blocks_judge *j)
 			add(j->points, &key, (uint32_t)i, p->op, 0);
 		}
 	}
-	sort(j->points);
+	sort(j->points, by_part);
 }
 
-/* For each life, where its points begin, and what guards it. */
+/* For each life, where its parts begin, and what guards it. */
 static void index_points(struct blocks_judge *j)
 {
 	uint32_t lives = j->u->shares.nlives, at = 0;
 
-	j->first_point = mem_alloc(((size_t)lives + 1) * sizeof *j->first_point);
+	j->first_point = mem_alloc(((size_t)lives * PARTS + 1) * sizeof *j->first_point);
 	j->guards = mem_zalloc(((size_t)lives + 1) * sizeof *j->guards);
-	for (uint32_t l = 0; l < lives; l++) {
-		j->first_point[l] = at;
-		for (; at < j->points->n && j->points->v[at].key.life[0] == l + 1; at++) {
-			heldset mine =
-				heldlocks_exclusive(&j->u->held, j->points->v[at].key.held[0]);
+	for (uint32_t i = 0; i < lives * PARTS; i++) {
+		heldset *guards = &j->guards[i / PARTS];
 
-			j->guards[l] = at == j->first_point[l]
-					       ? mine
-					       : heldlocks_common(&j->u->held, j->guards[l], mine);
+		j->first_point[i] = at;
+		for (; at < j->points->n; at++) {
+			const struct key *key = &j->points->v[at].key;
+			heldset mine = heldlocks_exclusive(&j->u->held, key->held[0]);
+
+			if ((key->life[0] - 1) * PARTS + part_of(key) != i)
+				break;
+			*guards = at == j->first_point[i - i % PARTS]
+					  ? mine
+					  : heldlocks_common(&j->u->held, *guards, mine);
 		}
 	}
-	j->first_point[lives] = at;
+	j->first_point[(size_t)lives * PARTS] = at;
 }
 
 /* Whoever holds these locks is not disturbed by any access of that variable. */
@@ -286,7 +311,7 @@ static void add_partners(struct blocks_judge *j)
 		blocks_walk_pairs(&j->walk, j->u, a.t, add_partner, &a);
 	}
 	free_table(wanted);
-	sort(j->partners);
+	sort(j->partners, by_life);
 }
 
 /* Can this be done while a unit in `period` holds `across`? */
@@ -298,10 +323,10 @@ static bool fits(const struct blocks_judge *j, const struct key *own, uint32_t p
 
 static void judge_window(struct blocks_judge *j, struct entry *w)
 {
-	uint32_t life = w->key.life[0] - 1, tries = 0;
+	const uint32_t *first = &j->first_point[(size_t)(w->key.life[0] - 1) * PARTS];
+	uint32_t end = first[w->key.kind & BLOCKS_INITIAL ? PARTS : READ_OUTSIDE], tries = 0;
 
-	w->judged = true;
-	for (uint32_t i = j->first_point[life]; i < j->first_point[life + 1]; i++) {
+	for (uint32_t i = first[0]; i < end; i++) {
 		const struct entry *p = &j->points->v[i];
 
 		if (++tries > TRIES) {
@@ -352,42 +377,46 @@ static bool judge_partner(const struct blocks_judge *j, struct entry *own,
 	return true;
 }
 
-/* An access outside blocks that conflicts with the block's one, after `from`; or NULL. */
-static const struct entry *next_piece(const struct blocks_judge *j, const struct key *own, int one,
-				      uint32_t *from, uint32_t *tries)
+/* A walk over accesses outside blocks that conflict with one of a block's, and fit into it. */
+struct outside {
+	uint32_t part, at, *tries;
+	int one; /* which of the block's */
+};
+
+static const struct entry *next_outside(const struct blocks_judge *j, const struct key *own,
+					struct outside *o)
 {
-	uint32_t life = own->life[one] - 1;
-	uint8_t kind = (uint8_t)(one ? own->kind : own->kind >> 8);
+	const uint32_t *first = &j->first_point[(size_t)(own->life[o->one] - 1) * PARTS];
+	uint8_t kind = (uint8_t)(o->one ? own->kind : own->kind >> 8);
 
-	if (!*from)
-		*from = j->first_point[life];
-	while (*from < j->first_point[life + 1]) {
-		const struct entry *p = &j->points->v[(*from)++];
+	for (; o->part <= (kind & BLOCKS_FINAL ? READ_OUTSIDE : WRITE_OUTSIDE);
+	     o->part += READ_OUTSIDE, o->at = 0) {
+		while (first[o->part] + o->at < first[o->part + 1]) {
+			const struct entry *p = &j->points->v[first[o->part] + o->at++];
 
-		++*tries;
-		if (p->key.piece && blocks_conflict(kind, (uint8_t)p->key.kind) &&
-		    fits(j, own, p->key.period, p->key.held[0]))
-			return p;
+			if (++*o->tries > TRIES)
+				return NULL;
+			if (blocks_conflict(kind, (uint8_t)p->key.kind) &&
+			    fits(j, own, p->key.period, p->key.held[0]))
+				return p;
+		}
 	}
 	return NULL;
 }
 
 /* Two operations outside blocks, of one thread and period, both between own a and b. */
-static bool judge_pieces(struct blocks_judge *j, struct entry *own)
+static void judge_outside(struct blocks_judge *j, struct entry *own)
 {
-	uint32_t from = 0, tries = 0;
+	uint32_t tries = 0;
+	struct outside of_first = {.tries = &tries};
 	const struct entry *f, *g;
 
-	while ((f = next_piece(j, &own->key, 0, &from, &tries))) {
-		uint32_t second = 0;
+	while ((f = next_outside(j, &own->key, &of_first))) {
+		struct outside of_second = {.tries = &tries, .one = 1};
 
-		while ((g = next_piece(j, &own->key, 1, &second, &tries)) &&
+		while ((g = next_outside(j, &own->key, &of_second)) &&
 		       g->key.period != f->key.period)
 			;
-		if (tries > TRIES) {
-			j->given_up++;
-			return false;
-		}
 		if (!g)
 			continue;
 		own->bad = true;
@@ -395,9 +424,9 @@ static bool judge_pieces(struct blocks_judge *j, struct entry *own)
 					       .nother = 2,
 					       .nsteps = 4,
 					       .order = {0, 2, 3, 1}};
-		return true;
+		return;
 	}
-	return false;
+	j->given_up += tries > TRIES;
 }
 
 /* The first of the partners with these two variables. */
@@ -422,7 +451,6 @@ static void judge_pair(struct blocks_judge *j, struct entry *own)
 {
 	uint32_t tries = 0;
 
-	own->judged = true;
 	for (uint32_t i = first_partner(j, own); i < j->partners->n; i++) {
 		const struct entry *other = &j->partners->v[i];
 		bool same = other->key.life[0] == own->key.life[0] &&
@@ -438,7 +466,7 @@ static void judge_pair(struct blocks_judge *j, struct entry *own)
 		if (judge_partner(j, own, other))
 			return;
 	}
-	judge_pieces(j, own);
+	judge_outside(j, own);
 }
 
 void blocks_judge_init(struct blocks_judge *j, struct units *u)

@@ -36,7 +36,7 @@ struct blocks_judge {
 	struct units *u;
 	struct blocks_walk walk;
 	struct blocks_table *points, *windows, *pairs, *partners;
-	uint32_t *first_point; /* of a life: points are sorted by it */
+	uint32_t *first_point; /* of each life and part of it: points are sorted so */
 	heldset *guards;       /* of a life: held exclusively at each point */
 	uint64_t wide;         /* transactions with too many ends */
 	uint64_t given_up;     /* blocks with too many others to compare with */
