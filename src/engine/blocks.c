@@ -125,7 +125,7 @@ static uint64_t blocks_finish(void *engine)
 	bad = mem_zalloc(b->units.n + 1);
 	for (size_t i = 0; i < b->units.n; i++) {
 		const struct unit *t = &b->units.unit[i];
-		struct blocks_cut cut;
+		struct blocks_cut cut = {0};
 
 		if (!t->transaction)
 			continue;

@@ -307,7 +307,7 @@ void blocks_sets_find(struct blocks_sets *sets, struct units *u, const bool *bad
 	struct search s = {.sets = sets, .u = u};
 
 	collect(&s);
-	for (size_t i = 0; i < u->n && !sets->cut_short; i++)
+	for (size_t i = 0; i < u->n && s.n && !sets->cut_short; i++)
 		if (u->unit[i].transaction && !bad[i] && cut_unit(&s, (uint32_t)i))
 			tell(arg, &s.found);
 	mem_free(s.end);

@@ -156,7 +156,7 @@ heldset blocks_walk_used(struct units *u, const struct unit *t, uint32_t from, u
 void blocks_walk_pairs(struct blocks_walk *w, struct units *u, const struct unit *t,
 		       bool (*each)(void *arg, const struct blocks_pair *p), void *arg)
 {
-	uint32_t n = 0;
+	uint32_t n = 0, reach;
 
 	for (uint32_t i = 0; i < w->npoints; i++) {
 		if (!(w->point[i].kind & (BLOCKS_INITIAL | BLOCKS_FINAL)))
@@ -166,11 +166,11 @@ void blocks_walk_pairs(struct blocks_walk *w, struct units *u, const struct unit
 	}
 	w->nends = n;
 	w->wide = n > BLOCKS_WIDE;
+	reach = w->wide ? BLOCKS_WIDE * BLOCKS_WIDE / 2 / n + 1 : n;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct blocks_point *a = &w->point[w->end[i]];
-		uint32_t most = i + BLOCKS_WIDE < n ? i + BLOCKS_WIDE : n;
 
-		for (uint32_t k = i + 1; k < most; k++) {
+		for (uint32_t k = i + 1; k < n && k - i <= reach; k++) {
 			const struct blocks_point *b = &w->point[w->end[k]];
 			struct blocks_pair p;
 
