@@ -85,10 +85,10 @@ static void take_op(struct atomizer *a, const struct event *e, uint64_t event,
 	if (!a->blocks.v[e->thread].begin || a->run[e->thread]->broken)
 		return;
 	at = sighting_of(&a->blocks, e, event);
-	if (mover_take(a->run[e->thread], mover, &at))
+	if (mover_take(a->run[e->thread], mover, &at, heldlocks_of(&a->held, e->thread)))
 		return;
 	a->found++;
-	a->sink->emit(a->sink, mover_tell(a->run[e->thread], names));
+	a->sink->emit(a->sink, mover_tell(a->run[e->thread], names, &a->held));
 }
 
 static void restart(struct atomizer *a, uint32_t thread)

@@ -12,6 +12,7 @@
 #include "engine/blocks_judge.h"
 #include "engine/blocks_sets.h"
 #include "engine/engine.h"
+#include "engine/tell.h"
 #include "engine/unit.h"
 
 #include "base/banned.h"
@@ -91,7 +92,8 @@ static void tell_cut(struct blocks *b, const struct unit *t, const struct blocks
 				 cut->other[who - 2].op);
 	}
 	if (cut->nother == 1)
-		f->variable = f->steps[0].operand;
+		tell_variable(f, b->units.names,
+			      units_var(&b->units, unit_ops(&b->units, t)[cut->own[0]].what));
 	end_finding(b, f, &pattern);
 }
 
@@ -167,7 +169,7 @@ static void blocks_destroy(void *engine)
 
 	if (b->judge.u)
 		blocks_judge_free(&b->judge);
-	units_free(&b->units);
+	units_drop(&b->units);
 	mem_free(b);
 }
 

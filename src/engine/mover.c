@@ -2,12 +2,13 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "engine/tell.h"
 
 #include "base/banned.h"
 
-bool mover_take(struct mover_run *r, enum mover mover, const struct sighting *at)
+bool mover_take(struct mover_run *r, enum mover mover, const struct sighting *at, heldset under)
 {
-	struct mover_op op = {*at, mover};
+	struct mover_op op = {*at, under, mover};
 
 	if (r->broken)
 		return true;
@@ -31,40 +32,40 @@ bool mover_take(struct mover_run *r, enum mover mover, const struct sighting *at
 }
 
 static void add(struct finding *f, struct str *pattern, const struct mover_op *op,
-		const struct names *names)
+		const struct names *names, const struct heldlocks *locks)
 {
+	struct finding_step *step = &f->steps[f->nsteps];
+
 	if (f->nsteps)
 		str_addc(pattern, '-');
 	str_addc(pattern, "BRLN"[op->mover]);
-	f->steps[f->nsteps++] = sighting_step(f, names, &op->at);
+	*step = sighting_step(f, names, &op->at);
+	tell_held(f, names, step, heldlocks_view(locks, op->held));
+	f->nsteps++;
 }
 
-struct finding *mover_tell(const struct mover_run *r, const struct names *names)
+struct finding *mover_tell(const struct mover_run *r, const struct names *names,
+			   const struct heldlocks *locks)
 {
 	struct finding *f = finding_new();
 	struct str pattern = STR_INIT;
 	uint64_t from = r->n > MOVER_FIRST + MOVER_LAST ? r->n - MOVER_LAST : MOVER_FIRST;
-	const struct finding_step *last;
+	const struct mover_op *last =
+		r->n > MOVER_FIRST ? &r->last[(r->n - 1) % MOVER_LAST] : &r->first[r->n - 1];
 
 	f->steps = arena_alloc(&f->arena, (MOVER_FIRST + MOVER_LAST + 1) * sizeof *f->steps);
 	for (uint64_t i = 0; i < r->n && i < MOVER_FIRST; i++)
-		add(f, &pattern, &r->first[i], names);
+		add(f, &pattern, &r->first[i], names, locks);
 	if (r->turn_at >= MOVER_FIRST && r->turn_at < from)
-		add(f, &pattern, &r->turn, names);
+		add(f, &pattern, &r->turn, names, locks);
 	for (uint64_t i = from; i < r->n; i++)
-		add(f, &pattern, &r->last[i % MOVER_LAST], names);
-	last = &f->steps[f->nsteps - 1];
+		add(f, &pattern, &r->last[i % MOVER_LAST], names, locks);
 	f->status = FINDING_PREDICTED;
 	f->kind = "movers";
-	f->event = last->event;
-	f->transaction = (struct finding_block){.thread = last->thread,
-						.label = last->label,
-						.place = last->begin_place,
-						.begin = last->begin};
-	if (op_info[r->n > MOVER_FIRST ? r->last[(r->n - 1) % MOVER_LAST].at.op
-				       : r->first[r->n - 1].at.op]
-		    .operand == OPERAND_VAR)
-		f->variable = last->operand;
+	f->event = last->at.event;
+	f->transaction = tell_block(&f->steps[f->nsteps - 1]);
+	if (op_is_access(last->at.op))
+		tell_variable(f, names, last->at.operand);
 	f->pattern = arena_strndup(&f->arena, pattern.s, pattern.n);
 	str_free(&pattern);
 	finding_seal(f);

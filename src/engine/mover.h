@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 #include "engine/finding.h"
+#include "engine/heldlocks.h"
 #include "engine/sighting.h"
 #include "trace/names.h"
 
@@ -30,6 +31,7 @@ enum mover { MOVER_B, MOVER_R, MOVER_L, MOVER_N };
 
 struct mover_op {
 	struct sighting at;
+	heldset held; /* when the thread comes to it */
 	enum mover mover;
 };
 
@@ -51,12 +53,13 @@ static inline void mover_begin(struct mover_run *r)
 }
 
 /* Returns false where this operation breaks the pattern: the first in its block. */
-bool mover_take(struct mover_run *r, enum mover mover, const struct sighting *at);
+bool mover_take(struct mover_run *r, enum mover mover, const struct sighting *at, heldset under);
 
 /*
  * The finding about a block whose last operation broke the pattern. Steps are its
  * operations, the last is that one; `pattern` has the mover of each step.
  */
-struct finding *mover_tell(const struct mover_run *r, const struct names *names);
+struct finding *mover_tell(const struct mover_run *r, const struct names *names,
+			   const struct heldlocks *locks);
 
 #endif

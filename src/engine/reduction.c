@@ -103,9 +103,9 @@ static void judge(struct reduction *r, const struct unit *t)
 		if (r->skip[i])
 			continue;
 		at = units_sighting(&r->units, t, i);
-		if (!mover_take(&run, mover_of(r, t, i), &at)) {
+		if (!mover_take(&run, mover_of(r, t, i), &at, unit_ops(&r->units, t)[i].held)) {
 			r->found++;
-			r->sink->emit(r->sink, mover_tell(&run, r->units.names));
+			r->sink->emit(r->sink, mover_tell(&run, r->units.names, &r->units.held));
 			return;
 		}
 	}
@@ -147,7 +147,7 @@ static void reduction_destroy(void *engine)
 {
 	struct reduction *r = engine;
 
-	units_free(&r->units);
+	units_drop(&r->units);
 	races_free(&r->races);
 	mem_free(r->skip);
 	mem_free(r->section);

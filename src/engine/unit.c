@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include "base/mem.h"
+#include "engine/tell.h"
 
 #include "base/banned.h"
 
@@ -17,7 +18,7 @@ enum { TRIM = 256 };
 
 struct unit_lock {
 	held what;
-	heldset before; /* held when it was acquired, and still; or less */
+	heldset before; /* held when it was acquired */
 	strref place;
 	uint64_t event;
 };
@@ -124,6 +125,7 @@ static void start_unit(struct units *u, struct unit_open *o, uint32_t thread, ui
 
 		*add_op(o) = (struct unit_op){.event = l->event,
 					      .what = held_lock(l->what),
+					      .held = l->before,
 					      .place = l->place,
 					      .op = held_exclusive(l->what) ? OP_ACQUIRE
 									    : OP_ACQUIRE_SHARED,
@@ -330,8 +332,6 @@ static void drop_lock(struct units *u, struct unit_open *o, uint32_t lock)
 	}
 	memmove(&o->lock[i - 1], &o->lock[i], (o->nlocks - i) * sizeof *o->lock);
 	o->nlocks--;
-	for (i--; i < o->nlocks; i++)
-		o->lock[i].before = HELD_NONE;
 }
 
 static void take_lock(struct units *u, struct unit_open *o, const struct event *e, uint64_t event)
@@ -414,7 +414,7 @@ void units_done(struct units *u)
 	u->by_unit = u->by_shape = NULL;
 }
 
-void units_free(struct units *u)
+void units_drop(struct units *u)
 {
 	free_open(u);
 	for (uint32_t i = 0; i < u->nperiods; i++)
@@ -428,20 +428,6 @@ void units_free(struct units *u)
 	shares_free(&u->shares);
 	periods_free(&u->periods);
 	*u = (struct units){0};
-}
-
-/* NULL for none. */
-static const char *string(struct finding *f, const struct names *names, strref ref)
-{
-	struct str s = STR_INIT;
-	char *copy = NULL;
-
-	if (ref) {
-		names_add_string(names, ref, &s);
-		copy = arena_strndup(&f->arena, s.s, s.n);
-	}
-	str_free(&s);
-	return copy;
 }
 
 struct sighting units_sighting(const struct units *u, const struct unit *t, uint32_t i)
@@ -466,15 +452,16 @@ struct finding_step units_step(const struct units *u, const struct unit *t, uint
 			       struct finding *f)
 {
 	struct sighting s = units_sighting(u, t, i);
+	struct finding_step step = sighting_step(f, u->names, &s);
 
-	return sighting_step(f, u->names, &s);
+	tell_held(f, u->names, &step, heldlocks_view(&u->held, unit_ops(u, t)[i].held));
+	return step;
 }
 
 struct finding_block units_block(const struct units *u, const struct unit *t, struct finding *f)
 {
-	return (struct finding_block){
-		.thread = arena_strdup(&f->arena, names_thread(u->names, t->thread)),
-		.label = string(f, u->names, t->label),
-		.place = string(f, u->names, t->place),
-		.begin = t->transaction ? t->begin : 0};
+	return (struct finding_block){.thread = tell_thread(f, u->names, t->thread),
+				      .label = tell_string(f, u->names, t->label),
+				      .place = tell_string(f, u->names, t->place),
+				      .begin = t->transaction ? t->begin : 0};
 }

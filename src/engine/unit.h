@@ -37,7 +37,7 @@
  *	units_record(&u, batch) for each of the second;
  *	units_done(&u);         units that had no end end here
  *	... u.unit[0 .. u.n), in the order of their ends
- *	units_free(&u);
+ *	units_drop(&u);
  *
  * Who may include this: engines that ask what other runs could do.
  */
@@ -111,7 +111,7 @@ void units_look(struct units *u, const struct batch *b);
 void units_learned(struct units *u);
 void units_record(struct units *u, const struct batch *b);
 void units_done(struct units *u);
-void units_free(struct units *u);
+void units_drop(struct units *u);
 
 static inline const struct unit_op *unit_ops(const struct units *u, const struct unit *t)
 {
