@@ -17,7 +17,7 @@
 #include "cli/schedule.h"
 
 struct check_options {
-	const char *engine, *format, *output, *color; /* NULL: the default */
+	const char *engine, *format, *output, *color, *blocks; /* NULL: the default */
 	bool all, lenient, no_merge;
 	uint64_t vars;
 	int quiet, verbose;

@@ -26,6 +26,8 @@ static const struct opt opts[] = {
 		"which engines ('atomsan engines' lists them)"),
 	OPT_FLAG(0, "no-merge", &check_asked.no_merge,
 		 "velodrome: a node for every operation outside blocks"),
+	OPT_STR(0, "blocks", "WHAT", &check_asked.blocks,
+		"blocks: pairs (the default) of transactions, or sets"),
 	CHECK_OPTIONS,
 	OPT_END,
 };
@@ -100,8 +102,10 @@ static void drop_left_out(struct reader *r, struct engine_result *res)
 static size_t run_engines(struct reader *r, const struct engine_ops **ops, size_t n,
 			  struct engine_result *results, struct err *err)
 {
-	struct engine_options options = {
-		.no_merge = o->no_merge, .all = o->all, .two = o->vars == 2};
+	struct engine_options options = {.no_merge = o->no_merge,
+					 .blocks_sets = o->blocks && !strcmp(o->blocks, "sets"),
+					 .all = o->all,
+					 .two = o->vars == 2};
 	struct err first = {0};
 	size_t i;
 
@@ -157,6 +161,8 @@ int check_run(const struct command *cmd, int argc, char **argv)
 		return bad_format(cmd);
 	if (schedule_check_vars(o->vars, &err))
 		return cli_usage(cmd, "%s", err.text);
+	if (o->blocks && strcmp(o->blocks, "pairs") && strcmp(o->blocks, "sets"))
+		return cli_usage(cmd, "--blocks takes pairs or sets, not '%s'", o->blocks);
 	if (use_color(&rep.color))
 		return cli_usage(cmd, "--color takes auto, always or never");
 	if (o->output && strcmp(o->output, "-") && cli_same_file(argv[0], o->output))

@@ -27,9 +27,10 @@ struct batch {
 };
 
 struct engine_options {
-	bool no_merge; /* velodrome: a node for each operation outside blocks */
-	bool all;      /* predict: a schedule also for findings that look the same */
-	bool two;      /* predict: with two variables too */
+	bool no_merge;    /* velodrome: a node for each operation outside blocks */
+	bool blocks_sets; /* blocks: cycles of three and more transactions too */
+	bool all;         /* predict: a schedule also for findings that look the same */
+	bool two;         /* predict: with two variables too */
 };
 
 /* One figure of --format=json's "stats". */

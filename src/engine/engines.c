@@ -6,11 +6,12 @@
 #include "base/banned.h"
 
 extern const struct engine_ops engine_frontier, engine_velodrome, engine_lockset, engine_deadlock;
-extern const struct engine_ops engine_predict;
+extern const struct engine_ops engine_predict, engine_atomizer, engine_reduction, engine_blocks;
 
 const struct engine_ops *const engines[] = {
 	&engine_frontier, &engine_velodrome, &engine_predict,
-	&engine_lockset,  &engine_deadlock,  NULL,
+	&engine_lockset,  &engine_atomizer,  &engine_reduction,
+	&engine_blocks,   &engine_deadlock,  NULL,
 };
 
 const struct engine_ops *engine_by_name(const char *name)

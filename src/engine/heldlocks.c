@@ -182,6 +182,7 @@ void heldlocks_take(struct heldlocks *h, const struct event *e)
 		return;
 	} else {
 		/* Out of order: the sets before it are no way back any more. */
+		h->unnested += t->n != 0;
 		t->n = 0;
 	}
 	t->now = take_step(h, t->now, what, in);
@@ -244,5 +245,28 @@ heldset heldlocks_common(struct heldlocks *h, heldset a, heldset b)
 		else
 			k++;
 	}
+	return intern(h, n);
+}
+
+heldset heldlocks_union(struct heldlocks *h, heldset a, heldset b)
+{
+	struct heldset_view x = heldlocks_view(h, a), y = heldlocks_view(h, b);
+	uint32_t n = 0, i = 0, k = 0;
+
+	if (a == b || !y.n)
+		return a;
+	if (!x.n)
+		return b;
+	MEM_GROW(h->scratch, h->scratch_cap, (size_t)x.n + y.n);
+	while (i < x.n && k < y.n) {
+		if (held_lock(x.v[i]) == held_lock(y.v[k]))
+			h->scratch[n++] = x.v[i++] | y.v[k++];
+		else
+			h->scratch[n++] = x.v[i] < y.v[k] ? x.v[i++] : y.v[k++];
+	}
+	while (i < x.n)
+		h->scratch[n++] = x.v[i++];
+	while (k < y.n)
+		h->scratch[n++] = y.v[k++];
 	return intern(h, n);
 }

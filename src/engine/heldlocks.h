@@ -73,6 +73,7 @@ struct heldlocks {
 	size_t thread_cap;
 	held *scratch;
 	size_t scratch_cap;
+	uint64_t unnested; /* releases of another lock than the last acquired, as far as known */
 };
 
 void heldlocks_init(struct heldlocks *h);
@@ -101,6 +102,8 @@ bool heldlocks_include(const struct heldlocks *h, heldset whole, heldset part);
 
 /* What is exclusive in `s`. */
 heldset heldlocks_exclusive(struct heldlocks *h, heldset s);
+/* What is in either, exclusive where it is so in one. */
+heldset heldlocks_union(struct heldlocks *h, heldset a, heldset b);
 /* What is in both, shared where it is so in one. */
 heldset heldlocks_common(struct heldlocks *h, heldset a, heldset b);
 

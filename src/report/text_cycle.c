@@ -215,7 +215,7 @@ static void set_row(struct grid *g, struct picture *p, size_t i)
 /* From the step that closes the cycle back to where it starts, in the margin. */
 static bool closes(const struct finding *f)
 {
-	return f->nsteps > 1 &&
+	return f->nsteps > 1 && !step_same_name(f->kind, "movers") &&
 	       (f->pattern || f->blame.thread || step_same_name(f->kind, "cycle")) &&
 	       step_same_block(&f->steps[0], &f->steps[f->nsteps - 1]);
 }

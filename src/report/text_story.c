@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <string.h>
 
 #include "report/show.h"
 #include "report/step.h"
@@ -265,6 +266,43 @@ static void write_deadlock(const struct report *rep, const struct finding *f, FI
 	show_wrap(out, "In another run each can wait for the next for ever.", 2, 2);
 }
 
+/* "its read of x (event 5) cannot be moved", by the letter of its mover. */
+static void add_mover(struct str *b, const struct finding_step *s, char mover)
+{
+	step_add_noun(b, s);
+	add_event(b, s->event);
+	str_add(b, mover == 'L'   ? " can only be done earlier"
+		   : mover == 'R' ? " can only be done later"
+				  : " cannot be moved");
+}
+
+/* The first step that does not move right, and the last, which does not move left. */
+static void write_movers(const struct finding *f, FILE *out)
+{
+	const struct finding_block *block = text_finding_subject(f);
+	struct str b = STR_INIT;
+	size_t turn = 0;
+
+	while (turn + 1 < f->nsteps && (f->pattern[2 * turn] == 'B' || f->pattern[2 * turn] == 'R'))
+		turn++;
+	step_add_owner(&b, block->thread, block->label, block->begin);
+	b.s[0] = (char)toupper((unsigned char)b.s[0]);
+	str_add(&b, " may not be atomic: its ");
+	add_mover(&b, &f->steps[turn], f->pattern[2 * turn]);
+	str_add(&b, ", then its ");
+	add_mover(&b, &f->steps[f->nsteps - 1], f->pattern[2 * (f->nsteps - 1)]);
+	str_add(&b, "; so others may come between the two. Movers, step by step: ");
+	str_fmt(&b, "%s.", f->pattern);
+	show_wrap(out, b.s, 2, 2);
+	str_free(&b);
+}
+
+static bool has_movers(const struct finding *f)
+{
+	return step_same_name(f->kind, "movers") && f->nsteps > 1 && f->pattern &&
+	       strlen(f->pattern) == 2 * f->nsteps - 1;
+}
+
 static void write_plain(const struct report *rep, const struct finding *f, FILE *out)
 {
 	const struct finding_block *block = text_finding_subject(f);
@@ -303,6 +341,8 @@ void text_story_write(const struct report *rep, const struct finding *f, FILE *o
 		write_lockset(f, out);
 	else if (step_same_name(f->kind, "deadlock") && f->nsteps > 1)
 		write_deadlock(rep, f, out);
+	else if (has_movers(f))
+		write_movers(f, out);
 	else if (text_story_is_blameless(f))
 		write_blameless(rep, f, out);
 	else if (is_story(f, &lead, &tail))

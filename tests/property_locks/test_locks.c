@@ -1,6 +1,6 @@
 /*
- * The property test of `lockset` and `deadlock`: named cases and random small
- * traces, each judged against the twin.
+ * The property test of `lockset`, `deadlock`, `atomizer` and `reduction`: named cases and random
+ * small traces, each judged against the twin.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -13,15 +13,17 @@
 #include "random_locks.h"
 #include "shrink.h"
 #include "twin.h"
+#include "twin_movers.h"
 
 #include "base/banned.h"
 
 struct counts {
 	uint64_t traces, with_lockset, with_deadlock, long_cycles;
+	uint64_t with_atomizer, reduced, with_reduction;
 };
 
 struct judge {
-	struct contender lockset, deadlock;
+	struct contender lockset, deadlock, atomizer, reduction;
 	uint64_t seed;
 	struct str what; /* of the last trace: empty where all was right */
 	struct counts *counts;
@@ -200,6 +202,63 @@ static void judge_deadlock(struct judge *j, const struct trace *t, const struct 
 	drive_free(&said);
 }
 
+/* How often is this transaction among the findings; with that event, where it is not 0? */
+static size_t times_said(const struct finding_list *said, uint64_t begin, uint64_t event)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < said->n; i++)
+		n += said->v[i]->transaction.begin == begin &&
+		     (!event || said->v[i]->event == event);
+	return n;
+}
+
+static size_t times_due(const struct twin_broken *due, size_t n, uint64_t begin)
+{
+	size_t times = 0;
+
+	for (size_t i = 0; i < n; i++)
+		times += due[i].begin == begin;
+	return times;
+}
+
+/* Accesses that are trimmed may move the event, so `reduction` is only asked for the transactions.
+ */
+static bool judge_movers(struct judge *j, const struct trace *t, const struct twin *twin,
+			 const struct contender *who, bool events)
+{
+	struct twin_broken *due = mem_alloc((t->n + 1) * sizeof *due);
+	size_t n = (events ? twin_atomizer : twin_reduction)(twin, due);
+	struct finding_list said;
+	bool any = n != SIZE_MAX && n;
+
+	if (!drive(who, t, j->seed, &said, &j->what))
+		str_addc(&j->what, '\n');
+	if (n != SIZE_MAX && said.n != n)
+		str_fmt(&j->what, "%s: %zu transactions, not %zu\n", who->name, said.n, n);
+	for (size_t i = 0; i < n && n != SIZE_MAX; i++)
+		if (times_said(&said, due[i].begin, events ? due[i].event : 0) !=
+		    (events ? 1 : times_due(due, n, due[i].begin)))
+			str_fmt(&j->what,
+				"%s: the block at event %" PRIu64 " is broken at event %" PRIu64
+				", and not so reported\n",
+				who->name, due[i].begin, due[i].event);
+	for (size_t i = 0; i < said.n; i++) {
+		const struct finding *f = said.v[i];
+
+		for (size_t k = 0; k < f->nsteps; k++)
+			right_step(t, &f->steps[k], &j->what);
+		if (!f->pattern || strlen(f->pattern) != 2 * f->nsteps - 1)
+			str_fmt(&j->what, "%s: a pattern that is not as long as the steps\n",
+				who->name);
+	}
+	if (!events)
+		j->counts->reduced += n != SIZE_MAX;
+	mem_free(due);
+	drive_free(&said);
+	return any;
+}
+
 static bool judge(struct judge *j, const struct trace *t)
 {
 	struct twin twin;
@@ -208,6 +267,8 @@ static bool judge(struct judge *j, const struct trace *t)
 	twin_init(&twin, t->ev, t->n);
 	judge_lockset(j, t, &twin);
 	judge_deadlock(j, t, &twin);
+	j->counts->with_atomizer += judge_movers(j, t, &twin, &j->atomizer, true);
+	j->counts->with_reduction += judge_movers(j, t, &twin, &j->reduction, false);
 	twin_free(&twin);
 	j->counts->traces++;
 	return !j->what.n;
@@ -369,8 +430,13 @@ static bool was_a_test(const struct counts *c)
 	       " traces: %.1f%% with a variable that has no lock, %.1f%% with a deadlock; "
 	       "%" PRIu64 " cycles of more than two locks\n",
 	       c->traces, lockset, deadlock, c->long_cycles);
-	if (c->traces < 1000 || (lockset > 20 && lockset < 80 && deadlock > 5 && deadlock < 80 &&
-				 c->long_cycles > c->traces / 100))
+	printf("%" PRIu64 " with a block that atomizer breaks; %" PRIu64
+	       " judged for reduction, %" PRIu64 " of them broken\n",
+	       c->with_atomizer, c->reduced, c->with_reduction);
+	if (c->traces < 1000 ||
+	    (lockset > 20 && lockset < 80 && deadlock > 5 && deadlock < 80 &&
+	     c->long_cycles > c->traces / 100 && c->with_atomizer > c->traces / 50 &&
+	     c->with_reduction > c->traces / 100))
 		return true;
 	printf("FAILED: the traces are too much alike to test anything\n");
 	return false;
@@ -419,7 +485,9 @@ int main(int argc, char **argv)
 		return fputs(usage, stderr), 2;
 	j.lockset = (struct contender){"lockset", engine_by_name("lockset"), {0}};
 	j.deadlock = (struct contender){"deadlock", engine_by_name("deadlock"), {0}};
-	if (!j.lockset.ops || !j.deadlock.ops)
+	j.atomizer = (struct contender){"atomizer", engine_by_name("atomizer"), {0}};
+	j.reduction = (struct contender){"reduction", engine_by_name("reduction"), {0}};
+	if (!j.lockset.ops || !j.deadlock.ops || !j.atomizer.ops || !j.reduction.ops)
 		return fputs("test_locks: an engine is missing\n", stderr), 2;
 	for (size_t i = 0; fixed_cases[i].name; i++) {
 		bool ok = run_case(&j, &fixed_cases[i]);

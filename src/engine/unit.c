@@ -1,0 +1,467 @@
+#include "engine/unit.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/mem.h"
+#include "engine/tell.h"
+
+#include "base/banned.h"
+
+/* What a variable had done to it since the last lock operation. */
+struct unit_trim {
+	uint32_t life, stretch;
+	uint32_t last[3]; /* of reads, writes, updates: 0, 1 after the first, 2 + index of the last
+			   */
+};
+enum { TRIM = 256 };
+
+struct unit_lock {
+	held what;
+	heldset before; /* held when it was acquired */
+	strref place;
+	uint64_t event;
+};
+
+/* The unit that a thread is in. */
+struct unit_open {
+	struct unit_op *op;
+	size_t cap;
+	uint32_t n, dead; /* operations; those of them that were trimmed since */
+	uint32_t room;    /* tidy up beyond this */
+	bool started, accessed, unnested;
+	bool in_block;
+	uint64_t begin;
+	strref label, place;
+	uint32_t period;
+	struct period at;       /* of `period` */
+	struct unit_lock *lock; /* held, as they were acquired; those that take part */
+	size_t lock_cap;
+	uint32_t nlocks;
+	struct unit_trim *trim;
+	uint32_t stretch;
+};
+
+enum { FIRST_ROOM = 1024 };
+
+void units_init(struct units *u)
+{
+	*u = (struct units){0};
+	heldlocks_init(&u->held);
+}
+
+static void make_room(struct units *u, const struct batch *b)
+{
+	const struct table *names = b->names->table;
+
+	u->names = b->names;
+	periods_room(&u->periods, names[NAMES_THREAD].n, names[NAMES_LOCK].n);
+	shares_room(&u->shares, names[NAMES_VAR].n, names[NAMES_LOCK].n);
+	heldlocks_room(&u->held, names[NAMES_THREAD].n);
+	MEM_GROW0(u->open, u->open_cap, names[NAMES_THREAD].n);
+}
+
+void units_look(struct units *u, const struct batch *b)
+{
+	make_room(u, b);
+	for (uint32_t i = 0; i < b->n; i++) {
+		const struct event *e = &b->ev[i];
+
+		if (e->op == OP_NONE)
+			continue;
+		periods_take(&u->periods, e);
+		shares_look(&u->shares, &u->periods, e);
+	}
+	u->events += b->n;
+}
+
+void units_learned(struct units *u)
+{
+	periods_free(&u->periods);
+	shares_rewind(&u->shares);
+	u->nslots = 1024;
+	u->by_unit = mem_zalloc(u->nslots * sizeof *u->by_unit);
+	u->by_shape = mem_zalloc(u->nslots * sizeof *u->by_shape);
+}
+
+/* The number of the period that the thread is in now. */
+static uint32_t number_period(struct units *u, struct unit_open *o, uint32_t thread)
+{
+	struct period now = periods_now(&u->periods, thread);
+	const struct period_clock *clock = periods_clock(&u->periods, thread);
+	struct unit_period *p;
+
+	if (o->at.index == now.index && o->at.slot == now.slot)
+		return o->period;
+	MEM_GROW(u->period, u->period_cap, u->nperiods + 1);
+	p = &u->period[u->nperiods];
+	*p = (struct unit_period){.at = now};
+	p->clock.n = clock->n;
+	p->clock.cap = clock->n;
+	p->clock.at = mem_alloc(clock->n * sizeof *clock->at);
+	memcpy(p->clock.at, clock->at, clock->n * sizeof *clock->at);
+	o->at = now;
+	return o->period = u->nperiods++;
+}
+
+static struct unit_op *add_op(struct unit_open *o)
+{
+	MEM_GROW(o->op, o->cap, (size_t)o->n + 1);
+	return &o->op[o->n++];
+}
+
+static void start_unit(struct units *u, struct unit_open *o, uint32_t thread, uint64_t event)
+{
+	number_period(u, o, thread);
+	o->started = true;
+	o->accessed = o->unnested = false;
+	o->n = o->dead = 0;
+	o->room = FIRST_ROOM;
+	o->stretch++;
+	if (!o->in_block)
+		o->begin = event;
+	for (uint32_t i = 0; i < o->nlocks; i++) {
+		const struct unit_lock *l = &o->lock[i];
+
+		*add_op(o) = (struct unit_op){.event = l->event,
+					      .what = held_lock(l->what),
+					      .held = l->before,
+					      .place = l->place,
+					      .op = held_exclusive(l->what) ? OP_ACQUIRE
+									    : OP_ACQUIRE_SHARED,
+					      .implied = true};
+	}
+}
+
+static void drop_dead(struct unit_open *o)
+{
+	uint32_t kept = 0;
+
+	if (!o->dead)
+		return;
+	for (uint32_t i = 0; i < o->n; i++)
+		if (o->op[i].op != OP_NONE)
+			o->op[kept++] = o->op[i];
+	o->n = kept;
+	o->dead = 0;
+}
+
+static uint64_t hash_content(const struct unit *t, const struct unit_op *op)
+{
+	uint64_t h = (uint64_t)t->label << 1 | t->transaction;
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		h ^= ((uint64_t)op[i].what << 8 | (uint64_t)op[i].op << 1 | op[i].implied) +
+		     h * 0x9e3779b97f4a7c15ull;
+		h ^= h >> 29;
+		h *= 0xbf58476d1ce4e5b9ull;
+	}
+	return h ^ h >> 32;
+}
+
+static bool same_content(const struct units *u, const struct unit *a, const struct unit *b)
+{
+	const struct unit_op *x = unit_ops(u, a), *y = unit_ops(u, b);
+
+	if (a->n != b->n || a->label != b->label || a->transaction != b->transaction)
+		return false;
+	for (uint32_t i = 0; i < a->n; i++)
+		if (x[i].what != y[i].what || x[i].op != y[i].op || x[i].implied != y[i].implied)
+			return false;
+	return true;
+}
+
+static uint64_t with_period(uint64_t hash, uint32_t period)
+{
+	hash += (uint64_t)(period + 1) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 31;
+}
+
+/* Where the new unit, last in the list, or one like it is to be found. */
+static uint32_t *find(const struct units *u, uint32_t *slots, uint64_t hash, const struct unit *new,
+		      bool any_period)
+{
+	size_t i = hash & (u->nslots - 1);
+
+	for (; slots[i]; i = (i + 1) & (u->nslots - 1)) {
+		const struct unit *old = &u->unit[slots[i] - 1];
+
+		if (old == new ||
+		    ((any_period || old->period == new->period) && same_content(u, old, new)))
+			break;
+	}
+	return &slots[i];
+}
+
+static void rehash(struct units *u)
+{
+	u->nslots *= 2;
+	mem_free(u->by_unit);
+	mem_free(u->by_shape);
+	u->by_unit = mem_zalloc(u->nslots * sizeof *u->by_unit);
+	u->by_shape = mem_zalloc(u->nslots * sizeof *u->by_shape);
+	for (size_t i = 0; i < u->n; i++) {
+		const struct unit *t = &u->unit[i];
+		uint64_t hash = hash_content(t, unit_ops(u, t));
+		uint32_t *slot = find(u, u->by_shape, hash, t, true);
+
+		if (!*slot)
+			*slot = (uint32_t)i + 1;
+		*find(u, u->by_unit, with_period(hash, t->period), t, false) = (uint32_t)i + 1;
+	}
+}
+
+/* The operations of the new unit stand behind all others; they stay if it is to be kept. */
+static void keep(struct units *u, const struct unit *new)
+{
+	const struct unit *t;
+	uint64_t hash;
+	uint32_t *slot;
+
+	MEM_GROW(u->unit, u->cap, u->n + 1);
+	u->unit[u->n] = *new;
+	t = &u->unit[u->n];
+	hash = hash_content(t, unit_ops(u, t));
+	slot = find(u, u->by_unit, with_period(hash, t->period), t, false);
+	if (*slot) {
+		u->unit[*slot - 1].times++;
+		return;
+	}
+	*slot = (uint32_t)u->n + 1;
+	slot = find(u, u->by_shape, hash, t, true);
+	if (!*slot) {
+		*slot = (uint32_t)u->n + 1;
+		u->unit[u->n].shape = u->nshapes++;
+	} else {
+		u->unit[u->n].shape = u->unit[*slot - 1].shape;
+	}
+	u->nops += t->n;
+	if (++u->n > u->nslots / 2)
+		rehash(u);
+}
+
+static void end_unit(struct units *u, struct unit_open *o, uint32_t thread)
+{
+	struct unit new = {.begin = o->begin,
+			   .times = 1,
+			   .first = u->nops,
+			   .thread = thread,
+			   .period = o->period,
+			   .label = o->in_block ? o->label : 0,
+			   .place = o->in_block ? o->place : 0,
+			   .transaction = o->in_block,
+			   .unnested = o->unnested};
+
+	if (!o->started)
+		return;
+	o->started = false;
+	if (!o->accessed)
+		return;
+	drop_dead(o);
+	new.n = o->n;
+	MEM_GROW(u->op, u->op_cap, u->nops + o->n);
+	memcpy(u->op + u->nops, o->op, o->n * sizeof *o->op);
+	u->seen++;
+	keep(u, &new);
+}
+
+/*
+ * An access that is neither the first nor the last of its kind in a stretch
+ * without lock operations goes: each time the one that was last.
+ */
+static void trim(struct unit_open *o, uint32_t life, enum op op)
+{
+	struct unit_trim *t;
+	uint32_t *last;
+
+	if (!o->trim)
+		o->trim = mem_zalloc(TRIM * sizeof *o->trim);
+	t = &o->trim[life % TRIM];
+	if (t->stretch != o->stretch || t->life != life)
+		*t = (struct unit_trim){.life = life, .stretch = o->stretch};
+	last = &t->last[op - OP_READ];
+	if (*last >= 2) {
+		o->op[*last - 2].op = OP_NONE;
+		o->dead++;
+	}
+	*last = *last ? o->n + 2 : 1;
+}
+
+static void take_access(struct units *u, struct unit_open *o, const struct event *e, uint64_t event)
+{
+	uint32_t life = shares_life(&u->shares, e->operand);
+
+	if (!shares_life_takes_part(&u->shares, life))
+		return;
+	if (!o->started)
+		start_unit(u, o, e->thread, event);
+	if (o->n >= o->room && o->dead > o->n / 2) {
+		drop_dead(o);
+		o->stretch++;
+		o->room = 2 * o->n > FIRST_ROOM ? 2 * o->n : FIRST_ROOM;
+	}
+	trim(o, life, e->op);
+	*add_op(o) = (struct unit_op){.event = event,
+				      .what = life,
+				      .held = heldlocks_of(&u->held, e->thread),
+				      .place = e->place,
+				      .op = e->op};
+	o->accessed = true;
+}
+
+static void add_lock(struct unit_open *o, const struct event *e, uint64_t event, heldset before)
+{
+	MEM_GROW(o->lock, o->lock_cap, (size_t)o->nlocks + 1);
+	o->lock[o->nlocks++] = (struct unit_lock){.what = e->operand << 1 | (e->op == OP_ACQUIRE),
+						  .before = before,
+						  .place = e->place,
+						  .event = event};
+}
+
+static void drop_lock(struct units *u, struct unit_open *o, uint32_t lock)
+{
+	uint32_t i = o->nlocks;
+
+	while (i > 0 && held_lock(o->lock[i - 1].what) != lock)
+		i--;
+	if (!i)
+		return;
+	if (i < o->nlocks) {
+		u->unnested++;
+		o->unnested = true;
+	}
+	memmove(&o->lock[i - 1], &o->lock[i], (o->nlocks - i) * sizeof *o->lock);
+	o->nlocks--;
+}
+
+static void take_lock(struct units *u, struct unit_open *o, const struct event *e, uint64_t event)
+{
+	bool in = e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED;
+	heldset before = heldlocks_of(&u->held, e->thread);
+
+	heldlocks_take(&u->held, e);
+	if (!shares_lock_takes_part(&u->shares, e->operand))
+		return;
+	if (!o->started)
+		start_unit(u, o, e->thread, event);
+	o->stretch++;
+	*add_op(o) = (struct unit_op){
+		.event = event, .what = e->operand, .held = before, .place = e->place, .op = e->op};
+	if (in)
+		add_lock(o, e, event, before);
+	else
+		drop_lock(u, o, e->operand);
+}
+
+static void take_block(struct units *u, struct unit_open *o, const struct event *e, uint64_t event)
+{
+	end_unit(u, o, e->thread);
+	o->in_block = e->outer == OUTER_BEGIN;
+	o->begin = event;
+	o->label = e->outer == OUTER_BEGIN ? event_label(e) : 0;
+	o->place = e->place;
+}
+
+static void record(struct units *u, const struct event *e, uint64_t event)
+{
+	struct unit_open *o = &u->open[e->thread];
+
+	if (e->op == OP_FORK || e->op == OP_JOIN || e->op == OP_BARRIER) {
+		end_unit(u, o, e->thread);
+		periods_take(&u->periods, e);
+		return;
+	}
+	periods_take(&u->periods, e);
+	if (op_is_access(e->op))
+		take_access(u, o, e, event);
+	else if (op_is_lock(e->op))
+		take_lock(u, o, e, event);
+	else if (e->outer)
+		take_block(u, o, e, event);
+	else if (e->op == OP_ALLOC || e->op == OP_FREE)
+		shares_reborn(&u->shares, e->operand);
+	if (o->started && !o->in_block && !o->nlocks)
+		end_unit(u, o, e->thread);
+}
+
+void units_record(struct units *u, const struct batch *b)
+{
+	make_room(u, b);
+	for (uint32_t i = 0; i < b->n; i++)
+		if (b->ev[i].op != OP_NONE)
+			record(u, &b->ev[i], b->first + i);
+}
+
+static void free_open(struct units *u)
+{
+	for (size_t i = 0; i < u->open_cap; i++) {
+		mem_free(u->open[i].op);
+		mem_free(u->open[i].lock);
+		mem_free(u->open[i].trim);
+	}
+	mem_free(u->open);
+	u->open = NULL;
+	u->open_cap = 0;
+}
+
+void units_done(struct units *u)
+{
+	for (size_t i = 0; i < u->open_cap; i++)
+		end_unit(u, &u->open[i], (uint32_t)i);
+	free_open(u);
+	mem_free(u->by_unit);
+	mem_free(u->by_shape);
+	u->by_unit = u->by_shape = NULL;
+}
+
+void units_drop(struct units *u)
+{
+	free_open(u);
+	for (uint32_t i = 0; i < u->nperiods; i++)
+		mem_free(u->period[i].clock.at);
+	mem_free(u->unit);
+	mem_free(u->op);
+	mem_free(u->period);
+	mem_free(u->by_unit);
+	mem_free(u->by_shape);
+	heldlocks_free(&u->held);
+	shares_free(&u->shares);
+	periods_free(&u->periods);
+	*u = (struct units){0};
+}
+
+struct sighting units_sighting(const struct units *u, const struct unit *t, uint32_t i)
+{
+	const struct unit_op *op = unit_ops(u, t) + i;
+	struct sighting s = {.event = op->event,
+			     .thread = t->thread,
+			     .operand = op_is_access(op->op) ? units_var(u, op->what) : op->what,
+			     .place = op->place,
+			     .op = op->op};
+
+	/* What was acquired before the block was not done in it. */
+	if (t->transaction && op->event > t->begin) {
+		s.begin = t->begin;
+		s.label = t->label;
+		s.begin_place = t->place;
+	}
+	return s;
+}
+
+struct finding_step units_step(const struct units *u, const struct unit *t, uint32_t i,
+			       struct finding *f)
+{
+	struct sighting s = units_sighting(u, t, i);
+	struct finding_step step = sighting_step(f, u->names, &s);
+
+	tell_held(f, u->names, &step, heldlocks_view(&u->held, unit_ops(u, t)[i].held));
+	return step;
+}
+
+struct finding_block units_block(const struct units *u, const struct unit *t, struct finding *f)
+{
+	return (struct finding_block){.thread = tell_thread(f, u->names, t->thread),
+				      .label = tell_string(f, u->names, t->label),
+				      .place = tell_string(f, u->names, t->place),
+				      .begin = t->transaction ? t->begin : 0};
+}

@@ -1,0 +1,252 @@
+#include "twin_movers.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+#include "base/banned.h"
+
+enum { THREADS = 16 };
+
+static bool is_acquire(const struct event *e)
+{
+	return e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED;
+}
+
+static bool cuts(const struct event *e)
+{
+	return e->op == OP_FORK || e->op == OP_JOIN || e->op == OP_BARRIER;
+}
+
+/* It reads, or shares. */
+static bool mild(const struct event *e)
+{
+	return e->op == OP_READ || e->op == OP_ACQUIRE_SHARED || e->op == OP_RELEASE_SHARED;
+}
+
+/* Two accesses of one variable in one life, or two operations on one lock. */
+static bool same_thing(const struct twin *t, size_t a, size_t b)
+{
+	const struct event *e = &t->ev[a], *f = &t->ev[b];
+
+	if (op_is_lock(e->op) && op_is_lock(f->op))
+		return e->operand == f->operand;
+	if (!op_is_access(e->op) || !op_is_access(f->op) || e->operand != f->operand)
+		return false;
+	for (size_t i = a < b ? a : b; i < (a < b ? b : a); i++)
+		if ((t->ev[i].op == OP_ALLOC || t->ev[i].op == OP_FREE) &&
+		    t->ev[i].operand == e->operand)
+			return false;
+	return true;
+}
+
+static bool is_use(const struct event *e)
+{
+	return op_is_access(e->op) || is_acquire(e);
+}
+
+/* Are there two uses of what `e` uses, up to `last`, that are concurrent and in conflict? */
+static bool takes_part(const struct twin *t, size_t e, size_t last)
+{
+	for (size_t a = 0; a <= last; a++)
+		for (size_t b = 0; b < a; b++)
+			if (is_use(&t->ev[a]) && is_use(&t->ev[b]) && same_thing(t, a, e) &&
+			    same_thing(t, b, e) && same_thing(t, a, b) &&
+			    twin_concurrent(t, a, b) && !(mild(&t->ev[a]) && mild(&t->ev[b])))
+				return true;
+	return false;
+}
+
+/* Is some lock held at each use from when it takes part up to this one? */
+static bool guarded_so_far(const struct twin *t, size_t e)
+{
+	for (uint32_t l = 0; l < TWIN_LOCKS; l++) {
+		bool all = true;
+
+		for (size_t i = 0; i <= e && all; i++)
+			if (is_use(&t->ev[i]) && same_thing(t, i, e) && takes_part(t, i, i))
+				all = mild(&t->ev[i]) ? t->held[i][l] != FREE
+						      : t->held[i][l] == EXCLUSIVELY;
+		if (all)
+			return true;
+	}
+	return false;
+}
+
+static char mover_now(const struct twin *t, size_t e)
+{
+	size_t use = e;
+
+	if (!is_use(&t->ev[e]))
+		while (!is_acquire(&t->ev[use]) || t->ev[use].operand != t->ev[e].operand)
+			use--;
+	if (!takes_part(t, use, use) || guarded_so_far(t, use))
+		return 'B';
+	return op_is_access(t->ev[e].op) ? 'N' : e == use ? 'R' : 'L';
+}
+
+/* Returns whether the pattern is broken by this one; `left` is its state. */
+static bool breaks(bool *left, char mover)
+{
+	if (mover == 'B' || (mover == 'R' && !*left) || (mover == 'L' && *left))
+		return false;
+	if (*left)
+		return true;
+	*left = true;
+	return false;
+}
+
+size_t twin_atomizer(const struct twin *t, struct twin_broken *out)
+{
+	uint64_t begin[THREADS] = {0};
+	unsigned depth[THREADS] = {0};
+	bool left[THREADS] = {0}, told[THREADS] = {0};
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		const struct event *e = &t->ev[i];
+		uint32_t who = e->thread;
+
+		if (e->op == OP_NONE)
+			continue;
+		if (e->op == OP_BEGIN && !depth[who]++) {
+			begin[who] = i + 1;
+			left[who] = told[who] = false;
+		}
+		if (e->op == OP_END)
+			depth[who]--;
+		if (cuts(e))
+			left[who] = told[who] = false;
+		if (!depth[who] || told[who] || (!op_is_access(e->op) && !op_is_lock(e->op)))
+			continue;
+		told[who] = breaks(&left[who], mover_now(t, i));
+		if (told[who])
+			out[n++] = (struct twin_broken){begin[who], i + 1};
+	}
+	return n;
+}
+
+/* Which unit each event is in, and what is known of the unit. */
+struct layout {
+	size_t *unit;    /* of an event; 0: of none, or not relevant */
+	bool *accessed;  /* of a unit: has a relevant access */
+	uint64_t *begin; /* of a unit: its block's begin, 0 outside blocks */
+	size_t nunits;
+};
+
+/* Returns false where a unit begins with a lock held. */
+static bool lay_out(const struct twin *t, struct layout *l)
+{
+	size_t open[THREADS] = {0};
+	uint64_t begin[THREADS] = {0};
+	unsigned depth[THREADS] = {0}, locks[THREADS] = {0};
+
+	for (size_t i = 0; i < t->n; i++) {
+		const struct event *e = &t->ev[i];
+		uint32_t who = e->thread;
+		bool lock = op_is_lock(e->op), access = op_is_access(e->op);
+		size_t use = i;
+
+		if (e->op == OP_NONE)
+			continue;
+		if (cuts(e) || (e->op == OP_BEGIN && !depth[who]) ||
+		    (e->op == OP_END && depth[who] == 1))
+			open[who] = 0;
+		if (e->op == OP_BEGIN && !depth[who]++)
+			begin[who] = i + 1;
+		if (e->op == OP_END)
+			depth[who]--;
+		if (lock && !is_acquire(e))
+			while (!is_acquire(&t->ev[use]) || t->ev[use].operand != e->operand)
+				use--;
+		if ((!lock && !access) || !takes_part(t, use, t->n - 1))
+			continue;
+		if (!open[who]) {
+			if (locks[who])
+				return false;
+			open[who] = ++l->nunits;
+			l->begin[open[who]] = depth[who] ? begin[who] : 0;
+		}
+		l->unit[i] = open[who];
+		l->accessed[open[who]] |= access;
+		if (lock)
+			locks[who] += is_acquire(e) ? 1 : -1u;
+		if (!depth[who] && !locks[who])
+			open[who] = 0;
+	}
+	return true;
+}
+
+/* Is it in a unit that is kept? */
+static bool counts(const struct layout *l, size_t i)
+{
+	return l->unit[i] && l->accessed[l->unit[i]];
+}
+
+static bool clash(const struct twin *t, const struct layout *l, size_t a, size_t b)
+{
+	return counts(l, a) && counts(l, b) && same_thing(t, a, b) && twin_concurrent(t, a, b) &&
+	       !(mild(&t->ev[a]) && mild(&t->ev[b])) && !twin_exclude(t, a, b);
+}
+
+static char mover_at_last(const struct twin *t, const struct layout *l, size_t e)
+{
+	bool clashes = false, beside = false;
+
+	for (size_t a = 0; a < t->n; a++) {
+		if (!op_is_access(t->ev[e].op)) {
+			clashes |= clash(t, l, a, e);
+			continue;
+		}
+		beside |= counts(l, a) && same_thing(t, a, e) && twin_concurrent(t, a, e);
+		for (size_t b = 0; b < t->n && !clashes; b++)
+			clashes = same_thing(t, a, e) && clash(t, l, a, b);
+	}
+	if (op_is_access(t->ev[e].op))
+		return clashes && beside ? 'N' : 'B';
+	return !clashes ? 'B' : is_acquire(&t->ev[e]) ? 'R' : 'L';
+}
+
+/* A lock that its unit holds over no relevant access. */
+static bool empty_section(const struct twin *t, const struct layout *l, size_t e)
+{
+	int step = is_acquire(&t->ev[e]) ? 1 : -1;
+
+	if (!op_is_lock(t->ev[e].op))
+		return false;
+	for (size_t i = e + (size_t)step; i < t->n; i += (size_t)step) {
+		if (l->unit[i] != l->unit[e])
+			continue;
+		if (op_is_access(t->ev[i].op))
+			return false;
+		if (t->ev[i].operand == t->ev[e].operand)
+			return true;
+	}
+	return false;
+}
+
+size_t twin_reduction(const struct twin *t, struct twin_broken *out)
+{
+	struct layout l = {.unit = mem_zalloc(t->n * sizeof *l.unit),
+			   .accessed = mem_zalloc(t->n + 1),
+			   .begin = mem_zalloc((t->n + 1) * sizeof *l.begin)};
+	size_t n = 0;
+
+	if (!lay_out(t, &l))
+		n = SIZE_MAX;
+	for (size_t u = 1; u <= l.nunits && n != SIZE_MAX; u++) {
+		bool left = false, told = false;
+
+		for (size_t i = 0; i < t->n && !told && l.begin[u] && l.accessed[u]; i++) {
+			if (l.unit[i] != u || empty_section(t, &l, i))
+				continue;
+			told = breaks(&left, mover_at_last(t, &l, i));
+			if (told)
+				out[n++] = (struct twin_broken){l.begin[u], i + 1};
+		}
+	}
+	mem_free(l.unit);
+	mem_free(l.accessed);
+	mem_free(l.begin);
+	return n;
+}
