@@ -1,0 +1,22 @@
+/*
+ * Random small programs of transactions and locks, as a run of them. One for
+ * each seed.
+ *
+ * Who may include this: tests/property_commit.
+ */
+#ifndef ATOMSAN_TESTS_PROPERTY_COMMIT_RANDOM_UNITS_H
+#define ATOMSAN_TESTS_PROPERTY_COMMIT_RANDOM_UNITS_H
+
+#include "trace.h"
+
+enum random_units {
+	RANDOM_PAIR,   /* two threads with a transaction each, locks nested */
+	RANDOM_TREES,  /* several threads with a transaction each, locks nested, in one order */
+	RANDOM_MIXTURE /* several transactions a thread, and operations outside; forks and joins;
+			  locks in any order, not always nested */
+};
+
+/* Replaces what `t` holds; in canonical form. */
+void random_units(struct trace *t, uint64_t seed, enum random_units what);
+
+#endif
