@@ -120,7 +120,8 @@ const struct engine_ops engine_commit_view = {
 	.origin = "PPoPP 2006",
 	.finding = "this block may not be atomic: in another run reads can see what no order of "
 		   "whole blocks gives",
-	.silence = "the locks keep every run of these blocks view-serializable, unless it deadlocks",
+	.silence =
+		"the locks keep every run of these blocks view-serializable, unless it deadlocks",
 	.noun = "atomicity violation",
 	.second_pass = true,
 	.create = view_create,

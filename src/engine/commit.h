@@ -150,7 +150,7 @@ struct commit_meet {
 	size_t nsums;
 	struct commit_group *group;
 	size_t ngroups, group_cap;
-	size_t *by_var; /* groups of a variable: by_var[x] .. by_var[x + 1] */
+	size_t *by_var;       /* groups of a variable: by_var[x] .. by_var[x + 1] */
 	uint64_t *last_event; /* of a period, as far as its units are kept */
 	uint32_t *rank;       /* of a period, among all by slot and index */
 	uint32_t *by_rank;    /* periods */
@@ -183,7 +183,8 @@ struct commit_end {
 	uint32_t segment; /* of the other */
 };
 
-/* On the way from one slot to the next: two accesses that meet, or must come one after the other. */
+/* On the way from one slot to the next: two accesses that meet, or must come one after the other.
+ */
 struct commit_hop {
 	struct commit_op from, to;
 	bool met;

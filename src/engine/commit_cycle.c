@@ -108,9 +108,8 @@ static void cut_segments(struct cycle *c)
 	c->slot_of = mem_alloc((u->nperiods + 1) * sizeof *c->slot_of);
 	for (uint32_t s = 0; s < m->nslots; s++) {
 		for (uint32_t r = m->in_slot[s]; r < m->in_slot[s + 1]; r++) {
-			if (r == m->in_slot[s] ||
-			    !have_witness(m, &u->period[m->by_rank[r - 1]],
-					  &u->period[m->by_rank[r]]))
+			if (r == m->in_slot[s] || !have_witness(m, &u->period[m->by_rank[r - 1]],
+								&u->period[m->by_rank[r]]))
 				c->slot_of[c->nsegments++] = s;
 			c->segment[m->by_rank[r]] = c->nsegments - 1;
 		}
@@ -324,14 +323,16 @@ static int by_hi(const void *a, const void *b)
 {
 	const struct node *x = a, *y = b;
 
-	return x->hi != y->hi ? (x->hi > y->hi) - (x->hi < y->hi) : (x->op > y->op) - (x->op < y->op);
+	return x->hi != y->hi ? (x->hi > y->hi) - (x->hi < y->hi)
+			      : (x->op > y->op) - (x->op < y->op);
 }
 
 static int by_lo(const void *a, const void *b)
 {
 	const struct node *x = a, *y = b;
 
-	return x->lo != y->lo ? (x->lo > y->lo) - (x->lo < y->lo) : (x->op > y->op) - (x->op < y->op);
+	return x->lo != y->lo ? (x->lo > y->lo) - (x->lo < y->lo)
+			      : (x->op > y->op) - (x->op < y->op);
 }
 
 /* Its nodes that meet somebody. Returns whether two of them are apart. */
@@ -520,10 +521,10 @@ static void make_room(struct cycle *c)
 
 static void cycle_free(struct cycle *c)
 {
-	void *all[] = {c->segment, c->slot_of, c->edge,    c->hash,       c->next_to, c->next,
-		       c->set,     c->size,    c->undo,    c->came,       c->queue,   c->reached,
-		       c->best,    c->unit,    c->unit_of, c->best_stamp, c->met.v,   c->first.v,
-		       c->last.v};
+	void *all[] = {c->segment,    c->slot_of, c->edge,    c->hash,  c->next_to,
+		       c->next,       c->set,     c->size,    c->undo,  c->came,
+		       c->queue,      c->reached, c->best,    c->unit,  c->unit_of,
+		       c->best_stamp, c->met.v,   c->first.v, c->last.v};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		mem_free(all[i]);

@@ -206,8 +206,8 @@ static struct record *sort_records(struct commit_meet *m, size_t *start, uint32_
 			const struct commit_leaf *leaf = &m->leaves.v[k];
 
 			v[next[leaf->var]++] =
-				(struct record){leaf->sort, m->rank[u->unit[i].period],
-						(uint32_t)i, leaf->first.op, leaf->last.op};
+				(struct record){leaf->sort, m->rank[u->unit[i].period], (uint32_t)i,
+						leaf->first.op, leaf->last.op};
 		}
 	}
 	mem_free(next);
@@ -233,8 +233,8 @@ static void add_groups(struct commit_meet *m, const struct record *v, size_t n)
 			*g = (struct commit_group){r->sort, slot, m->nsums, m->nsums};
 		}
 		if (g->begin == g->end || m->sum[m->nsums - 1].period != period) {
-			m->sum[m->nsums++] = (struct commit_sum){
-				period, {r->unit, r->first}, {0}, false};
+			m->sum[m->nsums++] =
+				(struct commit_sum){period, {r->unit, r->first}, {0}, false};
 			g->end = m->nsums;
 		}
 		sum = &m->sum[m->nsums - 1];

@@ -311,8 +311,8 @@ static void release(struct commit_leaves *l, struct commit_sorts *s, uint32_t lo
 	memmove(&l->open[k - 1], &l->open[k], (l->nopen - k) * sizeof *l->open);
 	l->nopen--;
 	for (; k <= l->nopen; k++)
-		l->open[k - 1].path = path_with(s, k > 1 ? l->open[k - 2].path : 0,
-						l->open[k - 1].what);
+		l->open[k - 1].path =
+			path_with(s, k > 1 ? l->open[k - 2].path : 0, l->open[k - 1].what);
 }
 
 void commit_leaves_of(struct commit_leaves *l, struct commit_sorts *s, const struct units *u,

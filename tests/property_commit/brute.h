@@ -26,8 +26,8 @@
 
 struct brute {
 	uint64_t runs, deadlocks;
-	bool too_many;             /* gave up: the rest says nothing */
-	bool conflict, view;       /* atomic: every run is serializable */
+	bool too_many;       /* gave up: the rest says nothing */
+	bool conflict, view; /* atomic: every run is serializable */
 };
 
 /* At most BRUTE_THREADS threads, and as many pieces as a word has bits. */

@@ -208,7 +208,8 @@ static bool joined(const struct paper *p, int a, int b)
 		if (p->edge[n][b])
 			return true;
 		for (int k = 0; k < (int)p->n; k++) {
-			bool next = p->edge[n][k] || p->node[n].parent == k || p->node[k].parent == n;
+			bool next =
+				p->edge[n][k] || p->node[n].parent == k || p->node[k].parent == n;
 
 			if (next && !seen[k] && p->node[k].thread != p->node[a].thread)
 				seen[queue[tail++] = k] = true;

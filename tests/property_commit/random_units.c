@@ -60,8 +60,7 @@ static void body(struct gen *g, struct program *p, uint8_t *held, unsigned lowes
 			/* Hand over hand: another first, and this one later. */
 			while (crossed < g->locks && (held[crossed] || crossed == lock))
 				crossed++;
-			if (rng_percent(&g->rng, g->crossed) && crossed < g->locks &&
-			    g->left > 1) {
+			if (rng_percent(&g->rng, g->crossed) && crossed < g->locks && g->left > 1) {
 				emit(p, OP_ACQUIRE, crossed);
 				emit(p, shared ? OP_RELEASE_SHARED : OP_RELEASE, lock);
 				held[lock] = 0;

@@ -83,7 +83,8 @@ static bool are_at_odds(const struct trace *t, uint64_t a, uint64_t b)
 static void judge_finding(struct judge *j, const struct trace *t, const struct finding *f)
 {
 	uint64_t begin = f->transaction.begin;
-	bool right = f->nsteps >= 3 && begin && f->nwith && f->event == f->steps[f->nsteps - 1].event;
+	bool right =
+		f->nsteps >= 3 && begin && f->nwith && f->event == f->steps[f->nsteps - 1].event;
 
 	for (size_t i = 0; i < f->nsteps && right; i++) {
 		bool mine = in_block(t, f->steps[i].event, begin), named = mine;
@@ -141,8 +142,8 @@ static void judge_against_runs(struct judge *j, const struct contender *who, con
 	tally->false_alarms += atomic && said;
 }
 
-static void judge_against_paper(struct judge *j, const struct contender *who,
-				const struct trace *t, bool view, struct tally *tally)
+static void judge_against_paper(struct judge *j, const struct contender *who, const struct trace *t,
+				bool view, struct tally *tally)
 {
 	static struct paper p;
 	bool flagged[PAPER_THREADS], any = false, several = false;
@@ -153,8 +154,8 @@ static void judge_against_paper(struct judge *j, const struct contender *who,
 		any |= flagged[i];
 		several |= p.commit_nodes[i] > 1;
 		if (flagged[i] != p.on_cycle[i])
-			str_fmt(&j->text, "%s: T%zu is %son a cycle, says the paper\n", who->name, i,
-				p.on_cycle[i] ? "" : "not ");
+			str_fmt(&j->text, "%s: T%zu is %son a cycle, says the paper\n", who->name,
+				i, p.on_cycle[i] ? "" : "not ");
 		if (p.on_cycle[i] && p.commit_nodes[i] < 2)
 			str_fmt(&j->text, "%s: T%zu on a cycle with one commit node\n", who->name,
 				i);
@@ -235,10 +236,10 @@ struct fixed_case {
 	const char *name, *text, *conflict, *view;
 };
 
-#define T(t, ops) t "|begin " ops t "|end "
+#define T(t, ops)    t "|begin " ops t "|end "
 #define L(t, l, ops) t "|acq(" l ") " ops t "|rel(" l ") "
-#define R(t, x) t "|r(" x ") "
-#define W(t, x) t "|w(" x ") "
+#define R(t, x)      t "|r(" x ") "
+#define W(t, x)      t "|w(" x ") "
 
 /* The units of figures 4 and 6, as the text describes them. */
 #define FIGURE_T1 T("A", L("A", "l", W("A", "x") W("A", "x")))
@@ -290,23 +291,25 @@ static const struct fixed_case fixed_cases[] = {
 	 T("A", R("A", "x") R("A", "y")) T("B", W("B", "x") W("B", "q"))
 		 T("C", R("C", "q") W("C", "y")),
 	 "T0 T1 T2", "T0 T1 T2"},
-	{"a fork hands over", "B|fork(D) " T("A", R("A", "x") R("A", "y")) T("B", W("B", "x"))
-				      "B|fork(C) " T("C", W("C", "y")),
+	{"a fork hands over",
+	 "B|fork(D) " T("A", R("A", "x") R("A", "y"))
+		 T("B", W("B", "x")) "B|fork(C) " T("C", W("C", "y")),
 	 "T2", "T2"},
 	{"before the fork", T("A", W("A", "x")) "A|fork(B) " T("B", R("B", "x") R("B", "x")), "",
 	 ""},
 	{"after the join",
 	 "A|fork(B) " T("B", R("B", "x") R("B", "x")) "A|join(B) " T("A", W("A", "x")), "", ""},
-	{"a fork cuts a block",
-	 "A|begin A|r(x) A|fork(B) A|w(x) A|end " T("B", W("B", "x")), "", ""},
+	{"a fork cuts a block", "A|begin A|r(x) A|fork(B) A|w(x) A|end " T("B", W("B", "x")), "",
+	 ""},
 	{"a barrier between",
 	 T("A", R("A", "x") R("A", "x")) "A|barrier(b) B|barrier(b) " T("B", W("B", "x")), "", ""},
 	{"the barrier hands nothing over between phases",
-	 T("A", R("A", "x") R("A", "y")) T("B", W("B", "x")) T("C", W("C", "y"))
-		 "A|barrier(b) B|barrier(b) C|barrier(b) " T("B", W("B", "z")) T("C", W("C", "z")),
+	 T("A", R("A", "x") R("A", "y")) T("B", W("B", "x"))
+		 T("C", W("C", "y")) "A|barrier(b) B|barrier(b) C|barrier(b) " T("B", W("B", "z"))
+			 T("C", W("C", "z")),
 	 "", ""},
-	{"a lock around both", T("A", L("A", "l", R("A", "x") W("A", "x")))
-				       T("B", L("B", "l", R("B", "x") W("B", "x"))),
+	{"a lock around both",
+	 T("A", L("A", "l", R("A", "x") W("A", "x"))) T("B", L("B", "l", R("B", "x") W("B", "x"))),
 	 "", ""},
 	{"shared locks keep writers out",
 	 T("A", "A|racq(l) " R("A", "x") R("A", "y") "A|rrel(l) ")
@@ -326,9 +329,8 @@ static const struct fixed_case fixed_cases[] = {
 	 "T0", "T0"},
 	{"updates", T("A", "A|u(x) A|u(y) ") T("B", "B|u(x) B|u(y) "), "T0 T1", "T0 T1"},
 	{"one update", T("A", "A|u(x) ") T("B", "B|u(x) "), "", ""},
-	{"memory used again", T("A", R("A", "x") R("A", "x")) "A|free(x) B|alloc(x) "
-			      T("B", W("B", "x")),
-	 "", ""},
+	{"memory used again",
+	 T("A", R("A", "x") R("A", "x")) "A|free(x) B|alloc(x) " T("B", W("B", "x")), "", ""},
 	{NULL, NULL, NULL, NULL},
 };
 
@@ -379,8 +381,8 @@ static bool sum_up_random(const char *name, enum random_units what, const struct
 	const struct tally *two[] = {&c->conflict, &c->view};
 	bool ok = true;
 
-	printf("%s: %" PRIu64 " traces, %" PRIu64 " that can deadlock, %" PRIu64 " left out\n", name,
-	       c->traces, c->deadlocks, c->too_many);
+	printf("%s: %" PRIu64 " traces, %" PRIu64 " that can deadlock, %" PRIu64 " left out\n",
+	       name, c->traces, c->deadlocks, c->too_many);
 	for (int i = 0; i < 2; i++) {
 		const struct tally *t = two[i];
 		double said = percent(t->said, t->judged);
