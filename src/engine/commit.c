@@ -84,8 +84,7 @@ static size_t commit_stats(void *engine, struct engine_stat stats[ENGINE_STATS_M
 	stats[n++] = (struct engine_stat){"units", c->units.seen};
 	stats[n++] = (struct engine_stat){"units_kept", c->units.n};
 	stats[n++] = (struct engine_stat){"transactions_kept", c->counts.transactions};
-	stats[n++] = (struct engine_stat){"with_one_commit_node", c->counts.one_node};
-	stats[n++] = (struct engine_stat){"with_several_commit_nodes", c->counts.several_nodes};
+	stats[n++] = (struct engine_stat){"several_commit_nodes", c->counts.several_nodes};
 	stats[n++] = (struct engine_stat){"on_a_cycle", c->counts.found};
 	stats[n++] = (struct engine_stat){"lock_paths", c->paths};
 	stats[n++] = (struct engine_stat){"unnested_releases", c->units.unnested};

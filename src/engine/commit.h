@@ -12,7 +12,9 @@
  * between a node of the one and a node of the other.
  *
  *	commit_sort.c   paths and sorts; the accesses of a unit by sort
- *	commit_meet.c   the rules of the two forests: who meets whom, where
+ *	commit_rule.c   the rules of the two forests
+ *	commit_meet.c   who meets whom, where
+ *	commit_table.c  the same for variables that many sorts of access share
  *	commit_cycle.c  which transactions have nodes apart that others join
  *	commit_tell.c   findings
  *	commit.c        the engines
@@ -111,6 +113,19 @@ static inline const held *commit_path_held(const struct commit_sorts *s, uint32_
 	return s->held + s->path[path].start;
 }
 
+/* ---- commit_rule.c ---- */
+
+/* Depths, from 1, of a lock block on each of two paths that keep each other out. */
+struct commit_pair {
+	uint32_t a, b;
+};
+
+int commit_common(const struct commit_sorts *s, uint32_t a, uint32_t b, struct commit_pair out[2]);
+bool commit_can_see(const struct commit_sorts *s, uint32_t reader, uint32_t open_from,
+		    uint32_t writer, struct commit_pair out[2], int *n);
+int commit_meets(const struct commit_sorts *s, bool view, const struct commit_sort *a,
+		 const struct commit_sort *b, uint32_t depth[2]);
+
 /* ---- commit_meet.c ---- */
 
 /* An operation of a unit. */
@@ -131,14 +146,41 @@ struct commit_group {
 	size_t begin, end; /* sums */
 };
 
+enum { COMMIT_NONE = UINT32_MAX };
+
 /* Whom an access meets in one slot, in one node of its own. */
 struct commit_meeting {
 	uint32_t depth; /* of the node on its path; 0 stands for the leaf */
 	uint32_t slot;
+	uint32_t unless; /* it is not met by accesses of this slot; COMMIT_NONE: by all */
 	uint32_t period; /* one that it meets there */
 	/* The first and the last, by the begin of their transaction or, outside, by event. */
 	uint64_t min, max;
 	struct commit_op at_min, at_max;
+};
+
+struct commit_meetings {
+	struct commit_meeting *v;
+	size_t n, cap;
+};
+
+/* Answers that do not depend on the period, kept by variable and sort. */
+struct commit_answer {
+	uint32_t var, sort; /* sort is 1 + its number; 0 where there is no answer */
+	size_t begin, end;  /* meetings */
+	uint64_t depths;
+};
+
+struct commit_table {
+	bool *plain; /* of a variable: it has such answers */
+	struct commit_answer *answer;
+	size_t nanswers, slots;
+	struct commit_meetings met;
+	uint32_t *fold[2]; /* by depth and slot: 1 + a meeting */
+	size_t fold_cap[2];
+	uint32_t *period_of,
+		*of_slot; /* of a slot: the period of the variable at hand; its stamp */
+	uint32_t stamp;
 };
 
 struct commit_meet {
@@ -156,16 +198,12 @@ struct commit_meet {
 	uint32_t *by_rank;    /* periods */
 	uint32_t *in_slot;    /* ranks of a slot: in_slot[s] .. in_slot[s + 1] */
 	uint32_t nslots;
+	struct commit_table table;
 };
 
 /* After units_done(). */
 void commit_meet_init(struct commit_meet *m, const struct units *u, bool view);
 void commit_meet_free(struct commit_meet *m);
-
-struct commit_meetings {
-	struct commit_meeting *v;
-	size_t n, cap;
-};
 
 /* In a slot, the rank of the first period after that index. */
 uint32_t commit_meet_after(const struct commit_meet *m, uint32_t slot, uint32_t index);
@@ -173,6 +211,30 @@ uint32_t commit_meet_after(const struct commit_meet *m, uint32_t slot, uint32_t 
 /* Whom an access of this variable and sort in this period meets; replaces what `out` held. */
 void commit_meet_find(struct commit_meet *m, uint32_t var, uint32_t sort, uint32_t period,
 		      struct commit_meetings *out);
+
+/*
+ * The depths of its nodes that can meet anybody, as bits, or some more; the
+ * highest bit stands for all from there on.
+ */
+uint64_t commit_meet_depths(struct commit_meet *m, uint32_t var, uint32_t sort, uint32_t period,
+			    struct commit_meetings *scratch);
+
+/* Those of a group that are concurrent with a period: sums [*begin, *end). */
+bool commit_meet_concurrent(const struct commit_meet *m, const struct commit_group *g,
+			    uint32_t period, size_t *begin, size_t *end);
+/* The meeting with those. */
+struct commit_meeting commit_meet_with(const struct commit_meet *m, uint32_t depth, uint32_t slot,
+				       size_t begin, size_t end);
+
+/* ---- commit_table.c ---- */
+
+void commit_table_free(struct commit_table *t);
+/*
+ * The groups of the variable, the last there are, are complete: if they are
+ * many, see whether the table can answer for it, and drop what meets nobody.
+ */
+void commit_table_look(struct commit_meet *m, uint32_t var);
+const struct commit_answer *commit_table_answer(struct commit_meet *m, uint32_t var, uint32_t sort);
 
 /* ---- commit_cycle.c ---- */
 
@@ -198,7 +260,7 @@ struct commit_found {
 };
 
 struct commit_counts {
-	uint64_t transactions, one_node, several_nodes, found;
+	uint64_t transactions, several_nodes, found;
 };
 
 /* Calls `found` for each transaction, by thread slots and then in the order of the run. */

@@ -157,12 +157,25 @@ static struct edge *add_edge(struct cycle *c, uint32_t a, uint32_t b)
 	return &c->edge[c->nedges++];
 }
 
-/* Those that meet. */
+/* All pairs of segments in different slots. */
+static size_t edges_at_most(const struct cycle *c)
+{
+	size_t n = (size_t)c->nsegments * (c->nsegments - 1) / 2, run = 0;
+
+	for (uint32_t s = 0; s < c->nsegments; s++) {
+		run = s && c->slot_of[s] == c->slot_of[s - 1] ? run + 1 : 0;
+		n -= run;
+	}
+	return n;
+}
+
+/* Those that meet; as long as there can be more. */
 static void add_meetings(struct cycle *c)
 {
 	struct commit_meet *m = c->m;
+	size_t most = edges_at_most(c);
 
-	for (uint32_t x = 0; x < m->units->shares.nlives; x++) {
+	for (uint32_t x = 0; x < m->units->shares.nlives && c->nedges < most; x++) {
 		for (size_t g = m->by_var[x]; g < m->by_var[x + 1]; g++) {
 			for (size_t i = m->group[g].begin; i < m->group[g].end; i++) {
 				const struct commit_sum *sum = &m->sum[i];
@@ -303,22 +316,6 @@ static void undo_to(struct cycle *c, size_t mark)
 
 /* ---- a transaction ---- */
 
-static void add_node(struct cycle *c, struct nodes *to, struct commit_at at,
-		     const struct commit_meeting *met)
-{
-	const struct commit_leaves *l = &c->m->leaves;
-	struct node new = {at.op, at.op, at.op, c->segment[met->period], *met};
-
-	if (met->depth) {
-		const struct commit_block *b = &l->block[l->chain[at.blocks + met->depth - 1]];
-
-		new.lo = b->start;
-		new.hi = b->end;
-	}
-	MEM_GROW(to->v, to->cap, to->n + 1);
-	to->v[to->n++] = new;
-}
-
 static int by_hi(const void *a, const void *b)
 {
 	const struct node *x = a, *y = b;
@@ -335,28 +332,72 @@ static int by_lo(const void *a, const void *b)
 			      : (x->op > y->op) - (x->op < y->op);
 }
 
+/* The ends of the node at that depth around an access. */
+static struct commit_block node_at(const struct commit_leaves *l, struct commit_at at,
+				   uint32_t depth)
+{
+	if (!depth)
+		return (struct commit_block){at.op, at.op};
+	return l->block[l->chain[at.blocks + depth - 1]];
+}
+
+/* Can there be more than one commit node: are two nodes apart that may meet somebody? */
+static bool may_be_apart(struct cycle *c, const struct unit *t)
+{
+	const struct commit_leaves *l = &c->m->leaves;
+	uint32_t hi = UINT32_MAX, lo = 0;
+
+	for (size_t k = 0; k < l->n; k++) {
+		const struct commit_leaf *leaf = &l->v[k];
+		uint64_t depths =
+			commit_meet_depths(c->m, leaf->var, leaf->sort, t->period, &c->met);
+
+		if (depths >> 63)
+			return true;
+		for (; depths; depths &= depths - 1) {
+			uint32_t depth = (uint32_t)__builtin_ctzll(depths);
+			struct commit_block first = node_at(l, leaf->first, depth);
+			struct commit_block last = node_at(l, leaf->last, depth);
+
+			hi = first.end < hi ? first.end : hi;
+			lo = last.start > lo ? last.start : lo;
+		}
+	}
+	return hi < lo;
+}
+
+static void add_node(struct cycle *c, struct nodes *to, struct commit_at at,
+		     const struct commit_meeting *met)
+{
+	struct commit_block b = node_at(&c->m->leaves, at, met->depth);
+
+	MEM_GROW(to->v, to->cap, to->n + 1);
+	to->v[to->n++] = (struct node){b.start, b.end, at.op, c->segment[met->period], *met};
+}
+
 /* Its nodes that meet somebody. Returns whether two of them are apart. */
 static bool find_nodes(struct cycle *c, uint32_t i)
 {
 	const struct unit *t = &c->m->units->unit[i];
+	const struct commit_leaves *l = &c->m->leaves;
 	uint32_t hi = UINT32_MAX, lo = 0;
 
 	c->first.n = c->last.n = 0;
 	commit_leaves_of(&c->m->leaves, &c->m->sorts, c->m->units, t, c->m->view);
-	for (size_t k = 0; k < c->m->leaves.n; k++) {
-		const struct commit_leaf *leaf = &c->m->leaves.v[k];
-
-		commit_meet_find(c->m, leaf->var, leaf->sort, t->period, &c->met);
+	if (!may_be_apart(c, t))
+		return false;
+	for (size_t k = 0; k < l->n; k++) {
+		commit_meet_find(c->m, l->v[k].var, l->v[k].sort, t->period, &c->met);
 		for (size_t j = 0; j < c->met.n; j++) {
-			add_node(c, &c->first, leaf->first, &c->met.v[j]);
-			add_node(c, &c->last, leaf->last, &c->met.v[j]);
+			add_node(c, &c->first, l->v[k].first, &c->met.v[j]);
+			add_node(c, &c->last, l->v[k].last, &c->met.v[j]);
 			if (c->first.v[c->first.n - 1].hi < hi)
 				hi = c->first.v[c->first.n - 1].hi;
 			if (c->last.v[c->last.n - 1].lo > lo)
 				lo = c->last.v[c->last.n - 1].lo;
 		}
 	}
-	return c->first.n && hi < lo;
+	return hi < lo;
 }
 
 /* Tell of the two nodes; where one other unit can be both ends, it is. */
@@ -406,13 +447,10 @@ static void check(struct cycle *c, uint32_t unit)
 	uint32_t far_a = NONE;
 
 	c->counts->transactions++;
-	if (!find_nodes(c, unit)) {
-		c->counts->one_node += c->first.n > 0;
+	if (!find_nodes(c, unit))
 		return;
-	}
 	c->counts->several_nodes++;
-	if (!++c->stamp)
-		abort(); /* there are fewer units than that */
+	c->stamp++; /* never 0 again: units are fewer than that */
 	qsort(c->first.v, c->first.n, sizeof *c->first.v, by_hi);
 	qsort(c->last.v, c->last.n, sizeof *c->last.v, by_lo);
 	for (size_t i = 0; i < c->last.n; i++) {

@@ -14,102 +14,6 @@
 
 #include "base/banned.h"
 
-/* ---- the rules ---- */
-
-/* Depths, from 1, of a lock block on each of two paths that keep each other out. */
-struct pair {
-	uint32_t a, b;
-};
-
-/*
- * The outermost common lock. Returns 0 where there is none: then the leaves
- * meet. Where two paths take two common locks in different orders each side has
- * an outermost of its own, and both count.
- */
-static int common(const struct commit_sorts *s, uint32_t a, uint32_t b, struct pair out[2])
-{
-	const held *x = commit_path_held(s, a), *y = commit_path_held(s, b);
-	uint32_t na = s->path[a].depth, nb = s->path[b].depth;
-	int n = 0;
-
-	for (uint32_t i = 0; i < na && !n; i++)
-		for (uint32_t k = 0; k < nb && !n; k++)
-			if (held_conflict(x[i], y[k]))
-				out[n++] = (struct pair){i + 1, k + 1};
-	if (!n)
-		return 0;
-	for (uint32_t k = 0; k + 1 < out[0].b; k++)
-		for (uint32_t i = 0; i < na; i++)
-			if (held_conflict(x[i], y[k])) {
-				out[1] = (struct pair){i + 1, k + 1};
-				return 2;
-			}
-	return 1;
-}
-
-/*
- * Can the read see that write: is there a common block where no write of its
- * own came first, or no common block? Leaves in `out` the pairs that say so, and
- * in *n how many, 0 for the leaves.
- */
-static bool can_see(const struct commit_sorts *s, uint32_t reader, uint32_t open_from,
-		    uint32_t writer, struct pair out[2], int *n)
-{
-	int kept = 0;
-
-	*n = common(s, reader, writer, out);
-	if (!*n)
-		return true;
-	for (int i = 0; i < *n; i++)
-		if (out[i].a >= open_from)
-			out[kept++] = out[i];
-	*n = kept;
-	return kept > 0;
-}
-
-/*
- * Does `a` meet `b`, as far as their sorts say? Gives the depths of its nodes,
- * and returns how many. Two writes of the view-forest that others read are
- * for seen_together().
- */
-static int meets(const struct commit_meet *m, const struct commit_sort *a,
-		 const struct commit_sort *b, uint32_t depth[2])
-{
-	const struct commit_sorts *s = &m->sorts;
-	struct pair pair[2];
-	bool swapped = false;
-	int n;
-
-	if (!m->view) {
-		if (a->kind == COMMIT_READ && b->kind == COMMIT_READ)
-			return 0;
-		n = common(s, a->path, b->path, pair);
-	} else if (a->kind == COMMIT_READ && b->kind == COMMIT_WRITE) {
-		if (!can_see(s, a->path, a->open_from, b->path, pair, &n))
-			return 0;
-	} else if (a->kind == COMMIT_WRITE && b->kind == COMMIT_READ) {
-		if (!can_see(s, b->path, b->open_from, a->path, pair, &n))
-			return 0;
-		swapped = true;
-	} else if ((a->kind == COMMIT_OWN && b->kind == COMMIT_WRITE) ||
-		   (a->kind == COMMIT_WRITE && b->kind == COMMIT_OWN)) {
-		const struct commit_sort *own = a->kind == COMMIT_OWN ? a : b;
-
-		if (!can_see(s, own->reader, own->open_from, own == a ? b->path : a->path, pair,
-			     &n))
-			return 0;
-		n = common(s, a->path, b->path, pair);
-	} else if (a->kind == COMMIT_FINAL && b->kind == COMMIT_FINAL) {
-		n = common(s, a->path, b->path, pair);
-	} else {
-		return 0;
-	}
-	depth[0] = 0;
-	for (int i = 0; i < n; i++)
-		depth[i] = swapped ? pair[i].b : pair[i].a;
-	return n ? n : 1;
-}
-
 /* ---- the index ---- */
 
 struct record {
@@ -257,9 +161,11 @@ void commit_meet_init(struct commit_meet *m, const struct units *u, bool view)
 	v = sort_records(m, start, nvars);
 	m->sum = mem_alloc((start[nvars] + 1) * sizeof *m->sum);
 	m->by_var = mem_alloc((nvars + 1) * sizeof *m->by_var);
+	m->table.plain = mem_zalloc((nvars + 1) * sizeof *m->table.plain);
 	for (uint32_t x = 0; x < nvars; x++) {
 		m->by_var[x] = m->ngroups;
 		add_groups(m, v + start[x], start[x + 1] - start[x]);
+		commit_table_look(m, x);
 	}
 	m->by_var[nvars] = m->ngroups;
 	mem_free(start);
@@ -270,6 +176,7 @@ void commit_meet_free(struct commit_meet *m)
 {
 	commit_sorts_free(&m->sorts);
 	commit_leaves_free(&m->leaves);
+	commit_table_free(&m->table);
 	mem_free(m->sum);
 	mem_free(m->group);
 	mem_free(m->by_var);
@@ -288,9 +195,8 @@ static uint64_t when(const struct units *u, struct commit_op at)
 	return t->transaction ? t->begin : unit_ops(u, t)[at.op].event;
 }
 
-/* Those of a group that are concurrent with a period: [*begin, *end). */
-static bool concurrent(const struct commit_meet *m, const struct commit_group *g, uint32_t period,
-		       size_t *begin, size_t *end)
+bool commit_meet_concurrent(const struct commit_meet *m, const struct commit_group *g,
+			    uint32_t period, size_t *begin, size_t *end)
 {
 	const struct unit_period *p = &m->units->period[period], *q;
 	uint32_t before = g->slot < p->clock.n ? p->clock.at[g->slot] : 0;
@@ -326,7 +232,7 @@ static bool seen_together(const struct commit_meet *m, uint32_t var, uint32_t pe
 {
 	uint32_t slot = m->units->period[period].at.slot;
 	size_t begin, end;
-	struct pair pair[2];
+	struct commit_pair pair[2];
 	int n;
 
 	for (size_t i = m->by_var[var]; i < m->by_var[var + 1]; i++) {
@@ -334,31 +240,51 @@ static bool seen_together(const struct commit_meet *m, uint32_t var, uint32_t pe
 		const struct commit_sort *r = &m->sorts.sort[g->sort];
 
 		if (r->kind == COMMIT_READ && g->slot != slot && g->slot != other_slot &&
-		    can_see(&m->sorts, r->path, r->open_from, a->path, pair, &n) &&
-		    can_see(&m->sorts, r->path, r->open_from, b->path, pair, &n) &&
-		    concurrent(m, g, period, &begin, &end))
+		    commit_can_see(&m->sorts, r->path, r->open_from, a->path, pair, &n) &&
+		    commit_can_see(&m->sorts, r->path, r->open_from, b->path, pair, &n) &&
+		    commit_meet_concurrent(m, g, period, &begin, &end))
 			return true;
 	}
 	return false;
 }
 
-static void add_meeting(const struct commit_meet *m, struct commit_meetings *out, uint32_t depth,
-			uint32_t slot, size_t begin, size_t end)
+struct commit_meeting commit_meet_with(const struct commit_meet *m, uint32_t depth, uint32_t slot,
+				       size_t begin, size_t end)
 {
 	const struct commit_sum *first = &m->sum[begin], *last = &m->sum[end - 1];
-	struct commit_meeting *new;
+	struct commit_meeting new = {.depth = depth,
+				     .slot = slot,
+				     .unless = COMMIT_NONE,
+				     .period = first->period,
+				     .min = when(m->units, first->first),
+				     .max = when(m->units, last->last),
+				     .at_min = first->first,
+				     .at_max = last->last};
 
+	if (last->again && m->last_event[last->period] > new.max)
+		new.max = m->last_event[last->period];
+	return new;
+}
+
+static void add_meeting(struct commit_meetings *out, struct commit_meeting new)
+{
 	MEM_GROW(out->v, out->cap, out->n + 1);
-	new = &out->v[out->n++];
-	*new = (struct commit_meeting){.depth = depth,
-				       .slot = slot,
-				       .period = first->period,
-				       .min = when(m->units, first->first),
-				       .max = when(m->units, last->last),
-				       .at_min = first->first,
-				       .at_max = last->last};
-	if (last->again && m->last_event[last->period] > new->max)
-		new->max = m->last_event[last->period];
+	out->v[out->n++] = new;
+}
+
+/* From the table; NULL where the variable's accesses of this period meet nobody. */
+static const struct commit_answer *look_up(struct commit_meet *m, uint32_t var, uint32_t sort,
+					   uint32_t period)
+{
+	uint32_t slot = m->units->period[period].at.slot;
+	size_t g = m->by_var[var], begin, end;
+
+	while (g < m->by_var[var + 1] && m->group[g].slot == slot)
+		g++;
+	if (g == m->by_var[var + 1] ||
+	    !commit_meet_concurrent(m, &m->group[g], period, &begin, &end))
+		return NULL;
+	return commit_table_answer(m, var, sort);
 }
 
 void commit_meet_find(struct commit_meet *m, uint32_t var, uint32_t sort, uint32_t period,
@@ -368,6 +294,17 @@ void commit_meet_find(struct commit_meet *m, uint32_t var, uint32_t sort, uint32
 	uint32_t slot = m->units->period[period].at.slot;
 
 	out->n = 0;
+	if (m->table.plain[var]) {
+		const struct commit_answer *answer = look_up(m, var, sort, period);
+
+		for (size_t i = answer ? answer->begin : 0; answer && i < answer->end; i++) {
+			const struct commit_meeting *met = &m->table.met.v[i];
+
+			if (met->slot != slot && met->unless != slot)
+				add_meeting(out, *met);
+		}
+		return;
+	}
 	for (size_t i = m->by_var[var]; i < m->by_var[var + 1]; i++) {
 		const struct commit_group *g = &m->group[i];
 		const struct commit_sort *b = &m->sorts.sort[g->sort];
@@ -379,19 +316,35 @@ void commit_meet_find(struct commit_meet *m, uint32_t var, uint32_t sort, uint32
 		if (g->slot == slot)
 			continue;
 		if (writes) {
-			struct pair pair[2];
+			struct commit_pair pair[2];
 
-			n = common(&m->sorts, a->path, b->path, pair);
+			n = commit_common(&m->sorts, a->path, b->path, pair);
 			for (int k = 0; k < n; k++)
 				depth[k] = pair[k].a;
 			n = n ? n : 1;
 		} else {
-			n = meets(m, a, b, depth);
+			n = commit_meets(&m->sorts, m->view, a, b, depth);
 		}
-		if (!n || !concurrent(m, g, period, &begin, &end) ||
+		if (!n || !commit_meet_concurrent(m, g, period, &begin, &end) ||
 		    (writes && !seen_together(m, var, period, a, b, g->slot)))
 			continue;
 		for (int k = 0; k < n; k++)
-			add_meeting(m, out, depth[k], g->slot, begin, end);
+			add_meeting(out, commit_meet_with(m, depth[k], g->slot, begin, end));
 	}
+}
+
+uint64_t commit_meet_depths(struct commit_meet *m, uint32_t var, uint32_t sort, uint32_t period,
+			    struct commit_meetings *scratch)
+{
+	uint64_t depths = 0;
+
+	if (m->table.plain[var]) {
+		const struct commit_answer *answer = look_up(m, var, sort, period);
+
+		return answer ? answer->depths : 0;
+	}
+	commit_meet_find(m, var, sort, period, scratch);
+	for (size_t i = 0; i < scratch->n; i++)
+		depths |= 1ull << (scratch->v[i].depth < 63 ? scratch->v[i].depth : 63);
+	return depths;
 }
