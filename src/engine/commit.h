@@ -137,7 +137,8 @@ struct commit_op {
 struct commit_sum {
 	uint32_t period;
 	struct commit_op first, last;
-	bool again; /* units like these came again later in the period */
+	/* When, by the begin of their transaction or, outside blocks, by event. */
+	uint64_t min, max;
 };
 
 /* Those of one slot, by period. */
@@ -152,10 +153,9 @@ enum { COMMIT_NONE = UINT32_MAX };
 struct commit_meeting {
 	uint32_t depth; /* of the node on its path; 0 stands for the leaf */
 	uint32_t slot;
-	uint32_t unless; /* it is not met by accesses of this slot; COMMIT_NONE: by all */
-	uint32_t period; /* one that it meets there */
-	/* The first and the last, by the begin of their transaction or, outside, by event. */
-	uint64_t min, max;
+	uint32_t unless;   /* it is not met by accesses of this slot; COMMIT_NONE: by all */
+	uint32_t period;   /* one that it meets there */
+	uint64_t min, max; /* the first and the last, as in a sum */
 	struct commit_op at_min, at_max;
 };
 

@@ -120,6 +120,13 @@ static struct record *sort_records(struct commit_meet *m, size_t *start, uint32_
 	return v;
 }
 
+static uint64_t when(const struct units *u, struct commit_op at)
+{
+	const struct unit *t = &u->unit[at.unit];
+
+	return t->transaction ? t->begin : unit_ops(u, t)[at.op].event;
+}
+
 /* Records of one variable become sums and groups. */
 static void add_groups(struct commit_meet *m, const struct record *v, size_t n)
 {
@@ -130,6 +137,7 @@ static void add_groups(struct commit_meet *m, const struct record *v, size_t n)
 		uint32_t period = m->by_rank[r->rank], slot = u->period[period].at.slot;
 		struct commit_group *g = m->ngroups ? &m->group[m->ngroups - 1] : NULL;
 		struct commit_sum *sum;
+		uint64_t at;
 
 		if (!i || v[i - 1].sort != r->sort || g->slot != slot) {
 			MEM_GROW(m->group, m->group_cap, m->ngroups + 1);
@@ -138,12 +146,20 @@ static void add_groups(struct commit_meet *m, const struct record *v, size_t n)
 		}
 		if (g->begin == g->end || m->sum[m->nsums - 1].period != period) {
 			m->sum[m->nsums++] =
-				(struct commit_sum){period, {r->unit, r->first}, {0}, false};
+				(struct commit_sum){period,
+						    {r->unit, r->first},
+						    {0},
+						    when(u, (struct commit_op){r->unit, r->first}),
+						    0};
 			g->end = m->nsums;
 		}
 		sum = &m->sum[m->nsums - 1];
 		sum->last = (struct commit_op){r->unit, r->last};
-		sum->again |= u->unit[r->unit].times > 1;
+		/* Of units that came again it is not known when: perhaps as late as can be. */
+		at = u->unit[r->unit].times > 1 ? m->last_event[period] : 0;
+		if (when(u, sum->last) > at)
+			at = when(u, sum->last);
+		sum->max = at > sum->max ? at : sum->max;
 	}
 }
 
@@ -187,13 +203,6 @@ void commit_meet_free(struct commit_meet *m)
 }
 
 /* ---- questions ---- */
-
-static uint64_t when(const struct units *u, struct commit_op at)
-{
-	const struct unit *t = &u->unit[at.unit];
-
-	return t->transaction ? t->begin : unit_ops(u, t)[at.op].event;
-}
 
 bool commit_meet_concurrent(const struct commit_meet *m, const struct commit_group *g,
 			    uint32_t period, size_t *begin, size_t *end)
@@ -252,18 +261,15 @@ struct commit_meeting commit_meet_with(const struct commit_meet *m, uint32_t dep
 				       size_t begin, size_t end)
 {
 	const struct commit_sum *first = &m->sum[begin], *last = &m->sum[end - 1];
-	struct commit_meeting new = {.depth = depth,
-				     .slot = slot,
-				     .unless = COMMIT_NONE,
-				     .period = first->period,
-				     .min = when(m->units, first->first),
-				     .max = when(m->units, last->last),
-				     .at_min = first->first,
-				     .at_max = last->last};
 
-	if (last->again && m->last_event[last->period] > new.max)
-		new.max = m->last_event[last->period];
-	return new;
+	return (struct commit_meeting){.depth = depth,
+				       .slot = slot,
+				       .unless = COMMIT_NONE,
+				       .period = first->period,
+				       .min = first->min,
+				       .max = last->max,
+				       .at_min = first->first,
+				       .at_max = last->last};
 }
 
 static void add_meeting(struct commit_meetings *out, struct commit_meeting new)

@@ -470,7 +470,7 @@ int main(int argc, char **argv)
 			ok &= run_case(&j, f);
 	ok &= run_random(&j, "pairs", RANDOM_PAIR, count, seed);
 	ok &= run_random(&j, "forests", RANDOM_TREES, count, seed);
-	ok &= run_random(&j, "mixtures", RANDOM_MIXTURE, count / 2, seed);
+	ok &= run_random(&j, "mixtures", RANDOM_MIXTURE, count / 4, seed);
 	str_free(&j.text);
 	return ok ? 0 : 1;
 }
