@@ -29,6 +29,30 @@ static void add_with(const struct units *u, struct finding *f, uint32_t unit)
 	f->with[f->nwith++] = block;
 }
 
+static bool at_odds(const struct units *u, struct commit_op a, struct commit_op b)
+{
+	const struct unit_op *x = unit_ops(u, &u->unit[a.unit]) + a.op;
+	const struct unit_op *y = unit_ops(u, &u->unit[b.unit]) + b.op;
+
+	return x->what == y->what && (x->op != OP_READ || y->op != OP_READ);
+}
+
+/*
+ * What both nodes meet is one transaction: one access will do if it is at odds
+ * with both, else the two are told in their own order.
+ */
+static void add_one_other(const struct units *u, struct finding *f, const struct commit_found *c)
+{
+	struct commit_op a = c->a.other, b = c->b.other;
+
+	if (at_odds(u, (struct commit_op){c->unit, c->a.op}, b))
+		a = b;
+	else if (at_odds(u, (struct commit_op){c->unit, c->b.op}, a))
+		b = a;
+	add_step(u, f, a.op < b.op ? a : b);
+	add_step(u, f, a.op < b.op ? b : a);
+}
+
 struct finding *commit_tell(const struct units *u, const struct commit_found *c)
 {
 	const struct unit *t = &u->unit[c->unit];
@@ -41,8 +65,11 @@ struct finding *commit_tell(const struct units *u, const struct commit_found *c)
 	f->steps = arena_alloc(&f->arena, (2 * c->nhops + 4) * sizeof *f->steps);
 	f->with = arena_alloc(&f->arena, (2 * c->nhops + 2) * sizeof *f->with);
 	add_step(u, f, (struct commit_op){c->unit, c->a.op});
-	add_step(u, f, c->a.other);
 	add_with(u, f, c->a.other.unit);
+	if (c->a.other.unit == c->b.other.unit)
+		add_one_other(u, f, c);
+	else
+		add_step(u, f, c->a.other);
 	for (size_t i = 0; i < c->nhops; i++) {
 		if (!c->hop[i].met)
 			continue;
@@ -51,7 +78,8 @@ struct finding *commit_tell(const struct units *u, const struct commit_found *c)
 		add_step(u, f, c->hop[i].to);
 		add_with(u, f, c->hop[i].to.unit);
 	}
-	add_step(u, f, c->b.other);
+	if (c->a.other.unit != c->b.other.unit)
+		add_step(u, f, c->b.other);
 	add_with(u, f, c->b.other.unit);
 	add_step(u, f, (struct commit_op){c->unit, c->b.op});
 	f->event = f->steps[f->nsteps - 1].event;

@@ -36,6 +36,10 @@ static bool is_story(const struct finding *f, size_t *lead, size_t *tail)
 	/* An engine that only suspects a block must not be quoted as knowing. */
 	if (!f->blame.thread && f->status == FINDING_OBSERVED)
 		return false;
+	/* Conflicts through several others are a chain, and not what one thread does after another.
+	 */
+	if (step_same_name(f->kind, "commit") && f->nwith > 1)
+		return false;
 	if (f->nsteps < 3 || !s[0].begin || !step_same_block(&s[0], &s[f->nsteps - 1]))
 		return false;
 	for (i = 0; i + 1 < f->nsteps && step_same_block(&s[0], &s[i + 1]);)
