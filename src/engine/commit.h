@@ -173,6 +173,9 @@ struct commit_answer {
 
 struct commit_table {
 	bool *plain; /* of a variable: it has such answers */
+	uint32_t *
+		guard; /* of one that is plain: a lock that keeps all its accesses apart, or NONE */
+	size_t guard_cap;
 	struct commit_answer *answer;
 	size_t nanswers, slots;
 	struct commit_meetings met;
@@ -235,6 +238,8 @@ void commit_table_free(struct commit_table *t);
  */
 void commit_table_look(struct commit_meet *m, uint32_t var);
 const struct commit_answer *commit_table_answer(struct commit_meet *m, uint32_t var, uint32_t sort);
+/* Its depths, or some more. */
+uint64_t commit_table_depths(struct commit_meet *m, uint32_t var, uint32_t sort);
 
 /* ---- commit_cycle.c ---- */
 

@@ -69,7 +69,9 @@ struct cycle {
 	struct commit_meetings met;
 	struct nodes first, last;
 	struct reached *reached;
-	uint32_t *best, *best_stamp; /* of a slot: the node that meets the earliest there */
+	/* Of a slot: the node that meets the earliest there; before that, a sum that writes. */
+	uint32_t *best, *best_stamp;
+	uint32_t *writer; /* slots */
 	uint32_t stamp;
 	uint32_t *came; /* of a segment, when looking for a way: 1 + the edge */
 	uint32_t *queue;
@@ -169,34 +171,88 @@ static size_t edges_at_most(const struct cycle *c)
 	return n;
 }
 
+static void add_met(struct cycle *c, uint32_t mine, struct commit_op at, uint32_t other,
+		    struct commit_op met)
+{
+	struct edge *e = add_edge(c, mine, other);
+
+	if (e)
+		e->hop = mine == e->a ? (struct commit_hop){at, met, true}
+				      : (struct commit_hop){met, at, true};
+}
+
+static void add_group(struct cycle *c, uint32_t var, const struct commit_group *g)
+{
+	for (size_t i = g->begin; i < g->end; i++) {
+		const struct commit_sum *sum = &c->m->sum[i];
+
+		commit_meet_find(c->m, var, g->sort, sum->period, &c->met);
+		for (size_t k = 0; k < c->met.n; k++)
+			add_met(c, c->segment[sum->period], sum->first,
+				c->segment[c->met.v[k].period], c->met.v[k].at_min);
+	}
+}
+
+/*
+ * Of a variable whose periods are all concurrent: two that write it meet, in
+ * whatever nodes. So do one that writes and one that reads; but in the
+ * view-forest that has to be asked.
+ */
+static void add_plain(struct cycle *c, uint32_t var)
+{
+	const struct commit_meet *m = c->m;
+	enum commit_kind kind = m->view ? COMMIT_FINAL : COMMIT_WRITE;
+	uint32_t writers = 0;
+
+	c->stamp++;
+	for (size_t g = m->by_var[var]; g < m->by_var[var + 1]; g++) {
+		uint32_t slot = m->group[g].slot;
+
+		if (m->sorts.sort[m->group[g].sort].kind != kind || c->best_stamp[slot] == c->stamp)
+			continue;
+		c->best_stamp[slot] = c->stamp;
+		c->best[slot] = (uint32_t)m->group[g].begin;
+		c->writer[writers++] = slot;
+	}
+	for (uint32_t i = 0; i < writers; i++)
+		for (uint32_t k = 0; k < i; k++) {
+			const struct commit_sum *a = &m->sum[c->best[c->writer[i]]];
+			const struct commit_sum *b = &m->sum[c->best[c->writer[k]]];
+
+			add_met(c, c->segment[a->period], a->first, c->segment[b->period],
+				b->first);
+		}
+	for (size_t g = m->by_var[var]; g < m->by_var[var + 1]; g++) {
+		const struct commit_sum *a = &m->sum[m->group[g].begin];
+
+		if (c->best_stamp[m->group[g].slot] == c->stamp)
+			continue;
+		if (m->view) {
+			add_group(c, var, &m->group[g]);
+			continue;
+		}
+		for (uint32_t i = 0; i < writers; i++) {
+			const struct commit_sum *b = &m->sum[c->best[c->writer[i]]];
+
+			add_met(c, c->segment[a->period], a->first, c->segment[b->period],
+				b->first);
+		}
+	}
+}
+
 /* Those that meet; as long as there can be more. */
 static void add_meetings(struct cycle *c)
 {
-	struct commit_meet *m = c->m;
+	const struct commit_meet *m = c->m;
 	size_t most = edges_at_most(c);
 
 	for (uint32_t x = 0; x < m->units->shares.nlives && c->nedges < most; x++) {
-		for (size_t g = m->by_var[x]; g < m->by_var[x + 1]; g++) {
-			for (size_t i = m->group[g].begin; i < m->group[g].end; i++) {
-				const struct commit_sum *sum = &m->sum[i];
-				uint32_t mine = c->segment[sum->period];
-
-				commit_meet_find(m, x, m->group[g].sort, sum->period, &c->met);
-				for (size_t k = 0; k < c->met.n; k++) {
-					const struct commit_meeting *met = &c->met.v[k];
-					uint32_t other = c->segment[met->period];
-					struct edge *e = add_edge(c, mine, other);
-
-					if (!e)
-						continue;
-					e->hop = mine == e->a
-							 ? (struct commit_hop){sum->first,
-									       met->at_min, true}
-							 : (struct commit_hop){met->at_min,
-									       sum->first, true};
-				}
-			}
+		if (m->table.plain[x]) {
+			add_plain(c, x);
+			continue;
 		}
+		for (size_t g = m->by_var[x]; g < m->by_var[x + 1]; g++)
+			add_group(c, x, &m->group[g]);
 	}
 }
 
@@ -553,16 +609,14 @@ static void make_room(struct cycle *c)
 		c->set[s] = s;
 		c->size[s] = 1;
 	}
-	c->best = mem_alloc((c->m->nslots + 1) * sizeof *c->best);
-	c->best_stamp = mem_zalloc((c->m->nslots + 1) * sizeof *c->best_stamp);
 }
 
 static void cycle_free(struct cycle *c)
 {
-	void *all[] = {c->segment,    c->slot_of, c->edge,    c->hash,  c->next_to,
-		       c->next,       c->set,     c->size,    c->undo,  c->came,
-		       c->queue,      c->reached, c->best,    c->unit,  c->unit_of,
-		       c->best_stamp, c->met.v,   c->first.v, c->last.v};
+	void *all[] = {c->segment,    c->slot_of, c->edge,    c->hash,   c->next_to,
+		       c->next,       c->set,     c->size,    c->undo,   c->came,
+		       c->queue,      c->reached, c->best,    c->unit,   c->unit_of,
+		       c->best_stamp, c->met.v,   c->first.v, c->last.v, c->writer};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		mem_free(all[i]);
@@ -574,6 +628,9 @@ void commit_cycle_find(struct commit_meet *m, struct commit_counts *counts,
 	struct cycle c = {.m = m, .counts = counts, .found = found, .arg = arg};
 	uint32_t *all;
 
+	c.best = mem_alloc((m->nslots + 1) * sizeof *c.best);
+	c.best_stamp = mem_zalloc((m->nslots + 1) * sizeof *c.best_stamp);
+	c.writer = mem_alloc((m->nslots + 1) * sizeof *c.writer);
 	cut_segments(&c);
 	/* With two slots, what one meets is all in the other. */
 	if (m->nslots > 2) {

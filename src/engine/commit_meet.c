@@ -278,19 +278,16 @@ static void add_meeting(struct commit_meetings *out, struct commit_meeting new)
 	out->v[out->n++] = new;
 }
 
-/* From the table; NULL where the variable's accesses of this period meet nobody. */
-static const struct commit_answer *look_up(struct commit_meet *m, uint32_t var, uint32_t sort,
-					   uint32_t period)
+/* Of a variable that the table knows: do accesses in this period meet anybody? */
+static bool takes_part(const struct commit_meet *m, uint32_t var, uint32_t period)
 {
 	uint32_t slot = m->units->period[period].at.slot;
 	size_t g = m->by_var[var], begin, end;
 
 	while (g < m->by_var[var + 1] && m->group[g].slot == slot)
 		g++;
-	if (g == m->by_var[var + 1] ||
-	    !commit_meet_concurrent(m, &m->group[g], period, &begin, &end))
-		return NULL;
-	return commit_table_answer(m, var, sort);
+	return g < m->by_var[var + 1] &&
+	       commit_meet_concurrent(m, &m->group[g], period, &begin, &end);
 }
 
 void commit_meet_find(struct commit_meet *m, uint32_t var, uint32_t sort, uint32_t period,
@@ -301,9 +298,12 @@ void commit_meet_find(struct commit_meet *m, uint32_t var, uint32_t sort, uint32
 
 	out->n = 0;
 	if (m->table.plain[var]) {
-		const struct commit_answer *answer = look_up(m, var, sort, period);
+		const struct commit_answer *answer;
 
-		for (size_t i = answer ? answer->begin : 0; answer && i < answer->end; i++) {
+		if (!takes_part(m, var, period))
+			return;
+		answer = commit_table_answer(m, var, sort);
+		for (size_t i = answer->begin; i < answer->end; i++) {
 			const struct commit_meeting *met = &m->table.met.v[i];
 
 			if (met->slot != slot && met->unless != slot)
@@ -344,11 +344,8 @@ uint64_t commit_meet_depths(struct commit_meet *m, uint32_t var, uint32_t sort, 
 {
 	uint64_t depths = 0;
 
-	if (m->table.plain[var]) {
-		const struct commit_answer *answer = look_up(m, var, sort, period);
-
-		return answer ? answer->depths : 0;
-	}
+	if (m->table.plain[var])
+		return takes_part(m, var, period) ? commit_table_depths(m, var, sort) : 0;
 	commit_meet_find(m, var, sort, period, scratch);
 	for (size_t i = 0; i < scratch->n; i++)
 		depths |= 1ull << (scratch->v[i].depth < 63 ? scratch->v[i].depth : 63);

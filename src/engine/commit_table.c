@@ -9,6 +9,10 @@
  * So there is one answer for each sort, in which meetings in the same node and slot
  * are one. Whether two writes have a common reader in a third slot may hang on
  * one reader: then the answer says for which slot it does not hold.
+ *
+ * And most such variables have a guard, a lock that is there at each access. Then
+ * the first question, in which nodes an access may meet anybody, has an answer
+ * without looking further: in the guard's block, or one around it.
  */
 #include "engine/commit.h"
 
@@ -24,6 +28,7 @@ enum { MANY = 8 };
 void commit_table_free(struct commit_table *t)
 {
 	mem_free(t->plain);
+	mem_free(t->guard);
 	mem_free(t->answer);
 	mem_free(t->met.v);
 	mem_free(t->fold[0]);
@@ -102,12 +107,57 @@ static bool is_plain(struct commit_meet *m, uint32_t var)
 	return plain;
 }
 
+/* Is the lock held at all accesses, at writes exclusively? */
+static bool is_guard(const struct commit_meet *m, uint32_t var, uint32_t lock)
+{
+	for (size_t g = m->by_var[var]; g < m->ngroups; g++) {
+		const struct commit_sort *sort = &m->sorts.sort[m->group[g].sort];
+		const held *v = commit_path_held(&m->sorts, sort->path);
+		uint32_t n = m->sorts.path[sort->path].depth, i = 0;
+
+		if (g > m->by_var[var] && m->group[g - 1].sort == m->group[g].sort)
+			continue;
+		while (i < n && held_lock(v[i]) != lock)
+			i++;
+		if (i == n || (sort->kind != COMMIT_READ && !held_exclusive(v[i])))
+			return false;
+	}
+	return true;
+}
+
+static uint32_t find_guard(const struct commit_meet *m, uint32_t var)
+{
+	const struct commit_sort *sort = &m->sorts.sort[m->group[m->by_var[var]].sort];
+	const held *v = commit_path_held(&m->sorts, sort->path);
+
+	for (uint32_t i = 0; i < m->sorts.path[sort->path].depth; i++)
+		if (is_guard(m, var, held_lock(v[i])))
+			return held_lock(v[i]);
+	return COMMIT_NONE;
+}
+
 void commit_table_look(struct commit_meet *m, uint32_t var)
 {
 	if (m->ngroups - m->by_var[var] <= MANY)
 		return;
 	drop_lonely(m, var);
 	m->table.plain[var] = m->ngroups > m->by_var[var] && is_plain(m, var);
+	if (!m->table.plain[var])
+		return;
+	MEM_GROW(m->table.guard, m->table.guard_cap, (size_t)var + 1);
+	m->table.guard[var] = find_guard(m, var);
+}
+
+uint64_t commit_table_depths(struct commit_meet *m, uint32_t var, uint32_t sort)
+{
+	uint32_t path = m->sorts.sort[sort].path, guard = m->table.guard[var], depth = 0;
+	const held *v = commit_path_held(&m->sorts, path);
+
+	/* The outermost common lock is the guard, or one around it. */
+	while (guard != COMMIT_NONE && depth < m->sorts.path[path].depth && depth < 62)
+		if (held_lock(v[depth++]) == guard)
+			return (2ull << depth) - 2;
+	return commit_table_answer(m, var, sort)->depths;
 }
 
 /*

@@ -125,6 +125,22 @@ static void mixture(struct gen *g)
 	}
 }
 
+/* Mostly more variables, else everybody meets everybody; now and then hardly a read. */
+static void spread(struct gen *g)
+{
+	unsigned vars = g->vars + (rng_percent(&g->rng, 70) ? 3 : 0);
+	unsigned few_reads = rng_percent(&g->rng, 30) ? 80 : 0;
+
+	for (unsigned i = 0; i < g->nthreads; i++)
+		for (size_t k = 0; k < g->thread[i].n; k++) {
+			if (!op_is_access(g->thread[i].ev[k].op))
+				continue;
+			g->thread[i].ev[k].operand = rng_below(&g->rng, vars);
+			if (rng_percent(&g->rng, few_reads))
+				g->thread[i].ev[k].op = OP_WRITE;
+		}
+}
+
 static bool may_go(const uint8_t held[THREADS][LOCKS], const struct gen *g, unsigned t,
 		   const bool *forked)
 {
@@ -208,12 +224,7 @@ void random_units(struct trace *t, uint64_t seed, enum random_units what)
 			g.nthreads = rng_between(&g.rng, 2, THREADS);
 			for (unsigned i = 0; i < g.nthreads; i++)
 				transaction(&g, &g.thread[i], (int)rng_between(&g.rng, 1, 8));
-			/* More variables: else everybody meets everybody. */
-			for (unsigned i = 0; i < g.nthreads; i++)
-				for (size_t k = 0; k < g.thread[i].n; k++)
-					if (op_is_access(g.thread[i].ev[k].op))
-						g.thread[i].ev[k].operand =
-							rng_below(&g.rng, g.vars + 3);
+			spread(&g);
 		} else {
 			g.nthreads = rng_between(&g.rng, 2, 4);
 			g.crossed = rng_percent(&g.rng, 25) ? 40 : 0;
