@@ -94,6 +94,7 @@ static void *start_posix(void *arg)
 {
 	__attribute__((cleanup(left))) struct start s = begin(arg);
 
+	rt_self.start_caller = RT_CALLER;
 	return s.u.posix(s.arg);
 }
 
@@ -101,7 +102,14 @@ static int start_c11(void *arg)
 {
 	__attribute__((cleanup(left))) struct start s = begin(arg);
 
+	rt_self.start_caller = RT_CALLER;
 	return s.u.c11(s.arg);
+}
+
+/* They are short. */
+bool thread_is_start(uintptr_t pc)
+{
+	return pc - (uintptr_t)start_posix < 256 || pc - (uintptr_t)start_c11 < 256;
 }
 
 /* The fork is noted with a time from before the thread could run. The handle cannot be known

@@ -66,6 +66,7 @@ struct rt_thread {
 	struct rt_frame *frame;
 	size_t depth, frame_cap;
 	uintptr_t stack_low, stack_high;
+	uintptr_t start_caller; /* who called our function that started the thread's */
 
 	uintptr_t alloc_caller;    /* operator new() was called here: malloc() inside it is too */
 	uint32_t *atomic_lock;     /* held by this thread right now */

@@ -290,6 +290,8 @@ static bool is_main(uintptr_t pc)
 
 void thread_call(struct rt_thread *t, struct rt_frame frame)
 {
+	if (!t->depth && thread_is_start(frame.caller))
+		frame.caller = t->start_caller; /* nobody wants to read of us */
 	/* One at the very same place has returned, too: its frame is this one's. */
 	leave_stale(t, frame.sp + 1);
 	if (RT_UNLIKELY(t->depth == t->frame_cap)) {

@@ -31,6 +31,9 @@ uint32_t thread_find(pthread_t handle);
 /* Unless another has got the handle in the meantime. */
 void thread_forget(pthread_t handle, uint32_t id);
 
+/* Is this our own function, which called the one that the thread starts with? */
+bool thread_is_start(uintptr_t pc);
+
 /* In a forked child: the calling thread is the only one. */
 void thread_child(struct rt_thread *t);
 
