@@ -95,7 +95,7 @@ static void commit_destroy(void *engine)
 {
 	struct commit *c = engine;
 
-	units_free(&c->units);
+	units_drop(&c->units);
 	mem_free(c);
 }
 
