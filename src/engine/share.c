@@ -1,7 +1,5 @@
 #include "engine/share.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 
 #include "base/banned.h"
@@ -104,7 +102,8 @@ void shares_rewind(struct shares *s)
 {
 	for (uint32_t i = 0; i < s->nlives; i++)
 		drop_reads(&s->life[i]);
-	memset(s->now, 0, s->now_cap * sizeof *s->now);
+	for (size_t i = 0; i < s->now_cap; i++)
+		s->now[i] = 0;
 	s->nlives = 0;
 }
 
