@@ -37,7 +37,7 @@ void __tsan_func_exit(void)
 
 	if (!rt_enter(t))
 		return;
-	thread_return(t, (uintptr_t)__builtin_frame_address(0));
+	thread_return(t, (uintptr_t)__builtin_frame_address(0), RT_CALLER);
 	rt_leave(t);
 }
 

@@ -354,6 +354,10 @@ RT_INTERCEPT void call_once(once_flag *control, void (*fn)(void))
 }
 
 /* C++: the initialisation of a static variable in a function. */
+/*
+ * Not the first byte, which compiled code reads to see whether it has to come
+ * here at all: who reads it, waits here and reads it again was not disturbed.
+ */
 int __cxa_guard_acquire(uint64_t *guard);
 void __cxa_guard_release(uint64_t *guard);
 
@@ -362,12 +366,12 @@ RT_INTERCEPT int __cxa_guard_acquire(uint64_t *guard)
 	int rc = REAL(__cxa_guard_acquire)(guard);
 
 	if (!rc)
-		access_plain(RAW_READ, guard, 1, RT_CALLER);
+		access_plain(RAW_READ, (char *)guard + 1, 1, RT_CALLER);
 	return rc;
 }
 
 RT_INTERCEPT void __cxa_guard_release(uint64_t *guard)
 {
-	access_plain(RAW_WRITE, guard, 1, RT_CALLER);
+	access_plain(RAW_WRITE, (char *)guard + 1, 1, RT_CALLER);
 	REAL(__cxa_guard_release)(guard);
 }

@@ -315,13 +315,37 @@ void thread_call(struct rt_thread *t, struct rt_frame frame)
 	t->frame[t->depth++] = frame;
 }
 
-void thread_return(struct rt_thread *t, uintptr_t sp)
+static void leave_one(struct rt_thread *t)
 {
-	leave_stale(t, sp);
-	if (t->depth) {
-		t->depth--;
-		record(t, RAW_RETURN, 0, 0, t->pc_high);
+	t->depth--;
+	record(t, RAW_RETURN, 0, 0, t->pc_high);
+}
+
+/*
+ * A function that ends by a jump to the hook has given up its frame by then: it
+ * looks like one that was left without notice, and the hook returns to where
+ * the function was called.
+ */
+static size_t ended_by_jump(const struct rt_thread *t, uintptr_t sp, uintptr_t pc)
+{
+	for (size_t k = t->depth; k && t->frame[k - 1].sp < sp; k--)
+		if (t->frame[k - 1].caller == pc)
+			return k;
+	return 0;
+}
+
+void thread_return(struct rt_thread *t, uintptr_t sp, uintptr_t pc)
+{
+	size_t jumped = ended_by_jump(t, sp, pc);
+
+	if (RT_UNLIKELY(jumped)) {
+		while (t->depth >= jumped)
+			leave_one(t);
+		return;
 	}
+	leave_stale(t, sp);
+	if (t->depth)
+		leave_one(t);
 }
 
 void thread_left(struct rt_thread *t)

@@ -43,7 +43,7 @@ void thread_child(struct rt_thread *t);
  * are noted to have returned.
  */
 void thread_call(struct rt_thread *t, struct rt_frame frame);
-void thread_return(struct rt_thread *t, uintptr_t sp);
+void thread_return(struct rt_thread *t, uintptr_t sp, uintptr_t pc);
 /* Its first function is left, and with it all others, with notice or without. */
 void thread_left(struct rt_thread *t);
 

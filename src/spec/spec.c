@@ -139,11 +139,28 @@ static unsigned decide(struct block_rules *rules, const struct names *names, str
 	return answer;
 }
 
+/* The innermost function there, inlined or not, is the library's. */
+static bool hands_on_at(struct block_rules *rules, const struct names *names, strref place)
+{
+	const struct names_frame *f;
+
+	(void)rules;
+	if (!names->resolver || !names->resolver->stack(names->resolver, names, place, &f))
+		return true;
+	if (!f->inlined)
+		return true; /* the function itself, of which that is known */
+	if (f->linkage)
+		return pattern_is_library(f->linkage);
+	/* Inlined and not for others: the debug information does not say whose it is. */
+	return f->file && strstr(f->file, "/c++/");
+}
+
 struct spec *spec_new(void)
 {
 	struct spec *s = mem_zalloc(sizeof *s);
 
 	s->rules.decide = decide;
+	s->rules.hands_on_at = hands_on_at;
 	return s;
 }
 

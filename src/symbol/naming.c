@@ -130,12 +130,27 @@ static bool is_c(Dwarf_Die *die)
 	}
 }
 
+/* The linker's name of a function that has none in the debug information: it is not for others. */
+static const char *local_linkage(const struct module *m, Dwarf_Die *die)
+{
+	const struct module_symbol *s;
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+
+	/* One that is split into a hot and a cold part has no entry, but ranges. */
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+		s = module_symbol_at(&m->functions, start);
+		if (s && s->addr == start && !strstr(s->name, ".cold"))
+			return s->name;
+	}
+	return NULL;
+}
+
 void naming_function(struct naming *n, const struct module *m, Dwarf_Die *die,
 		     const char **function, const char **linkage)
 {
 	Dwarf_Attribute attr;
 	const char *name = dwarf_diename(die);
-	Dwarf_Addr entry;
 
 	*function = NULL;
 	*linkage = NULL;
@@ -144,11 +159,8 @@ void naming_function(struct naming *n, const struct module *m, Dwarf_Die *die,
 		*linkage = dwarf_formstring(&attr);
 	} else if (name && is_c(die)) {
 		*linkage = name;
-	} else if (dwarf_tag(die) == DW_TAG_subprogram && dwarf_entrypc(die, &entry) == 0) {
-		const struct module_symbol *s = module_symbol_at(&m->functions, entry);
-
-		if (s && s->addr == entry)
-			*linkage = s->name;
+	} else if (dwarf_tag(die) == DW_TAG_subprogram) {
+		*linkage = local_linkage(m, die);
 	}
 	if (*linkage && !strncmp(*linkage, "_Z", 2))
 		*function = naming_demangle(n, *linkage);

@@ -16,6 +16,7 @@ struct block_label {
 	uint32_t function; /* 1 + index */
 	uint8_t kind;      /* 0: none of recorded.h's, a block as it stands */
 	uint8_t answer[2]; /* called by others; as a thread's start */
+	uint8_t hands_on;  /* of a place: hands_on_at()'s answer, and KNOWN */
 };
 
 /* What one pass, or the longest of several, has seen of a function. */
@@ -120,6 +121,18 @@ static unsigned ask(struct reader *r, strref ref, struct block_label *l, bool st
 	return answer;
 }
 
+static bool hands_on_at(struct reader *r, strref place)
+{
+	struct block_rules *rules = r->blocks.rules;
+	struct block_label *l = &r->blocks.labels[place & STRREF_NUMBER ? 0 : place];
+
+	if (!rules || !rules->hands_on_at)
+		return true;
+	if (!l->hands_on)
+		l->hands_on = KNOWN | rules->hands_on_at(rules, &r->names, place);
+	return l->hands_on & 1;
+}
+
 static void begin(struct reader *r, struct event *e)
 {
 	struct blocks *b = &r->blocks;
@@ -135,7 +148,8 @@ static void begin(struct reader *r, struct event *e)
 	if (__builtin_expect(!l->function, 0))
 		meet(r, ref, l);
 	f = &b->functions[l->function - 1];
-	start = l->kind == 's' || (l->kind == 'f' && s->n && s->v[s->n - 1].hands_on);
+	start = l->kind == 's' ||
+		(l->kind == 'f' && s->n && s->v[s->n - 1].hands_on && hands_on_at(r, e->place));
 	answer = l->answer[start];
 	if (__builtin_expect(!(answer & KNOWN), 0))
 		answer = ask(r, ref, l, start);

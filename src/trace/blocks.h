@@ -14,7 +14,8 @@
  *  - what a thread starts with. Where that is a function that only hands on to
  *    another (BLOCK_HANDS_ON: std::thread has several on the way to the user's
  *    own), the functions called directly by it count as such a start as well,
- *    and so on;
+ *    and so on. Code of the user's that was inlined into it does not hand on:
+ *    see hands_on_at();
  *  - a function seen to wait, join, create a thread or pass a barrier
  *    (END_CUT), or said in the source not to be atomic (END_NOT_ATOMIC): from
  *    the end that says so on, in all threads, under all labels with the same PC.
@@ -55,6 +56,11 @@ struct block_rules {
 	 */
 	unsigned (*decide)(struct block_rules *rules, const struct names *names, strref label,
 			   char kind, bool start);
+	/*
+	 * A call at this place, in a function that hands on: does it hand on, or is it
+	 * made by other code, inlined there? Asked once for a place. NULL: it does.
+	 */
+	bool (*hands_on_at)(struct block_rules *rules, const struct names *names, strref place);
 };
 
 /* Before the first event is read; the caller keeps the rules until the reader is gone. */

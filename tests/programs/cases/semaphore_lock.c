@@ -3,7 +3,7 @@
  *
  * buggy blame: deposit
  * buggy refuted: deposit
- * buggy variable: account.balance
+ * buggy variable: account.*
  * buggy rests: data
  * buggy step: r account.h:read
  * buggy step: w account.h:write
