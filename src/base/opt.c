@@ -150,6 +150,8 @@ int opt_parse(const struct opt *opts, int argc, char **argv, struct err *err)
 		}
 		i += used;
 	}
+	if (words < argc)
+		argv[words] = NULL;
 	return words;
 }
 

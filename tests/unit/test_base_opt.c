@@ -50,6 +50,9 @@ static int parse(const struct opt *table, const char *line, struct str *left, st
 		if (*word)
 			argv[argc++] = strcmp(word, "''") ? word : word + 2;
 	n = opt_parse(table, argc, argv, err);
+	/* What is left is as good as main's own words, for exec. */
+	if (n >= 0)
+		assert_null(argv[n]);
 	for (int i = 0; i < n; i++)
 		str_fmt(left, "%s%s", i ? " " : "", *argv[i] ? argv[i] : "''");
 	/* The option's value lives in argv: keep it for the test to look at. */
