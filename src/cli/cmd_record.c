@@ -243,6 +243,7 @@ static int finish_all(const char *raw)
 static int record(int argc, char **argv)
 {
 	struct err err = {0};
+	bool was_there;
 	char *raw;
 	int rc, status, done;
 
@@ -258,6 +259,7 @@ static int record(int argc, char **argv)
 		return cli_error("%s", err.text);
 	}
 	/* Better now than when the program has run for an hour. */
+	was_there = !access(o.output, F_OK);
 	rc = open(o.output, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (rc < 0) {
 		mem_free(raw);
@@ -267,6 +269,8 @@ static int record(int argc, char **argv)
 	rc = posix_spawnp(&program, argv[0], NULL, NULL, argv, environ);
 	if (rc) {
 		mem_free(raw);
+		if (!was_there)
+			unlink(o.output);
 		cli_error("%s: %s", argv[0], strerror(rc));
 		return rc == ENOENT ? 127 : 126;
 	}
@@ -276,7 +280,8 @@ static int record(int argc, char **argv)
 	mem_free(raw);
 	status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 	if (!done) {
-		unlink(o.output);
+		if (!was_there)
+			unlink(o.output);
 		cli_error("%s recorded nothing: was it linked by atomsan-cc?", argv[0]);
 		return status ? status : EXIT_BAD;
 	}

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/intercept.h"
+#include "runtime/thread.h"
 
 /* Labels by their text: an open-addressing table, never shrunk. */
 enum { LABELS = 1 << 12, LABEL_MAX = 512 };
@@ -36,6 +37,14 @@ static uint32_t label_number(struct rt_thread *t, const char *text)
 	}
 	rt_unlock(&lock);
 	return number;
+}
+
+void annotate_child(void)
+{
+	for (size_t i = 0; i < LABELS; i++)
+		labels[i].hash = 0;
+	nlabels = 0;
+	lock = 0;
 }
 
 RT_EXPORT void atomsan_begin(const char *label);

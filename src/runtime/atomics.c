@@ -7,6 +7,7 @@
  * behaviours that any weaker order allows.
  */
 #include "runtime/access.h"
+#include "runtime/thread.h"
 
 typedef int8_t a8;
 typedef int16_t a16;
@@ -21,6 +22,12 @@ struct stripe {
 } __attribute__((aligned(64)));
 enum { STRIPES = 1 << 10 };
 static struct stripe stripes[STRIPES];
+
+void atomics_child(void)
+{
+	for (size_t i = 0; i < STRIPES; i++)
+		stripes[i].lock = 0;
+}
 
 static inline struct stripe *enter(struct rt_thread *t, const volatile void *address)
 {

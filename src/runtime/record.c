@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -19,9 +20,10 @@ _Static_assert(CHUNK_FIRST << 6 <= (int)RAW_CHUNK_MAX, "readers take them");
 
 bool record_on;
 static int file = -1;
+static struct stat identity; /* of the file */
 static char path[4096];
 static struct raw_header *header;
-static uint32_t labels_lock;
+static uint32_t file_lock;
 static uint64_t times[TIMES];
 
 /* Once: say why, and let everybody go on without us. */
@@ -65,31 +67,85 @@ static void note_command(void)
 	close(fd);
 }
 
-static bool open_file(int flags)
+/* A low number could be one that the program counts on. */
+static int open_high(int flags)
 {
-	file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | flags, 0666);
-	if (file < 0) {
-		rt_say("cannot record to %s: %s", path, strerrordesc_np(errno));
-		return false;
+	int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0666), high;
+
+	if (fd < 0)
+		return fd;
+	high = fcntl(fd, F_DUPFD_CLOEXEC, 500);
+	if (high < 0)
+		return fd;
+	close(fd);
+	return high;
+}
+
+static bool is_ours(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && st.st_dev == identity.st_dev && st.st_ino == identity.st_ino;
+}
+
+/*
+ * Make the file larger. The program may have closed our descriptor, and the number
+ * may be one of its own files now: that must not be touched. The size of a file
+ * may be limited: then growing it is a deadly signal, not an error.
+ */
+static int grow(uint64_t at, size_t bytes)
+{
+	struct rlimit limit;
+	int fd;
+
+	if (!is_ours(file)) {
+		fd = open_high(0);
+		if (fd < 0)
+			return errno;
+		if (!is_ours(fd)) {
+			close(fd);
+			return ESTALE;
+		}
+		file = fd;
 	}
-	/* A low number could be one that the program counts on. */
-	int high = fcntl(file, F_DUPFD_CLOEXEC, 500);
-	if (high >= 0) {
+	if (!syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) && at + bytes > limit.rlim_cur)
+		return EFBIG;
+	return posix_fallocate(file, (off_t)at, (off_t)bytes);
+}
+
+static bool cannot_record(int error)
+{
+	rt_say("cannot record to %s: %s", path, strerrordesc_np(error));
+	if (file >= 0)
 		close(file);
-		file = high;
-	}
-	if (ftruncate(file, 0) || posix_fallocate(file, 0, RAW_PAGE)) {
-		rt_say("cannot record to %s: %s", path, strerrordesc_np(errno));
+	file = -1;
+	header = NULL;
+	return false;
+}
+
+static bool open_file(void)
+{
+	int error = 0;
+
+	file = open_high(O_CREAT);
+	if (file < 0)
+		return cannot_record(errno);
+	/* Another process is writing to it, a program that started this one: both need a file. */
+	if (flock(file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
 		close(file);
-		return false;
+		rt_format(path + strlen(path), sizeof path - strlen(path), ".%d", getpid());
+		file = open_high(O_CREAT);
+		if (file < 0)
+			return cannot_record(errno);
 	}
+	if (fstat(file, &identity) || ftruncate(file, 0))
+		return cannot_record(errno);
+	error = grow(0, RAW_PAGE);
+	if (error)
+		return cannot_record(error);
 	header = mmap(NULL, RAW_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-	if (header == MAP_FAILED) {
-		rt_say("cannot record to %s: %s", path, strerrordesc_np(errno));
-		header = NULL;
-		close(file);
-		return false;
-	}
+	if (header == MAP_FAILED)
+		return cannot_record(errno);
 	header->version = RAW_VERSION;
 	header->pid = (uint32_t)getpid();
 	header->end = RAW_PAGE;
@@ -105,7 +161,7 @@ void record_init(void)
 	if (!*rt_options.record)
 		return;
 	name_file(rt_options.record);
-	open_file(0);
+	open_file();
 }
 
 void record_close(void)
@@ -124,7 +180,7 @@ void record_child(struct rt_thread *t)
 		munmap(t->chunk, t->chunk_bytes);
 	if (header)
 		munmap(header, RAW_PAGE);
-	if (file >= 0)
+	if (file >= 0 && is_ours(file))
 		close(file);
 	header = NULL;
 	file = -1;
@@ -132,24 +188,14 @@ void record_child(struct rt_thread *t)
 	t->next = t->end = NULL;
 	t->nchunks = 0;
 	t->base = 0;
-	labels_lock = 0;
+	file_lock = 0;
 	if (!was_on || !rt_options.record_children)
 		return;
 	if (strstr(rt_options.record, "%p"))
 		name_file(rt_options.record);
 	else
 		rt_format(path + strlen(path), sizeof path - strlen(path), ".%d", getpid());
-	open_file(0);
-}
-
-/* The size of a file may be limited: then growing it is a deadly signal, not an error. */
-static int grow(uint64_t at, size_t bytes)
-{
-	struct rlimit limit;
-
-	if (!syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) && at + bytes > limit.rlim_cur)
-		return EFBIG;
-	return posix_fallocate(file, (off_t)at, (off_t)bytes);
+	open_file();
 }
 
 static bool new_chunk(struct rt_thread *t, uint64_t time, uintptr_t pc)
@@ -165,15 +211,21 @@ static bool new_chunk(struct rt_thread *t, uint64_t time, uintptr_t pc)
 	t->next = t->end = NULL;
 	if (!record_on)
 		return false;
-	at = __atomic_fetch_add(&header->end, bytes, __ATOMIC_RELAXED);
+	/* One at a time: another thread may be about to open the file again. */
+	rt_lock(&file_lock);
+	at = header->end;
 	error = grow(at, bytes);
 	if (error) {
+		rt_unlock(&file_lock);
 		give_up("writing to", error);
 		return false;
 	}
 	c = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)at);
+	error = errno;
+	header->end = at + bytes;
+	rt_unlock(&file_lock);
 	if (c == MAP_FAILED) {
-		give_up("mapping", errno);
+		give_up("mapping", error);
 		return false;
 	}
 	if (!t->nchunks)

@@ -56,16 +56,18 @@ static void on_signal(int number, siginfo_t *info, void *context)
 		return;
 	}
 	if (cannot_wait(number, info)) {
-		uint32_t quiet = t->quiet;
+		uint32_t quiet = t->quiet, *lock = t->atomic_lock;
 
 		/* The handler may go on elsewhere; if it comes back, the hook is as it was. */
-		if (t->atomic_lock)
-			rt_unlock(t->atomic_lock);
+		t->atomic_lock = NULL;
+		if (lock)
+			rt_unlock(lock);
 		t->quiet &= ~(uint32_t)RT_IN_RUNTIME;
 		call(number, info, context);
 		t->quiet = quiet;
-		if (t->atomic_lock)
-			rt_lock(t->atomic_lock);
+		if (lock)
+			rt_lock(lock);
+		t->atomic_lock = lock;
 		return;
 	}
 	if (!t->signals)

@@ -248,6 +248,8 @@ void thread_child(struct rt_thread *t)
 	t->quiet = RT_GONE;
 	record_child(t);
 	modules_forget();
+	atomics_child();
+	annotate_child();
 	if (record_on) {
 		thread_begin(t, 0);
 		modules_note();

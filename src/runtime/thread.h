@@ -36,6 +36,9 @@ bool thread_is_start(uintptr_t pc);
 
 /* In a forked child: the calling thread is the only one. */
 void thread_child(struct rt_thread *t);
+/* The same: nobody holds the locks, and labels are not in the file that begins. */
+void atomics_child(void);
+void annotate_child(void);
 
 /*
  * A function was entered; one is about to return. Functions in between that

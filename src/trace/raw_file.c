@@ -19,8 +19,8 @@ static int take_chunk(struct raw_file *f, const struct raw_chunk *c, size_t offs
 {
 	struct raw_thread *t;
 
-	/* Each has a chunk, but for those that were created and never ran. */
-	if (c->thread > 1024 + 4 * (f->size / RAW_PAGE))
+	/* Each has a chunk, but for those that could not be created or never ran. */
+	if (c->thread > (1u << 14) + 16 * (f->size / RAW_PAGE))
 		return err_fail(err, "offset %zu: a chunk of a thread numbered %u", offset,
 				c->thread);
 	MEM_GROW0(f->threads, f->threads_cap, (size_t)c->thread + 1);
@@ -94,8 +94,10 @@ static bool next_chunk(struct raw_cursor *c)
 	if (c->next_chunk == c->thread->n)
 		return false;
 	chunk = c->thread->chunk[c->next_chunk];
-	if (chunk->number != c->next_chunk)
+	if (chunk->number != c->next_chunk) {
+		c->broken = true;
 		return false;
+	}
 	c->next_chunk++;
 	c->at = (const struct raw_unit *)(const void *)(chunk + 1);
 	c->end = (const struct raw_unit *)(const void *)((const char *)chunk + chunk->bytes);
@@ -152,6 +154,7 @@ bool raw_cursor_next(struct raw_cursor *c, struct raw_item *item)
 		if (item->op >= RAW_OPS || behind > (size_t)(c->end - c->at)) {
 			c->at = c->end;
 			c->next_chunk = c->thread->n;
+			c->broken = true;
 			return false;
 		}
 		item->size = behind ? c->at->what : item->aux;

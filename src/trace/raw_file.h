@@ -49,10 +49,11 @@ struct raw_cursor {
 	size_t next_chunk;
 	const struct raw_unit *at, *end;
 	uint64_t base, pc_high, last;
+	bool broken; /* the thread's chunks make no sense from here on */
 };
 void raw_cursor_init(struct raw_cursor *c, const struct raw_thread *thread);
 
-/* The next unit; false at the end, also where the thread's chunks make no sense from here on. */
+/* The next unit; false at the end, also where c->broken says why. */
 bool raw_cursor_next(struct raw_cursor *c, struct raw_item *item);
 
 #endif

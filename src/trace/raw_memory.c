@@ -32,6 +32,16 @@ struct raw_memory {
 	struct page **top[1 << TOP_BITS];
 	uint64_t last_number;
 	struct page *last; /* the page of that number */
+	struct page **page; /* all there are */
+	size_t npages, pages_cap, max_pages;
+	uint64_t too_many;
+
+	/* Stacks by address; they do not overlap. */
+	struct stack {
+		uint64_t low, high;
+		uint32_t thread;
+	} * stack;
+	size_t nstacks, stacks_cap;
 
 	/* Blocks by address, dead ones too: their addresses come back. */
 	struct raw_block *block; /* address 0: empty */
@@ -39,10 +49,11 @@ struct raw_memory {
 	uint32_t next_block;
 };
 
-struct raw_memory *raw_memory_new(void)
+struct raw_memory *raw_memory_new(size_t max_pages)
 {
 	struct raw_memory *m = mem_zalloc(sizeof *m);
 
+	m->max_pages = max_pages;
 	m->last_number = UINT64_MAX;
 	return m;
 }
@@ -51,15 +62,15 @@ void raw_memory_free(struct raw_memory *m)
 {
 	if (!m)
 		return;
-	for (size_t i = 0; i < 1 << TOP_BITS; i++) {
-		for (size_t k = 0; m->top[i] && k < 1 << LOW_BITS; k++)
-			if (m->top[i][k]) {
-				mem_free(m->top[i][k]->var);
-				mem_free(m->top[i][k]);
-			}
-		mem_free(m->top[i]);
+	for (size_t i = 0; i < m->npages; i++) {
+		mem_free(m->page[i]->var);
+		mem_free(m->page[i]);
 	}
+	for (size_t i = 0; i < 1 << TOP_BITS; i++)
+		mem_free(m->top[i]);
+	mem_free(m->page);
 	mem_free(m->block);
+	mem_free(m->stack);
 	mem_free(m);
 }
 
@@ -71,6 +82,8 @@ static struct page *page_of(struct raw_memory *m, uint64_t address, bool make)
 
 	if (number == m->last_number)
 		return m->last;
+	if (make && m->npages == m->max_pages)
+		make = false;
 	if (!*top) {
 		if (!make)
 			return NULL;
@@ -81,6 +94,8 @@ static struct page *page_of(struct raw_memory *m, uint64_t address, bool make)
 		if (!make)
 			return NULL;
 		*slot = mem_zalloc(sizeof **slot);
+		MEM_GROW(m->page, m->pages_cap, m->npages + 1);
+		m->page[m->npages++] = *slot;
 	}
 	m->last_number = number;
 	m->last = *slot;
@@ -94,22 +109,35 @@ static void set_mark(struct page *p, unsigned at)
 
 void raw_memory_edge(struct raw_memory *m, uint64_t address)
 {
-	set_mark(page_of(m, address, true), address % PAGE);
+	struct page *p = page_of(m, address, true);
+
+	if (p)
+		set_mark(p, address % PAGE);
+}
+
+/* Where [address, address + size) ends; `address` is one. */
+static uint64_t end_of(uint64_t address, uint64_t size)
+{
+	return size > RAW_MEMORY_LIMIT - address ? RAW_MEMORY_LIMIT : address + size;
 }
 
 void raw_memory_mark(struct raw_memory *m, uint64_t address, uint64_t size, uint32_t thread)
 {
 	uint16_t me = thread < SHARED - 1 ? (uint16_t)(thread + 1) : SHARED;
-	uint64_t end = (address & RAW_MEMORY_LIMIT) + size;
+	uint64_t end;
 
-	address &= RAW_MEMORY_LIMIT;
-	if (end > RAW_MEMORY_LIMIT)
-		end = RAW_MEMORY_LIMIT;
+	address &= RAW_MEMORY_MASK;
+	end = end_of(address, size);
 	while (address < end) {
 		struct page *p = page_of(m, address, true);
 		unsigned from = address % PAGE;
 		uint64_t n = PAGE - from < end - address ? PAGE - from : end - address;
 
+		if (!p) {
+			/* Nor will there be a page for the rest. */
+			m->too_many += (end - address + PAGE - 1) / PAGE;
+			return;
+		}
 		set_mark(p, from);
 		if (from + n < PAGE)
 			set_mark(p, (unsigned)(from + n));
@@ -118,14 +146,6 @@ void raw_memory_mark(struct raw_memory *m, uint64_t address, uint64_t size, uint
 				p->owner[g] = p->owner[g] ? SHARED : me;
 		address += n;
 	}
-}
-
-static void each_page(struct raw_memory *m, void (*fn)(struct page *p))
-{
-	for (size_t i = 0; i < 1 << TOP_BITS; i++)
-		for (size_t k = 0; m->top[i] && k < 1 << LOW_BITS; k++)
-			if (m->top[i][k])
-				fn(m->top[i][k]);
 }
 
 static void count_marks(struct page *p)
@@ -143,7 +163,13 @@ static void count_marks(struct page *p)
 
 void raw_memory_marked(struct raw_memory *m)
 {
-	each_page(m, count_marks);
+	for (size_t i = 0; i < m->npages; i++)
+		count_marks(m->page[i]);
+}
+
+uint64_t raw_memory_too_many(const struct raw_memory *m)
+{
+	return m->too_many;
 }
 
 static void clear_page(struct page *p)
@@ -156,9 +182,12 @@ static void clear_page(struct page *p)
 
 void raw_memory_restart(struct raw_memory *m)
 {
-	each_page(m, clear_page);
-	memset(m->block, 0, m->blocks_cap * sizeof *m->block);
+	for (size_t i = 0; i < m->npages; i++)
+		clear_page(m->page[i]);
+	if (m->blocks_cap)
+		memset(m->block, 0, m->blocks_cap * sizeof *m->block);
 	m->nblocks = 0;
+	m->nstacks = 0;
 	m->next_block = 0;
 }
 
@@ -188,51 +217,58 @@ static unsigned rank(const struct page *p, unsigned at)
 	       (unsigned)__builtin_popcountll(p->mark[at / 64] & ((1ull << at % 64) - 1));
 }
 
+/* The next page that may be there, at or behind the one after that of `address`. */
+static uint64_t after(const struct raw_memory *m, uint64_t address)
+{
+	uint64_t top = address / PAGE >> LOW_BITS;
+
+	/* Nothing in this whole gigabyte. */
+	if (!m->top[top])
+		return (top + 1) * PAGE << LOW_BITS;
+	return (address / PAGE + 1) * PAGE;
+}
+
 uint32_t *raw_memory_variable(struct raw_memory *m, uint64_t *address, uint64_t *size,
 			      uint64_t *start, uint64_t *bytes)
 {
-	struct page *p = page_of(m, *address, false);
-	unsigned from = *address % PAGE, to;
+	struct page *p;
+	unsigned from;
 
-	/* Every access was marked, unless the recording changes under our hands. */
-	if (!p || !p->var) {
-		*size = 0;
-		return NULL;
-	}
-	to = next_mark(p, from + 1);
+	*address &= RAW_MEMORY_MASK;
+	*size = end_of(*address, *size) - *address;
+	p = page_of(m, *address, false);
+	from = *address % PAGE;
 	*start = *address;
-	*bytes = to - from;
+	*bytes = p ? next_mark(p, from + 1) - from : after(m, *address) - *address;
 	if (*bytes > *size)
 		*bytes = *size;
 	*address += *bytes;
 	*size -= *bytes;
-	return p->owner[from / 8] == SHARED ? &p->var[rank(p, from)] : NULL;
+	/*
+	 * Every access was marked, unless the recording changes under our hands: then it
+	 * gets the variable that it lies in.
+	 */
+	return p && p->owner[from / 8] == SHARED ? &p->var[rank(p, from + 1) - 1] : NULL;
 }
 
 void raw_memory_forget(struct raw_memory *m, uint64_t address, uint64_t size)
 {
 	uint64_t end;
 
-	address &= RAW_MEMORY_LIMIT;
-	end = size > RAW_MEMORY_LIMIT - address ? RAW_MEMORY_LIMIT : address + size;
+	address &= RAW_MEMORY_MASK;
+	end = end_of(address, size);
 	while (address < end) {
 		struct page *p = page_of(m, address, false);
 		unsigned from = address % PAGE, a, b;
 		uint64_t n = PAGE - from < end - address ? PAGE - from : end - address;
 
-		if (!p && !m->top[address / PAGE >> LOW_BITS]) {
-			/* Nothing in this whole gigabyte. */
-			address = ((address / PAGE >> LOW_BITS) + 1) << LOW_BITS;
-			address *= PAGE;
-			continue;
-		}
-		if (p && p->var) {
+		if (p) {
 			a = rank(p, from);
 			b = rank(p, from + (unsigned)n);
 			memset(p->var + a, 0, (b - a) * sizeof *p->var);
 			p->age++;
 		}
-		address += n;
+		address = n == PAGE - from ? after(m, address) : end;
 	}
 }
 
@@ -250,10 +286,13 @@ static struct raw_block *find_block(const struct raw_memory *m, uint64_t address
 
 void raw_memory_alloc(struct raw_memory *m, uint64_t address, uint64_t size, strref place)
 {
-	/* Of a small one that was never accessed nobody will ask. */
-	struct page *p = page_of(m, address, size > PAGE);
+	struct page *p;
 	struct raw_block *b;
+	uint64_t end;
 
+	address &= RAW_MEMORY_MASK;
+	end = end_of(address, size);
+	p = page_of(m, address, false);
 	if (!p || !address)
 		return;
 	if (2 * (m->nblocks + 1) > m->blocks_cap) {
@@ -271,21 +310,22 @@ void raw_memory_alloc(struct raw_memory *m, uint64_t address, uint64_t size, str
 	m->nblocks += !b->address;
 	*b = (struct raw_block){address, size, place, ++m->next_block};
 	p->block[address % PAGE / 16 / 64] |= 1ull << address % PAGE / 16 % 64;
-	for (uint64_t at = (address / PAGE + 1) * PAGE; at < address + size && at > address;
-	     at += PAGE) {
+	for (uint64_t at = (address / PAGE + 1) * PAGE; at < end; at = after(m, at)) {
 		p = page_of(m, at, false);
 		if (p)
 			p->cover = address;
-		else if (!m->top[at / PAGE >> LOW_BITS & ((1u << TOP_BITS) - 1)])
-			break;
 	}
 	raw_memory_forget(m, address, size);
 }
 
 void raw_memory_freed(struct raw_memory *m, uint64_t address)
 {
-	struct raw_block *b = find_block(m, address);
-	struct page *p = page_of(m, address, false);
+	struct raw_block *b;
+	struct page *p;
+
+	address &= RAW_MEMORY_MASK;
+	b = find_block(m, address);
+	p = page_of(m, address, false);
 
 	if (!b || !b->address || !b->size)
 		return;
@@ -295,6 +335,75 @@ void raw_memory_freed(struct raw_memory *m, uint64_t address)
 	b->size = 0;
 }
 
+/* How many stacks end at or below. */
+static size_t stacks_below(const struct raw_memory *m, uint64_t address)
+{
+	size_t low = 0, high = m->nstacks;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (m->stack[mid].high <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static void remove_stack(struct raw_memory *m, size_t i)
+{
+	memmove(m->stack + i, m->stack + i + 1, (--m->nstacks - i) * sizeof *m->stack);
+}
+
+void raw_memory_stack(struct raw_memory *m, uint64_t address, uint64_t size, uint32_t thread)
+{
+	uint64_t end;
+	size_t i;
+
+	address &= RAW_MEMORY_MASK;
+	end = end_of(address, size);
+	if (address == end)
+		return;
+	raw_memory_forget(m, address, size);
+	/* One that was there has ended, or never was as large as it could have become: stacks
+	 * grow downwards, so its upper part is what it keeps. */
+	for (i = stacks_below(m, address); i < m->nstacks && m->stack[i].low < end;) {
+		struct stack *s = &m->stack[i];
+
+		if (s->high > end)
+			s->low = end;
+		else if (s->low < address)
+			s->high = address, i++;
+		else
+			remove_stack(m, i);
+	}
+	MEM_GROW(m->stack, m->stacks_cap, m->nstacks + 1);
+	memmove(m->stack + i + 1, m->stack + i, (m->nstacks++ - i) * sizeof *m->stack);
+	m->stack[i] = (struct stack){address, end, thread};
+}
+
+void raw_memory_stack_gone(struct raw_memory *m, uint64_t address, uint64_t size, uint32_t thread)
+{
+	uint64_t end;
+
+	address &= RAW_MEMORY_MASK;
+	end = end_of(address, size);
+	raw_memory_forget(m, address, size);
+	for (size_t i = stacks_below(m, address); i < m->nstacks && m->stack[i].low < end;)
+		if (m->stack[i].thread == thread)
+			remove_stack(m, i);
+		else
+			i++;
+}
+
+uint32_t raw_memory_stack_at(const struct raw_memory *m, uint64_t address)
+{
+	size_t i = stacks_below(m, address);
+
+	return i < m->nstacks && m->stack[i].low <= address ? m->stack[i].thread : RAW_NO_STACK;
+}
+
 const struct raw_block *raw_memory_block(struct raw_memory *m, uint64_t address)
 {
 	struct page *p = page_of(m, address, false);
@@ -302,6 +411,7 @@ const struct raw_block *raw_memory_block(struct raw_memory *m, uint64_t address)
 	uint64_t start = 0;
 	struct raw_block *b;
 
+	address &= RAW_MEMORY_MASK;
 	if (!p)
 		return NULL;
 	for (unsigned w = bit / 64 + 1; w-- > 0 && !start;) {

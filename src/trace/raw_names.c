@@ -145,9 +145,10 @@ strref raw_names_label(struct raw_names *n, char kind, uint64_t pc, const char *
 }
 
 void raw_names_add_memory(struct raw_names *n, struct raw_memory *m, uint64_t address,
-			  uint64_t size, uint32_t stack_of)
+			  uint64_t size)
 {
 	const struct raw_block *b = raw_memory_block(m, address);
+	uint32_t stack_of;
 
 	if (b) {
 		str_fmt(&n->text, "h 0x%" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRIu32,
@@ -161,6 +162,7 @@ void raw_names_add_memory(struct raw_names *n, struct raw_memory *m, uint64_t ad
 			str_fmt(&n->text, " %" PRIu64, size);
 			return;
 		}
+	stack_of = raw_memory_stack_at(m, address);
 	if (stack_of != RAW_NO_STACK)
 		str_fmt(&n->text, "s %" PRIu32 " 0x%" PRIx64 " %" PRIu64, stack_of, address, size);
 	else

@@ -56,7 +56,6 @@ strref raw_names_label(struct raw_names *n, char kind, uint64_t pc, const char *
 
 /* Add "g PC SIZE" and so on to n->text. */
 void raw_names_add_memory(struct raw_names *n, struct raw_memory *m, uint64_t address,
-			  uint64_t size, uint32_t stack_of);
-#define RAW_NO_STACK UINT32_MAX
+			  uint64_t size);
 
 #endif

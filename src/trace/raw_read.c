@@ -12,7 +12,9 @@
  * What cannot have happened but is there, since the end of some thread was not
  * written or a program unlocks what another thread locked, is put right: a
  * lock that is acquired was released before, by whoever held it; a release of
- * a lock not held is left out. The trace's notes count these.
+ * a lock not held is left out, and so is what a thread does after it was joined and
+ * its creation after it has run. The trace's notes count these. So whatever the
+ * units, the events are such as can happen.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,7 +44,6 @@ struct frame {
 	strref place;  /* of the call; UNNAMED: not needed so far */
 	char kind;     /* 'f', 's', 'm' or 'a' */
 	bool begun;    /* its begin has been delivered, and its end has not */
-	bool cut;      /* its end has */
 };
 #define UNNAMED UINT32_MAX
 
@@ -52,8 +53,10 @@ struct thread {
 	struct frame *frame;
 	size_t depth, frame_cap;
 	size_t waiting; /* frames from here on have not begun */
+	size_t cut;     /* frames below this have ended */
 	bool started;   /* it has called its first function */
 	uint32_t held;  /* locks that it holds for writing */
+	bool ran, joined;
 	uint64_t stack, stack_size;
 	uint32_t creator;
 	strref created;
@@ -75,7 +78,7 @@ struct object {
 };
 
 struct raw {
-	bool started, failed;
+	bool started;
 	void *map;
 	size_t map_size;
 	char *copy;
@@ -101,8 +104,16 @@ struct raw {
 	struct event *out;
 	size_t nout, at, out_cap;
 	uint64_t unshared, repaired, units;
+	uint32_t broken; /* threads whose units make no sense from some point on */
 	bool noted;
 };
+
+/* 16 GiB of the program's memory; a fuzzer needs to see what happens when that is all. */
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+enum { MEMORY_PAGES = 1 << 12 };
+#else
+enum { MEMORY_PAGES = 1 << 22 };
+#endif
 
 bool raw_sniff(const char *p, size_t n)
 {
@@ -113,6 +124,16 @@ static void *raw_create(struct reader *r)
 {
 	(void)r;
 	return mem_zalloc(sizeof(struct raw));
+}
+
+static void forget_bytes(struct raw *a)
+{
+	raw_file_close(&a->file);
+	if (a->map)
+		munmap(a->map, a->map_size);
+	mem_free(a->copy);
+	a->map = NULL;
+	a->copy = NULL;
 }
 
 static void raw_destroy(struct reader *r)
@@ -128,16 +149,13 @@ static void raw_destroy(struct reader *r)
 	mem_free(a->object);
 	mem_free(a->label);
 	mem_free(a->out);
-	mem_free(a->copy);
 	raw_map_free(&a->objects);
 	raw_map_free(&a->not_locks);
 	raw_map_free(&a->label_texts);
 	if (a->names.names)
 		raw_names_free(&a->names);
 	raw_memory_free(a->memory);
-	raw_file_close(&a->file);
-	if (a->map)
-		munmap(a->map, a->map_size);
+	forget_bytes(a);
 	mem_free(a);
 }
 
@@ -216,10 +234,9 @@ static void look(struct raw *a)
 				raw_memory_mark(a->memory, i.address, i.size, t);
 				break;
 			case RAW_ALLOC:
-				if (i.address % 4096 && i.size < 1 << 16) {
-					raw_memory_edge(a->memory, i.address);
+				raw_memory_edge(a->memory, i.address);
+				if (i.size < 1 << 16)
 					raw_memory_edge(a->memory, i.address + i.size);
-				}
 				break;
 			case RAW_LABEL:
 				raw_map_put(&a->label_texts, i.address, 0, (uint32_t)a->nlabels);
@@ -257,6 +274,7 @@ static void emit(struct raw *a, uint32_t thread, enum op op, uint32_t operand, s
 {
 	if (a->nout == a->out_cap)
 		MEM_GROW(a->out, a->out_cap, a->nout + READER_BATCH);
+	a->thread[thread].ran = true;
 	a->out[a->nout++] = (struct event){
 		.thread = thread, .operand = operand, .place = place, .op = (uint8_t)op};
 }
@@ -334,6 +352,8 @@ static void pop(struct raw *a, uint32_t thread)
 		emit(a, thread, OP_END, END_RETURN, 0);
 	if (t->waiting > t->depth)
 		t->waiting = t->depth;
+	if (t->cut > t->depth)
+		t->cut = t->depth;
 }
 
 /* Every open block ends. */
@@ -342,12 +362,12 @@ static void cut(struct raw *a, uint32_t thread)
 	struct thread *t = &a->thread[thread];
 
 	begin_waiting(a, thread);
-	for (size_t k = t->depth; k-- > 0;)
+	for (size_t k = t->depth; k-- > t->cut;)
 		if (t->frame[k].begun) {
 			emit(a, thread, OP_END, END_CUT, 0);
 			t->frame[k].begun = false;
-			t->frame[k].cut = true;
 		}
+	t->cut = t->depth;
 }
 
 static void called(struct raw *a, uint32_t thread, const struct raw_item *i, char kind)
@@ -384,16 +404,7 @@ static void not_atomic(struct raw *a, uint32_t thread)
 	if (f && f->begun && f->kind != 'a') {
 		emit(a, thread, OP_END, END_NOT_ATOMIC, 0);
 		f->begun = false;
-		f->cut = true;
 	}
-}
-
-static uint32_t stack_at(const struct raw *a, uint64_t address)
-{
-	for (uint32_t t = 0; t < a->nthreads; t++)
-		if (address - a->thread[t].stack < a->thread[t].stack_size)
-			return t;
-	return RAW_NO_STACK;
 }
 
 static void access_memory(struct raw *a, uint32_t thread, enum op op, const struct raw_item *i)
@@ -408,14 +419,40 @@ static void access_memory(struct raw *a, uint32_t thread, enum op op, const stru
 			continue;
 		if (!*var) {
 			str_reset(&a->names.text);
-			raw_names_add_memory(&a->names, a->memory, start, bytes,
-					     stack_at(a, start));
+			raw_names_add_memory(&a->names, a->memory, start, bytes);
 			*var = raw_names_next(&a->names, NAMES_VAR) + 1;
 		}
 		operate(a, thread, op, *var - 1, i->pc);
 		any = true;
 	}
 	a->unshared += !any;
+}
+
+/*
+ * A lock is nobody's any more: the holders give it back now. False where one
+ * cannot, since it was joined.
+ */
+static bool let_go(struct raw *a, struct object *o)
+{
+	bool all = true;
+
+	if (o->owner_plus_1) {
+		all = !a->thread[o->owner_plus_1 - 1].joined;
+		for (; o->depth; o->depth--, a->repaired++)
+			if (all)
+				emit(a, o->owner_plus_1 - 1, OP_RELEASE, o->id, 0);
+		a->thread[o->owner_plus_1 - 1].held--;
+		o->owner_plus_1 = 0;
+	}
+	for (; o->nshared; a->repaired++) {
+		uint32_t thread = o->shared[--o->nshared];
+
+		if (a->thread[thread].joined)
+			all = false;
+		else
+			emit(a, thread, OP_RELEASE_SHARED, o->id, 0);
+	}
+	return all;
 }
 
 /* The lock, condition, barrier, or semaphore's variable at an address. */
@@ -433,6 +470,9 @@ static struct object *object_at(struct raw *a, uint64_t address, enum raw_lock k
 	o = &a->object[index];
 	if (o->made && o->age == age && o->generation == a->generation)
 		return o;
+	/* Held when its memory went: what is there now is another. */
+	if (o->generation == a->generation)
+		let_go(a, o);
 	o->made = true;
 	o->age = age;
 	o->generation = a->generation;
@@ -441,27 +481,19 @@ static struct object *object_at(struct raw *a, uint64_t address, enum raw_lock k
 	str_reset(&a->names.text);
 	if (!is_var)
 		str_fmt(&a->names.text, "%s ", lock_names[kind]);
-	raw_names_add_memory(&a->names, a->memory, address, 1, stack_at(a, address));
+	raw_names_add_memory(&a->names, a->memory, address, 1);
 	o->id = raw_names_next(&a->names, is_var ? NAMES_VAR : NAMES_LOCK);
 	return o;
 }
 
 static void acquire(struct raw *a, uint32_t thread, const struct raw_item *i, bool shared)
 {
-	struct object *o = object_at(a, i->address, i->aux < RAW_LOCKS ? i->aux : RAW_MUTEX, false);
+	enum raw_lock kind = i->aux < RAW_LOCKS ? i->aux : RAW_MUTEX;
+	struct object *o = object_at(a, i->address, kind, false);
 
-	if (o->owner_plus_1 && o->owner_plus_1 != thread + 1) {
-		for (; o->depth; o->depth--) {
-			emit(a, o->owner_plus_1 - 1, OP_RELEASE, o->id, 0);
-			a->repaired++;
-		}
-		a->thread[o->owner_plus_1 - 1].held--;
-		o->owner_plus_1 = 0;
-	}
-	for (size_t k = o->nshared; !shared && k-- > 0;) {
-		emit(a, o->shared[k], OP_RELEASE_SHARED, o->id, 0);
-		o->nshared--;
-		a->repaired++;
+	if ((o->owner_plus_1 && o->owner_plus_1 != thread + 1) || (!shared && o->nshared)) {
+		o->made = let_go(a, o);
+		o = object_at(a, i->address, kind, false);
 	}
 	if (shared && o->owner_plus_1) {
 		/* A thread that has it for writing cannot have got it for reading. */
@@ -553,8 +585,16 @@ static void fork_or_join(struct raw *a, uint32_t thread, const struct raw_item *
 	/* A thread that was created and never got to run has no chunk. */
 	if (i->address >= a->nthreads || other == thread)
 		return;
+	if (a->thread[other].joined || (i->op == RAW_FORK && a->thread[other].ran)) {
+		a->repaired++;
+		return;
+	}
 	cut(a, thread);
 	operate(a, thread, i->op == RAW_FORK ? OP_FORK : OP_JOIN, other, i->pc);
+	if (i->op == RAW_FORK)
+		a->thread[other].ran = true; /* it cannot be created twice */
+	else
+		a->thread[other].joined = true;
 	if (i->op == RAW_FORK) {
 		a->thread[other].creator = thread;
 		a->thread[other].created = a->out[a->nout - 1].place;
@@ -567,17 +607,21 @@ static void take(struct raw *a, uint32_t thread, const struct raw_item *i)
 	struct thread *t = &a->thread[thread];
 	struct object *o;
 
+	if (t->joined) {
+		a->repaired++;
+		return;
+	}
 	switch (i->op) {
 	case RAW_START:
 		t->stack = i->address;
 		t->stack_size = i->size;
-		raw_memory_forget(a->memory, i->address, i->size);
+		raw_memory_stack(a->memory, i->address, i->size, thread);
 		break;
 	case RAW_EXIT:
 		while (t->depth)
 			pop(a, thread);
 		release_all(a, thread);
-		raw_memory_forget(a->memory, t->stack, t->stack_size);
+		raw_memory_stack_gone(a->memory, t->stack, t->stack_size, thread);
 		t->stack_size = 0;
 		break;
 	case RAW_READ:
@@ -690,12 +734,22 @@ static void sink(struct raw *a, size_t i)
 	}
 }
 
+static bool advance(struct raw *a, uint32_t thread)
+{
+	struct thread *t = &a->thread[thread];
+	bool more = raw_cursor_next(&t->cursor, &t->item);
+
+	a->broken += t->cursor.broken;
+	return more;
+}
+
 static void start_threads(struct raw *a)
 {
 	a->nheap = 0;
+	a->broken = 0;
 	for (uint32_t t = 0; t < a->nthreads; t++) {
 		raw_cursor_init(&a->thread[t].cursor, &a->file.threads[t]);
-		if (raw_cursor_next(&a->thread[t].cursor, &a->thread[t].item))
+		if (advance(a, t))
 			a->heap[a->nheap++] = t;
 	}
 	for (size_t i = a->nheap; i-- > 0;)
@@ -731,8 +785,21 @@ static void last_notes(struct raw *a)
 	raw_names_note(&a->names);
 	if (a->repaired) {
 		str_reset(&a->names.text);
-		str_fmt(&a->names.text, "lost %" PRIu64 " lock operations do not fit together",
+		str_fmt(&a->names.text,
+			"lost %" PRIu64 " operations on locks and threads do not fit together",
 			a->repaired);
+		raw_names_note(&a->names);
+	}
+	if (a->broken) {
+		str_reset(&a->names.text);
+		str_fmt(&a->names.text, "lost the rest of %" PRIu32 " thread%s: it makes no sense",
+			a->broken, a->broken == 1 ? "" : "s");
+		raw_names_note(&a->names);
+	}
+	if (raw_memory_too_many(a->memory)) {
+		str_reset(&a->names.text);
+		str_fmt(&a->names.text, "lost accesses of %" PRIu64 " pages: too much memory",
+			raw_memory_too_many(a->memory));
 		raw_names_note(&a->names);
 	}
 	if (h->closed == 2) {
@@ -749,13 +816,14 @@ static void raw_start(struct reader *r)
 	const char *bytes = NULL;
 	size_t size = 0;
 
+	forget_bytes(a); /* of an attempt before */
 	if (get_bytes(r, &bytes, &size))
 		return;
 	if (raw_file_open(&a->file, bytes, size, &r->err)) {
 		err_wrap(&r->err, "%s", r->path);
 		return;
 	}
-	a->memory = raw_memory_new();
+	a->memory = raw_memory_new(MEMORY_PAGES);
 	raw_names_init(&a->names, &r->names);
 	a->nthreads = a->file.nthreads;
 	a->thread = mem_zalloc((a->nthreads + 1) * sizeof *a->thread);
@@ -790,7 +858,7 @@ static int raw_next(struct reader *r, struct event *ev)
 
 			take(a, t, &a->thread[t].item);
 			a->units++;
-			if (!raw_cursor_next(&a->thread[t].cursor, &a->thread[t].item))
+			if (!advance(a, t))
 				a->heap[0] = a->heap[--a->nheap];
 			sink(a, 0);
 		}

@@ -1,0 +1,394 @@
+/*
+ * Programs that make life hard for a recorder inside them; the first argument
+ * says which. What each prints and returns depends on nothing but itself.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static long sum;
+static long hits;
+static char *self;
+
+static void add(long n)
+{
+	pthread_mutex_lock(&mutex);
+	sum += n;
+	pthread_mutex_unlock(&mutex);
+}
+
+static void *adder(void *n)
+{
+	for (long i = 0; i < (long)n; i++)
+		add(1);
+	return NULL;
+}
+
+static void run(int threads, long each)
+{
+	pthread_t t[8];
+
+	for (int i = 0; i < threads; i++)
+		pthread_create(&t[i], NULL, adder, (void *)each);
+	for (int i = 0; i < threads; i++)
+		pthread_join(t[i], NULL);
+}
+
+static int work(void)
+{
+	run(2, 1000);
+	printf("%ld\n", sum);
+	return 3;
+}
+
+/* Until somebody kills it. */
+static int forever(void)
+{
+	puts("ready");
+	fflush(stdout);
+	run(2, 1L << 60);
+	return 0;
+}
+
+/* Some ten megabytes of recording. */
+static int much(void)
+{
+	run(2, 60000);
+	printf("%ld\n", sum);
+	return 0;
+}
+
+static int do_fork(void)
+{
+	pthread_t t;
+	int status;
+	pid_t pid;
+
+	pthread_create(&t, NULL, adder, (void *)20000L);
+	pid = fork();
+	if (!pid) {
+		/* The lock may be held by a thread that is not here. */
+		pthread_mutex_init(&mutex, NULL);
+		sum = 0;
+		run(2, 500);
+		__atomic_fetch_add(&hits, sum, __ATOMIC_SEQ_CST);
+		_exit(hits == 1000 ? 7 : 8);
+	}
+	waitpid(pid, &status, 0);
+	pthread_join(t, NULL);
+	printf("%d %ld\n", WEXITSTATUS(status), sum);
+	return 0;
+}
+
+static int do_exec(void)
+{
+	run(2, 100);
+	execl(self, self, "work", NULL);
+	return 9;
+}
+
+static int spawn(void)
+{
+	char command[4096];
+	pthread_t t;
+	int rc;
+
+	pthread_create(&t, NULL, adder, (void *)50000L);
+	snprintf(command, sizeof command, "'%s' work", self);
+	rc = system(command);
+	pthread_join(t, NULL);
+	printf("%d %ld\n", WEXITSTATUS(rc), sum);
+	return 0;
+}
+
+/* The recorder's file is among them; and its number becomes one of ours. */
+static int close_all(void)
+{
+	static int fds[600];
+	struct stat st;
+	int n = 0, wrong = 0;
+
+	run(2, 10);
+	for (int i = 3; i < 2000; i++)
+		close(i);
+	while (n < 600 && (fds[n] = open("/tmp", O_TMPFILE | O_RDWR, 0600)) >= 0)
+		n++;
+	run(2, 20000);
+	for (int i = 0; i < n; i++)
+		wrong += fstat(fds[i], &st) || st.st_size;
+	printf("%ld, %d wrong\n", sum, wrong);
+	return 0;
+}
+
+static void on_timer(int number)
+{
+	(void)number;
+	__atomic_fetch_add(&hits, 1, __ATOMIC_SEQ_CST);
+}
+
+static void each_millisecond(void (*handler)(int))
+{
+	struct sigaction a = {.sa_handler = handler, .sa_flags = SA_RESTART};
+	struct itimerval t = {{0, 1000}, {0, 1000}};
+
+	sigaction(SIGALRM, &a, NULL);
+	setitimer(ITIMER_REAL, &t, NULL);
+}
+
+static void no_timer(void)
+{
+	struct itimerval t = {{0, 0}, {0, 0}};
+
+	setitimer(ITIMER_REAL, &t, NULL);
+}
+
+static int timer(void)
+{
+	long rounds = 0;
+
+	each_millisecond(on_timer);
+	while (__atomic_load_n(&hits, __ATOMIC_SEQ_CST) < 100) {
+		run(2, 200);
+		rounds++;
+	}
+	no_timer();
+	printf("%d\n", sum == 400 * rounds);
+	return 0;
+}
+
+static sigjmp_buf out;
+static volatile sig_atomic_t may_jump;
+
+static void jump(int number)
+{
+	__atomic_fetch_add(&hits, 1, __ATOMIC_SEQ_CST);
+	if (may_jump) {
+		may_jump = 0;
+		siglongjmp(out, number);
+	}
+}
+
+static long spin_word;
+static void spin(int depth)
+{
+	if (depth) {
+		spin(depth - 1);
+		return;
+	}
+	for (;;) {
+		spin_word++;
+		__atomic_fetch_add(&spin_word, 1, __ATOMIC_SEQ_CST);
+	}
+}
+
+static int timer_jumps(void)
+{
+	volatile int jumps = 0;
+	pthread_t t;
+	sigset_t block, before;
+
+	/* A second thread, or nothing is worth noting. */
+	sigfillset(&block);
+	pthread_sigmask(SIG_SETMASK, &block, &before);
+	pthread_create(&t, NULL, adder, (void *)1000L);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	each_millisecond(jump);
+	while (jumps < 50) {
+		if (!sigsetjmp(out, 1)) {
+			may_jump = 1;
+			spin(jumps % 5);
+		}
+		jumps++;
+	}
+	no_timer();
+	pthread_join(t, NULL);
+	printf("%d %ld\n", jumps, sum);
+	return 0;
+}
+
+static void bad(int number)
+{
+	siglongjmp(out, number);
+}
+
+static void *atomics(void *arg)
+{
+	for (int i = 0; i < 1000; i++)
+		__atomic_fetch_add((long *)arg, 1, __ATOMIC_SEQ_CST);
+	return NULL;
+}
+
+static int segv(void)
+{
+	struct sigaction a = {.sa_handler = bad};
+	volatile int caught = 0;
+	long *volatile nowhere = (long *)16;
+	pthread_t t;
+
+	sigaction(SIGSEGV, &a, NULL);
+	pthread_create(&t, NULL, atomics, &hits);
+	for (volatile int i = 0; i < 3000; i++) {
+		if (sigsetjmp(out, 1)) {
+			caught++;
+			continue;
+		}
+		switch (i % 3) {
+		case 0:
+			*nowhere = 1;
+			break;
+		case 1:
+			__atomic_fetch_add(nowhere, 1, __ATOMIC_SEQ_CST);
+			break;
+		default:
+			memset(nowhere, 1, 100);
+		}
+	}
+	pthread_join(t, NULL);
+	pthread_create(&t, NULL, atomics, &hits);
+	pthread_join(t, NULL);
+	printf("%d %ld\n", caught, hits);
+	return 0;
+}
+
+enum { ALIVE = 1000 };
+static pthread_barrier_t barrier;
+static void *stay(void *arg)
+{
+	add(1);
+	pthread_barrier_wait(&barrier);
+	add(1);
+	return arg;
+}
+
+static int alive(void)
+{
+	static pthread_t t[ALIVE];
+	pthread_attr_t attr;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 1 << 16);
+	pthread_barrier_init(&barrier, NULL, ALIVE);
+	for (int i = 0; i < ALIVE; i++)
+		if (pthread_create(&t[i], &attr, stay, NULL))
+			return 1;
+	for (int i = 0; i < ALIVE; i++)
+		pthread_join(t[i], NULL);
+	printf("%ld\n", sum);
+	return 0;
+}
+
+static int many(void)
+{
+	for (int i = 0; i < 5000; i++)
+		run(4, 1);
+	printf("%ld\n", sum);
+	return 0;
+}
+
+static long down(long n)
+{
+	long below = n ? down(n - 1) : 0;
+
+	sum++;
+	return below + 1;
+}
+
+static void *dive(void *arg)
+{
+	return (void *)down((long)arg);
+}
+
+static int deep(void)
+{
+	pthread_attr_t attr;
+	pthread_t t;
+	void *r;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 256 << 20);
+	pthread_create(&t, &attr, dive, (void *)200000L);
+	pthread_join(t, &r);
+	add(1);
+	printf("%ld %ld\n", (long)r, sum);
+	return 0;
+}
+
+/* A mutex whose owner has died, and was joined. */
+static void *die(void *m)
+{
+	pthread_mutex_lock(m);
+	return NULL;
+}
+
+static int robust(void)
+{
+	pthread_mutexattr_t attr;
+	pthread_mutex_t m;
+	pthread_t t;
+	int rc;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(&m, &attr);
+	pthread_create(&t, NULL, die, &m);
+	pthread_join(t, NULL);
+	rc = pthread_mutex_lock(&m);
+	pthread_mutex_consistent(&m);
+	pthread_mutex_unlock(&m);
+	printf("%s\n", rc == EOWNERDEAD ? "dead" : "?");
+	return 0;
+}
+
+/* Threads that cannot be created. */
+static int refused(void)
+{
+	pthread_attr_t attr;
+	pthread_t t;
+	int failed = 0;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, (size_t)1 << 46);
+	for (int i = 0; i < 10000; i++)
+		failed += pthread_create(&t, &attr, adder, NULL) != 0;
+	run(2, 100);
+	printf("%d %ld\n", failed, sum);
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*fn)(void);
+} attacks[] = {
+	{"work", work},           {"forever", forever},
+	{"much", much},           {"fork", do_fork},
+	{"exec", do_exec},        {"spawn", spawn},
+	{"close-all", close_all}, {"timer", timer},
+	{"jumps", timer_jumps},   {"segv", segv},
+	{"alive", alive},         {"many", many},
+	{"deep", deep},           {"robust", robust},
+	{"refused", refused},
+};
+
+int main(int argc, char **argv)
+{
+	static char path[4096];
+
+	if (!realpath("/proc/self/exe", path))
+		return 99;
+	self = path;
+	for (size_t i = 0; argc > 1 && i < sizeof attacks / sizeof *attacks; i++)
+		if (!strcmp(argv[1], attacks[i].name))
+			return attacks[i].fn();
+	return 98;
+}
