@@ -23,7 +23,7 @@
 #include "base/banned.h"
 
 /* With fewer groups it is as quick to ask them. */
-enum { MANY = 8 };
+enum { MANY = 2 };
 
 void commit_table_free(struct commit_table *t)
 {

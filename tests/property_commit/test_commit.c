@@ -312,6 +312,14 @@ static const struct fixed_case fixed_cases[] = {
 	 T("A", R("A", "x") R("A", "y")) T("B", W("B", "x")) T("B", W("B", "y")), "T0", "T0"},
 	{"in the other order",
 	 T("A", R("A", "x") R("A", "y")) T("B", W("B", "y")) T("B", W("B", "x")), "", ""},
+	{"the last of them under a lock",
+	 T("A", R("A", "x") R("A", "y")) T("B", W("B", "y")) T("B", W("B", "x"))
+		 T("B", L("B", "l", W("B", "y"))),
+	 "T0", "T0"},
+	{"the first of them under a lock",
+	 T("A", R("A", "x") R("A", "y")) T("B", L("B", "l", W("B", "x"))) T("B", W("B", "y"))
+		 T("B", W("B", "x")),
+	 "T0", "T0"},
 	{"writers outside blocks", T("A", R("A", "x") R("A", "y")) W("B", "x") W("B", "y"), "T0",
 	 "T0"},
 	{"outside, in the other order", T("A", R("A", "x") R("A", "y")) W("B", "y") W("B", "x"), "",
