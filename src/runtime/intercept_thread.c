@@ -112,13 +112,14 @@ bool thread_is_start(uintptr_t pc)
 	return pc - (uintptr_t)start_posix < 256 || pc - (uintptr_t)start_c11 < 256;
 }
 
-/* The fork is noted with a time from before the thread could run. The handle cannot be known
- * sooner. */
-static void created(pthread_t handle, uint32_t id, bool detached, uint64_t time, uintptr_t pc)
+/*
+ * The fork is noted before the thread can run, and before any signal handler
+ * that comes while it is being made. Where that fails, a thread was forked that
+ * never did anything.
+ */
+static void creating(uint32_t id, uintptr_t pc)
 {
-	if (!detached)
-		thread_enlist(handle, id);
-	note_at(RAW_FORK, (void *)(uintptr_t)id, 0, time, pc);
+	note(RAW_FORK, (void *)(uintptr_t)id, 0, pc);
 }
 
 RT_INTERCEPT int pthread_create(pthread_t *restrict handle, const pthread_attr_t *restrict attr,
@@ -126,7 +127,6 @@ RT_INTERCEPT int pthread_create(pthread_t *restrict handle, const pthread_attr_t
 {
 	int state = PTHREAD_CREATE_JOINABLE, rc;
 	struct start *s;
-	uint64_t time;
 	uint32_t id;
 	bool detached;
 
@@ -140,13 +140,13 @@ RT_INTERCEPT int pthread_create(pthread_t *restrict handle, const pthread_attr_t
 		return EAGAIN;
 	s->u.posix = fn;
 	id = s->id;
-	time = record_now_ordered();
+	creating(id, RT_CALLER);
 	rc = REAL(pthread_create)(handle, attr, start_posix, s);
 	if (rc) {
 		start_free(s);
 		thread_not_out();
-	} else {
-		created(*handle, id, detached, time, RT_CALLER);
+	} else if (!detached) {
+		thread_enlist(*handle, id);
 	}
 	return rc;
 }
@@ -154,7 +154,6 @@ RT_INTERCEPT int pthread_create(pthread_t *restrict handle, const pthread_attr_t
 RT_INTERCEPT int thrd_create(thrd_t *handle, thrd_start_t fn, void *arg)
 {
 	struct start *s;
-	uint64_t time;
 	uint32_t id;
 	int rc;
 
@@ -165,13 +164,13 @@ RT_INTERCEPT int thrd_create(thrd_t *handle, thrd_start_t fn, void *arg)
 		return thrd_nomem;
 	s->u.c11 = fn;
 	id = s->id;
-	time = record_now_ordered();
+	creating(id, RT_CALLER);
 	rc = REAL(thrd_create)(handle, start_c11, s);
 	if (rc != thrd_success) {
 		start_free(s);
 		thread_not_out();
 	} else {
-		created(*handle, id, false, time, RT_CALLER);
+		thread_enlist(*handle, id);
 	}
 	return rc;
 }
