@@ -25,6 +25,7 @@ enum { SIZE = 100, KINDS = 8 };
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static char shared[KINDS][SIZE];
 static const char *volatile text = "bcd"; /* not known when it is compiled */
+static char *volatile kept;
 
 #ifdef FIXED
 #define LOCK   pthread_mutex_lock(&m)
@@ -54,7 +55,7 @@ READ_THEN_WRITE(strncmp_strcat, 2, strncmp(s, t, 2), strcat(s, t))
 READ_THEN_WRITE(strchr_strncat, 3, strchr(s, t[1]), strncat(s, t, 2))
 READ_THEN_WRITE(strrchr_stpcpy, 4, strrchr(s, t[1]), stpcpy(s, t))
 READ_THEN_WRITE(strstr_strcpy, 5, strstr(s, t), strcpy(s, t))
-READ_THEN_WRITE(strdup_strcpy, 6, (result = (long)strdup(s), free((void *)result), 0), strcpy(s, t))
+READ_THEN_WRITE(strdup_strcpy, 6, (kept = strdup(s), free(kept), 0), strcpy(s, t))
 READ_THEN_WRITE(strnlen_strcpy, 7, strnlen(s, SIZE), strcpy(s, t))
 
 static long (*const call[KINDS])(const char *) = {strlen_strcpy,  strcmp_strncpy, strncmp_strcat,
