@@ -72,7 +72,23 @@ struct rt_thread {
 	uint32_t *atomic_lock;     /* held by this thread right now */
 	uint32_t ignoring;         /* so often did the program ask to look away: see annotate.c */
 	struct rt_signal *signals; /* those that wait; see signals.c */
+	uintptr_t handler_sp;      /* a signal handler runs, with its frames below this */
 };
+
+static inline bool rt_on_stack(const struct rt_thread *t, uintptr_t sp)
+{
+	return sp - t->stack_low < t->stack_high - t->stack_low;
+}
+
+/*
+ * Is what has its frame here called by a signal handler? One that was left by a
+ * jump is not there any more: then the frame is above, or on another stack.
+ */
+static inline bool rt_in_handler(const struct rt_thread *t, uintptr_t sp)
+{
+	return t->handler_sp && sp < t->handler_sp &&
+	       rt_on_stack(t, sp) == rt_on_stack(t, t->handler_sp);
+}
 
 extern __thread struct rt_thread rt_self __attribute__((tls_model("initial-exec")));
 

@@ -23,11 +23,15 @@ struct rt_signal {
 static void call(int number, siginfo_t *info, void *context)
 {
 	struct sigaction *a = &handlers[number];
+	struct rt_thread *t = &rt_self;
+	uintptr_t outer = t->handler_sp;
 
+	t->handler_sp = (uintptr_t)__builtin_frame_address(0);
 	if (a->sa_flags & SA_SIGINFO)
 		a->sa_sigaction(number, info, context);
 	else if (a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN)
 		a->sa_handler(number);
+	t->handler_sp = outer;
 }
 
 /* Did the instruction that was running cause it? */
@@ -53,6 +57,8 @@ static void on_signal(int number, siginfo_t *info, void *context)
 
 	if (!(t->quiet & RT_IN_RUNTIME)) {
 		call(number, info, context);
+		if (t->pending)
+			rt_signals_deliver(t);
 		return;
 	}
 	if (cannot_wait(number, info)) {
@@ -85,11 +91,15 @@ static void on_signal(int number, siginfo_t *info, void *context)
 	}
 }
 
-/* With the signals blocked that would be blocked if it came now. */
+/* With the signals blocked that would be blocked if it came now; those of a handler, when it is
+ * done.
+ */
 void rt_signals_deliver(struct rt_thread *t)
 {
 	int saved = errno;
 
+	if (rt_in_handler(t, (uintptr_t)__builtin_frame_address(0)))
+		return;
 	for (struct rt_signal *slot = t->signals; slot < t->signals + WAITING; slot++) {
 		int number = slot->number;
 		sigset_t mask, before;

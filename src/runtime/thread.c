@@ -261,11 +261,6 @@ void thread_child(struct rt_thread *t)
 	}
 }
 
-static bool on_stack(const struct rt_thread *t, uintptr_t sp)
-{
-	return sp - t->stack_low < t->stack_high - t->stack_low;
-}
-
 /*
  * Stacks grow downwards: a function that is still running has its frame above
  * that of the one it called. A frame that is not is one that was left without
@@ -273,10 +268,10 @@ static bool on_stack(const struct rt_thread *t, uintptr_t sp)
  */
 static void leave_stale(struct rt_thread *t, uintptr_t sp)
 {
-	if (RT_UNLIKELY(!on_stack(t, sp)))
+	if (RT_UNLIKELY(!rt_on_stack(t, sp)))
 		return;
 	while (t->depth && t->frame[t->depth - 1].sp < sp &&
-	       on_stack(t, t->frame[t->depth - 1].sp)) {
+	       rt_on_stack(t, t->frame[t->depth - 1].sp)) {
 		t->depth--;
 		record(t, RAW_RETURN, 0, 0, t->pc_high);
 	}
@@ -288,6 +283,14 @@ static bool is_main(uintptr_t pc)
 	extern RT_EXPORT __attribute__((weak)) int main(int, char **);
 
 	return pc - (uintptr_t)&main < 128;
+}
+
+/* What a function is that nobody called: see RAW_CALL. */
+static uint32_t first_call(const struct rt_thread *t, const struct rt_frame *frame)
+{
+	if (rt_in_handler(t, frame->sp))
+		return 2;
+	return !t->id && is_main(frame->function);
 }
 
 void thread_call(struct rt_thread *t, struct rt_frame frame)
@@ -312,8 +315,7 @@ void thread_call(struct rt_thread *t, struct rt_frame frame)
 		t->frame = grown;
 		t->frame_cap = cap;
 	}
-	record(t, RAW_CALL, frame.function, !t->depth && !t->id && is_main(frame.function),
-	       frame.caller);
+	record(t, RAW_CALL, frame.function, t->depth ? 0 : first_call(t, &frame), frame.caller);
 	t->frame[t->depth++] = frame;
 }
 

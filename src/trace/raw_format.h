@@ -47,7 +47,8 @@ enum raw_op {
 	RAW_UPDATE,
 	RAW_READ_RANGE, /* +size */
 	RAW_WRITE_RANGE,
-	RAW_CALL, /* address: in the function called; pc: where; aux: 1, it is main() */
+	RAW_CALL, /* address: in the function called; pc: where; aux: 1, it is main(); 2, a signal
+		   * handler, and not what the thread begins with */
 	RAW_RETURN,
 	RAW_BEGIN, /* a block marked in the source; address: number of its label */
 	RAW_END,

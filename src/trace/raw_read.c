@@ -370,6 +370,16 @@ static void cut(struct raw *a, uint32_t thread)
 	t->cut = t->depth;
 }
 
+/* A thread starts with the first function that nobody called, but for signal handlers. */
+static char kind_of_call(const struct thread *t, uint32_t thread, const struct raw_item *i)
+{
+	if (i->aux == 1)
+		return 'm';
+	if (!thread || t->started || i->aux == 2)
+		return 'f';
+	return t->depth && t->frame[t->depth - 1].kind != 'a' ? 'f' : 's';
+}
+
 static void called(struct raw *a, uint32_t thread, const struct raw_item *i, char kind)
 {
 	struct thread *t = &a->thread[thread];
@@ -377,7 +387,7 @@ static void called(struct raw *a, uint32_t thread, const struct raw_item *i, cha
 	MEM_GROW(t->frame, t->frame_cap, t->depth + 1);
 	t->frame[t->depth++] =
 		(struct frame){.pc = i->address, .call = i->pc, .place = UNNAMED, .kind = kind};
-	t->started |= kind != 'a';
+	t->started |= kind == 's';
 }
 
 static void returned(struct raw *a, uint32_t thread)
@@ -636,7 +646,7 @@ static void take(struct raw *a, uint32_t thread, const struct raw_item *i)
 		access_memory(a, thread, OP_UPDATE, i);
 		break;
 	case RAW_CALL:
-		called(a, thread, i, i->aux == 1 ? 'm' : thread && !t->started ? 's' : 'f');
+		called(a, thread, i, kind_of_call(t, thread, i));
 		break;
 	case RAW_RETURN:
 		returned(a, thread);
