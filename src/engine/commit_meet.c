@@ -139,7 +139,7 @@ static void add_groups(struct commit_meet *m, const struct record *v, size_t n)
 		struct commit_sum *sum;
 		uint64_t at;
 
-		if (!i || v[i - 1].sort != r->sort || g->slot != slot) {
+		if (!i || !g || v[i - 1].sort != r->sort || g->slot != slot) {
 			MEM_GROW(m->group, m->group_cap, m->ngroups + 1);
 			g = &m->group[m->ngroups++];
 			*g = (struct commit_group){r->sort, slot, m->nsums, m->nsums};

@@ -313,12 +313,12 @@ static const struct fixed_case fixed_cases[] = {
 	{"in the other order",
 	 T("A", R("A", "x") R("A", "y")) T("B", W("B", "y")) T("B", W("B", "x")), "", ""},
 	{"the last of them under a lock",
-	 T("A", R("A", "x") R("A", "y")) T("B", W("B", "y")) T("B", W("B", "x"))
-		 T("B", L("B", "l", W("B", "y"))),
+	 "A|acq(l) A|rel(l) " T("A", R("A", "x") R("A", "y")) T("B", W("B", "y"))
+		 T("B", W("B", "x")) T("B", L("B", "l", W("B", "y"))),
 	 "T0", "T0"},
 	{"the first of them under a lock",
-	 T("A", R("A", "x") R("A", "y")) T("B", L("B", "l", W("B", "x"))) T("B", W("B", "y"))
-		 T("B", W("B", "x")),
+	 "A|acq(l) A|rel(l) A|r(q) B|w(q) " T("A", R("A", "x") R("A", "y"))
+		 T("B", L("B", "l", W("B", "x"))) T("B", W("B", "y")) T("B", W("B", "x")),
 	 "T0", "T0"},
 	{"writers outside blocks", T("A", R("A", "x") R("A", "y")) W("B", "x") W("B", "y"), "T0",
 	 "T0"},
