@@ -31,7 +31,7 @@ enum { TOP_BITS = 17, LOW_BITS = 18 };
 struct raw_memory {
 	struct page **top[1 << TOP_BITS];
 	uint64_t last_number;
-	struct page *last; /* the page of that number */
+	struct page *last;  /* the page of that number */
 	struct page **page; /* all there are */
 	struct page ***tops;
 	size_t ntops, tops_cap;
