@@ -320,9 +320,13 @@ static uint64_t *time_of(const void *lock)
 
 uint64_t record_time_acquired(const void *lock)
 {
-	uint64_t now = record_now_ordered(),
-		 last = __atomic_load_n(time_of(lock), __ATOMIC_RELAXED);
+	uint64_t now, last;
 
+	/* Nobody will note it, and reading the clock in order takes its time. */
+	if (rt_self.quiet & RT_GONE)
+		return 0;
+	now = record_now_ordered();
+	last = __atomic_load_n(time_of(lock), __ATOMIC_RELAXED);
 	return RT_LIKELY(now > last) ? now : last + 1;
 }
 
@@ -330,6 +334,7 @@ uint64_t record_time_releasing(const void *lock)
 {
 	uint64_t *slot = time_of(lock), now = record_time_acquired(lock);
 
-	__atomic_store_n(slot, now, __ATOMIC_RELAXED);
+	if (now)
+		__atomic_store_n(slot, now, __ATOMIC_RELAXED);
 	return now;
 }

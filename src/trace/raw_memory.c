@@ -31,8 +31,10 @@ enum { TOP_BITS = 17, LOW_BITS = 18 };
 struct raw_memory {
 	struct page **top[1 << TOP_BITS];
 	uint64_t last_number;
-	struct page *last; /* the page of that number */
+	struct page *last;  /* the page of that number */
 	struct page **page; /* all there are */
+	struct page ***tops;
+	size_t ntops, tops_cap;
 	size_t npages, pages_cap, max_pages;
 	uint64_t too_many;
 
@@ -66,8 +68,9 @@ void raw_memory_free(struct raw_memory *m)
 		mem_free(m->page[i]->var);
 		mem_free(m->page[i]);
 	}
-	for (size_t i = 0; i < 1 << TOP_BITS; i++)
-		mem_free(m->top[i]);
+	for (size_t i = 0; i < m->ntops; i++)
+		mem_free(m->tops[i]);
+	mem_free(m->tops);
 	mem_free(m->page);
 	mem_free(m->block);
 	mem_free(m->stack);
@@ -88,6 +91,8 @@ static struct page *page_of(struct raw_memory *m, uint64_t address, bool make)
 		if (!make)
 			return NULL;
 		*top = mem_zalloc(sizeof **top << LOW_BITS);
+		MEM_GROW(m->tops, m->tops_cap, m->ntops + 1);
+		m->tops[m->ntops++] = *top;
 	}
 	slot = &(*top)[number & ((1u << LOW_BITS) - 1)];
 	if (!*slot) {

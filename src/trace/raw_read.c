@@ -315,7 +315,7 @@ static void begin_waiting(struct raw *a, uint32_t thread)
 
 	for (; t->waiting < t->depth; t->waiting++) {
 		struct frame *f = &t->frame[t->waiting];
-		const char *text = NULL;
+		const char *text = "";
 		size_t len = 0;
 		strref place;
 
