@@ -21,6 +21,7 @@ struct unit_lock {
 	heldset before; /* held when it was acquired */
 	strref place;
 	uint64_t event;
+	struct unit_origin in; /* the block that it was acquired in */
 };
 
 /* The unit that a thread is in. */
@@ -130,6 +131,10 @@ static void start_unit(struct units *u, struct unit_open *o, uint32_t thread, ui
 					      .op = held_exclusive(l->what) ? OP_ACQUIRE
 									    : OP_ACQUIRE_SHARED,
 					      .implied = true};
+		if (l->in.begin) {
+			MEM_GROW(u->origin, u->origin_cap, u->norigins + 1);
+			u->origin[u->norigins++] = l->in;
+		}
 	}
 }
 
@@ -316,6 +321,9 @@ static void add_lock(struct unit_open *o, const struct event *e, uint64_t event,
 						  .before = before,
 						  .place = e->place,
 						  .event = event};
+	if (o->in_block)
+		o->lock[o->nlocks - 1].in =
+			(struct unit_origin){event, o->begin, o->label, o->place};
 }
 
 static void drop_lock(struct units *u, struct unit_open *o, uint32_t lock)
@@ -427,6 +435,7 @@ void units_drop(struct units *u)
 	heldlocks_free(&u->held);
 	shares_free(&u->shares);
 	periods_free(&u->periods);
+	mem_free(u->origin);
 	*u = (struct units){0};
 }
 
@@ -439,7 +448,14 @@ struct sighting units_sighting(const struct units *u, const struct unit *t, uint
 			     .place = op->place,
 			     .op = op->op};
 
-	/* What was acquired before the block was not done in it. */
+	/* What was acquired before the block was not done in it, but perhaps in another. */
+	for (size_t k = 0; op->implied && k < u->norigins; k++)
+		if (u->origin[k].event == op->event) {
+			s.begin = u->origin[k].begin;
+			s.label = u->origin[k].label;
+			s.begin_place = u->origin[k].place;
+			break;
+		}
 	if (t->transaction && op->event > t->begin) {
 		s.begin = t->begin;
 		s.label = t->label;

@@ -77,6 +77,12 @@ struct unit {
 	bool unnested; /* releases a lock that is not the last it acquired */
 };
 
+/* The block that a lock was acquired in which a later unit still holds. */
+struct unit_origin {
+	uint64_t event, begin; /* of the acquire, of the block's begin; 0: in none */
+	strref label, place;
+};
+
 /* A period that units lie in. */
 struct unit_period {
 	struct period at;
@@ -92,6 +98,8 @@ struct units {
 	uint32_t nperiods;
 	size_t period_cap;
 	uint32_t nshapes;
+	struct unit_origin *origin;
+	size_t norigins, origin_cap;
 	struct heldlocks held;
 	struct shares shares;
 	const struct names *names;
