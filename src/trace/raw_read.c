@@ -110,7 +110,7 @@ struct raw {
 
 /* 16 GiB of the program's memory; a fuzzer needs to see what happens when that is all. */
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
-enum { MEMORY_PAGES = 1 << 12 };
+enum { MEMORY_PAGES = 1 << 8 };
 #else
 enum { MEMORY_PAGES = 1 << 22 };
 #endif

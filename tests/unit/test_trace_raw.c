@@ -120,7 +120,7 @@ static bool has_name(enum names_kind kind, const char *name)
 	return found;
 }
 
-#define A 0x20000u
+#define A    0x20000u
 #define LOCK 0x30000u
 
 static void by_time(void **state)
@@ -251,13 +251,13 @@ static void locks(void **state)
 	raw_put(&b, 0, 7, RAW_ACQUIRE_SHARED, LOCK + 64, RAW_RWLOCK, 1);
 	raw_put(&b, 1, 8, RAW_ACQUIRE_SHARED, LOCK + 64, RAW_RWLOCK, 1);
 	raw_put(&b, 0, 9, RAW_RELEASE, LOCK + 64, RAW_RWLOCK, 1);
-	raw_put(&b, 0, 10, RAW_ACQUIRE, LOCK + 64, RAW_RWLOCK, 1); /* T1 must have let go */
+	raw_put(&b, 0, 10, RAW_ACQUIRE, LOCK + 64, RAW_RWLOCK, 1);        /* T1 must have let go */
 	raw_put(&b, 0, 11, RAW_ACQUIRE_SHARED, LOCK + 64, RAW_RWLOCK, 1); /* cannot be */
 	raw_put(&b, 0, 12, RAW_RELEASE, LOCK + 64, RAW_RWLOCK, 1);
 	expect("T0 acq 0\nT0 acq 0\nT0 rel 0\nT0 rel 0\nT1 acq 0\nT1 rel 0\n"
 	       "T0 racq 1\nT1 racq 1\nT0 rrel 1\nT1 rrel 1\nT0 acq 1\nT0 rel 1\n");
-	assert_true(has_name(NAMES_NOTE,
-			     "lost 4 operations on locks and threads do not fit together"));
+	assert_true(
+		has_name(NAMES_NOTE, "lost 4 operations on locks and threads do not fit together"));
 	assert_true(has_name(NAMES_LOCK, "rwlock o 0x30040 1"));
 }
 
@@ -276,7 +276,8 @@ static void locks_of_the_dead(void **state)
 	raw_put(&b, 0, 8, RAW_RELEASE, LOCK, RAW_MUTEX, 1);
 	raw_put(&b, 1, 9, RAW_RELEASE, LOCK, RAW_MUTEX, 1); /* after its join */
 	raw_put(&b, 0, 9, RAW_FORK, 1, 0, 1);               /* has run */
-	expect("T1 acq 0\nT1 racq 1\nT0 join 1\nT0 acq 2\nT0 acq 3\nT0 rel 2\nT0 acq 4\nT0 rel 4\n");
+	expect("T1 acq 0\nT1 racq 1\nT0 join 1\nT0 acq 2\nT0 acq 3\nT0 rel 2\nT0 acq 4\nT0 rel "
+	       "4\n");
 }
 
 /* Those that every thread waits for and then posts are locks. */
@@ -293,7 +294,10 @@ static void semaphores(void **state)
 	raw_put(&b, 0, 33, RAW_SEM_WAIT, LOCK + 128, 0, 1);
 	raw_put(&b, 0, 34, RAW_SEM_POST, LOCK + 128, 0, 1);
 	raw_put(&b, 1, 40, RAW_SEM_WAIT, LOCK + 192, 0, 1); /* never given back */
-	expect("T0 acq 0\nT0 rel 0\nT1 acq 0\nT1 rel 0\nT0 u 0\nT1 u 0\nT0 u 1\nT0 u 1\nT1 u 2\n");
+	raw_put(&b, 0, 50, RAW_SEM_WAIT, LOCK + 256, 0, 1); /* given back by another */
+	raw_put(&b, 1, 51, RAW_SEM_POST, LOCK + 256, 0, 1);
+	expect("T0 acq 0\nT0 rel 0\nT1 acq 0\nT1 rel 0\nT0 u 0\nT1 u 0\nT0 u 1\nT0 u 1\nT1 u 2\n"
+	       "T0 u 3\nT1 u 3\n");
 	assert_true(has_name(NAMES_LOCK, "semaphore o 0x30000 1"));
 }
 
@@ -314,6 +318,30 @@ static void reuse(void **state)
 	assert_true(has_name(NAMES_VAR, "h 0x8 4 64 1"));
 	assert_true(has_name(NAMES_STRING, "0 ?+0x111"));
 	assert_true(has_name(NAMES_LOCK, "mutex h 0x10 1 64 1"));
+}
+
+/* The same for memory that is mapped anew. */
+static void forgotten(void **state)
+{
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		raw_put(&b, 0, 10 + 10 * i, RAW_ACQUIRE, A, RAW_MUTEX, 1);
+		raw_put(&b, 0, 11 + 10 * i, RAW_RELEASE, A, RAW_MUTEX, 1);
+		raw_put_size(&b, 0, 12 + 10 * i, RAW_FORGET, A, 4096, 1);
+	}
+	expect("T0 acq 0\nT0 rel 0\nT0 acq 1\nT0 rel 1\n");
+}
+
+static void high_program_counters(void **state)
+{
+	(void)state;
+	raw_words(&b, 0, (uint64_t)RAW_PC_HIGH << 48 | 0x55, 0);
+	raw_put(&b, 0, 1, RAW_BARRIER, A, 8, 0x1234);
+	raw_cut_chunk(&b, 0);
+	raw_put(&b, 0, 2, RAW_BARRIER, A, 8, 0x1234);
+	expect("T0 barrier 0\nT0 barrier 0\n");
+	assert_true(has_name(NAMES_STRING, "0 ?+0x5500001234"));
+	assert_true(has_name(NAMES_STRING, "0 ?+0x1234"));
 }
 
 static void names_of_memory(void **state)
@@ -466,8 +494,7 @@ static void malformed(void **state)
 	refused(file.n, "offset 288: the command line does not fit the header");
 	h->command = 0;
 	h->version = 7;
-	refused(file.n,
-		"offset 8: version 7 of raw recordings; this atomsan reads version 1");
+	refused(file.n, "offset 8: version 7 of raw recordings; this atomsan reads version 1");
 }
 
 static size_t events_in(size_t size)
@@ -518,6 +545,8 @@ int main(void)
 		TEST(locks_of_the_dead),
 		TEST(semaphores),
 		TEST(reuse),
+		TEST(forgotten),
+		TEST(high_program_counters),
 		TEST(names_of_memory),
 		TEST(threads_without_chunks),
 		TEST(no_events),

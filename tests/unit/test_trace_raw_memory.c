@@ -48,6 +48,7 @@ static void play(struct raw_memory *m, const struct step *step, size_t n)
 {
 	struct twin *w = mem_zalloc(sizeof *w);
 	uint32_t next = 0, block[BYTES / 16 + 1] = {0};
+	static uint64_t size_of[OPS_MAX * BYTES]; /* of a variable: always the same */
 
 	for (size_t i = 0; i < n; i++)
 		for (uint32_t b = 0; step[i].what == ACCESS && b < step[i].size; b++)
@@ -80,15 +81,16 @@ static void play(struct raw_memory *m, const struct step *step, size_t n)
 		var = mem_zalloc(s->size * sizeof *var);
 		life = mem_zalloc(s->size * sizeof *life);
 		while (size) {
-			uint32_t *number =
-				raw_memory_variable(m, &address, &size, &start, &bytes);
+			uint32_t *number = raw_memory_variable(m, &address, &size, &start, &bytes);
 
 			assert_int_equal(start, end);
 			assert_true(bytes > 0);
 			end += bytes;
 			assert_int_equal(address, end);
 			if (number && !*number)
-				*number = ++next;
+				size_of[ *number = ++next] = bytes;
+			if (number)
+				assert_int_equal(size_of[*number], bytes);
 			for (uint64_t b = start - BASE; b < end - BASE; b++) {
 				uint32_t who = w->touched[b];
 
@@ -117,8 +119,7 @@ static void play(struct raw_memory *m, const struct step *step, size_t n)
 					bytes = true;
 				if (at < y->size && v)
 					assert_int_equal(v == w->seen[k].var[at],
-							 w->seen[k].life[at] ==
-								 w->seen[i].life[b]);
+							 w->seen[k].life[at] == w->seen[i].life[b]);
 				for (uint32_t c = 0; v && x->thread != y->thread && c < y->size;
 				     c++)
 					variables |= v == w->seen[k].var[c];
