@@ -10,7 +10,7 @@ endif
 export JOBS CC
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all demo test bench fuzz format lint install clean help
+.PHONY: all demo test real bench fuzz format lint install clean help
 .NOTPARALLEL:
 
 # The CLI, at build/bin/atomsan.
@@ -28,6 +28,11 @@ demo: all
 test:
 	@scripts/setup test
 	@scripts/test
+
+# Programs from Debian's source packages; PROGRAMS='pigz xz' for some of them.
+real: all
+	@scripts/setup real
+	@tests/real/run $(PROGRAMS)
 
 bench: all
 	@bench/run
@@ -56,6 +61,7 @@ help:
 	@echo 'make            build/bin/atomsan'
 	@echo 'make demo       compile, run and check a lost update'
 	@echo 'make test       build with gcc, clang and sanitizers; run every test'
+	@echo 'make real       build and record programs from Debian source packages'
 	@echo 'make bench      measure; bench/README.md says what'
 	@echo 'make fuzz       fuzz the readers, FUZZ_SECONDS=600 each'
 	@echo 'make format     clang-format, in place'
