@@ -54,8 +54,8 @@ struct opt {
 
 /*
  * Parse argv[0..argc) in place. Returns how many words are left, moved to the
- * front, with NULL behind them as behind main's; -1 with a sentence in `err`. A number takes k, m and g behind it
- * (thousand, million, thousand million).
+ * front, with NULL behind them as behind main's; -1 with a sentence in `err`. A number takes k, m
+ * and g behind it (thousand, million, thousand million).
  */
 int opt_parse(const struct opt *opts, int argc, char **argv, struct err *err);
 

@@ -21,8 +21,7 @@ enum { THREADS = 8, STEP = 8 };
 
 /* Near each other, on two pages, on the stacks, at both ends of the address space. */
 static const uint64_t places[8] = {
-	0x10000,        0x10ff0,        0x5555000,      0x7fff0000,
-	0x7fffffff0000, 0x7fffffffff80, 0xffffffffff80, 0,
+	0x10000, 0x10ff0, 0x5555000, 0x7fff0000, 0x7fffffff0000, 0x7fffffffff80, 0xffffffffff80, 0,
 };
 static const uint64_t sizes[8] = {0, 1, 8, 100, 4096, 70000, 1ull << 33, UINT64_MAX};
 

@@ -370,14 +370,10 @@ static const struct {
 	const char *name;
 	int (*fn)(void);
 } attacks[] = {
-	{"work", work},           {"forever", forever},
-	{"much", much},           {"fork", do_fork},
-	{"exec", do_exec},        {"spawn", spawn},
-	{"close-all", close_all}, {"timer", timer},
-	{"jumps", timer_jumps},   {"segv", segv},
-	{"alive", alive},         {"many", many},
-	{"deep", deep},           {"robust", robust},
-	{"refused", refused},
+	{"work", work},         {"forever", forever}, {"much", much},           {"fork", do_fork},
+	{"exec", do_exec},      {"spawn", spawn},     {"close-all", close_all}, {"timer", timer},
+	{"jumps", timer_jumps}, {"segv", segv},       {"alive", alive},         {"many", many},
+	{"deep", deep},         {"robust", robust},   {"refused", refused},
 };
 
 int main(int argc, char **argv)
