@@ -18,6 +18,7 @@ BLOCK void wait_for_confirmation(void)
 {
 #ifdef FIXED
 	pthread_mutex_lock(&m);
+	reached(1); /* nobody confirms before it waits */
 	while (!confirmed)
 		pthread_cond_wait(&cond, &m);
 	pthread_mutex_unlock(&m);
@@ -31,9 +32,6 @@ BLOCK void reserve(void)
 	pthread_mutex_lock(&m);
 	int n = seats;
 	pthread_mutex_unlock(&m);
-#ifdef FIXED
-	reached(1);
-#endif
 	wait_for_confirmation();
 	pthread_mutex_lock(&m);
 	seats = n - 1;
