@@ -193,7 +193,7 @@ static void ask_part(const struct commit_index *x, const struct commit_meet *m,
 		     void (*met)(void *arg, struct commit_meeting met), void *arg)
 {
 	struct commit_meeting new;
-	size_t i = p->begin, k = p->begin;
+	size_t i = p->begin, k = i;
 
 	while (i < p->end && x->run[x->by_min[i].run].mark == x->mark)
 		i++;
