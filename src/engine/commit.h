@@ -15,6 +15,7 @@
  *	commit_rule.c   the rules of the two forests
  *	commit_meet.c   who meets whom, where
  *	commit_table.c  the same for variables that many sorts of access share
+ *	commit_index.c  which of many sorts have a lock in common
  *	commit_cycle.c  which transactions have nodes apart that others join
  *	commit_tell.c   findings
  *	commit.c        the engines
@@ -173,17 +174,19 @@ struct commit_answer {
 
 struct commit_table {
 	bool *plain; /* of a variable: it has such answers */
-	uint32_t *
-		guard; /* of one that is plain: a lock that keeps all its accesses apart, or NONE */
+	/* Of one that is plain: a lock that keeps all its accesses apart, or COMMIT_NONE. */
+	uint32_t *guard;
 	size_t guard_cap;
 	struct commit_answer *answer;
 	size_t nanswers, slots;
 	struct commit_meetings met;
 	uint32_t *fold[2]; /* by depth and slot: 1 + a meeting */
 	size_t fold_cap[2];
-	uint32_t *period_of,
-		*of_slot; /* of a slot: the period of the variable at hand; its stamp */
+	/* Of a slot: the period of the variable at hand; its stamp. */
+	uint32_t *period_of, *of_slot;
 	uint32_t stamp;
+	struct commit_index **index; /* of a variable, once it is needed; by_var has as many */
+	uint32_t nindexes;
 };
 
 struct commit_meet {
@@ -240,6 +243,38 @@ void commit_table_look(struct commit_meet *m, uint32_t var);
 const struct commit_answer *commit_table_answer(struct commit_meet *m, uint32_t var, uint32_t sort);
 /* Its depths, or some more. */
 uint64_t commit_table_depths(struct commit_meet *m, uint32_t var, uint32_t sort);
+
+/* ---- commit_index.c ---- */
+
+/* All groups of one sort of a variable. */
+struct commit_run {
+	size_t begin, end;
+	uint32_t mark; /* it was looked at for the answer of this number */
+};
+
+struct commit_index {
+	struct commit_run *run;
+	uint32_t nruns;
+	uint32_t mark;
+	bool read_by_all; /* whatever is written, three slots can see it */
+	struct commit_index_lock *lock;
+	size_t nlocks;
+	struct commit_index_part *part;
+	size_t nparts;
+	struct commit_index_group *by_min, *by_max;
+};
+
+struct commit_index *commit_index_new(const struct commit_meet *m, uint32_t var);
+void commit_index_free(struct commit_index *x);
+
+/*
+ * Calls `run` for each run that an access of sort `a` has to be compared with:
+ * one that has a lock in common, or whose kind needs it. Of all others, that
+ * meet it in the access itself, `met` is called with the first and the last of each slot.
+ */
+void commit_index_ask(struct commit_index *x, const struct commit_meet *m,
+		      const struct commit_sort *a, void (*run)(void *arg, size_t begin, size_t end),
+		      void (*met)(void *arg, struct commit_meeting met), void *arg);
 
 /* ---- commit_cycle.c ---- */
 

@@ -29,6 +29,9 @@ void commit_table_free(struct commit_table *t)
 {
 	mem_free(t->plain);
 	mem_free(t->guard);
+	for (uint32_t i = 0; i < t->nindexes; i++)
+		commit_index_free(t->index[i]);
+	mem_free(t->index);
 	mem_free(t->answer);
 	mem_free(t->met.v);
 	mem_free(t->fold[0]);
@@ -284,12 +287,46 @@ static void grow(struct commit_table *t)
 	mem_free(old);
 }
 
+/* An answer in the making. */
+struct making {
+	struct commit_meet *m;
+	uint32_t var;
+	const struct commit_sort *sort;
+	size_t begin;
+};
+
+static void take_run(void *arg, size_t begin, size_t end)
+{
+	const struct making *k = arg;
+
+	add_run(k->m, k->var, k->sort, begin, end, k->begin);
+}
+
+static void take_meeting(void *arg, struct commit_meeting met)
+{
+	const struct making *k = arg;
+
+	fold(k->m, k->begin, met);
+}
+
+static struct commit_index *index_of(struct commit_meet *m, uint32_t var)
+{
+	struct commit_table *t = &m->table;
+
+	if (!t->index) {
+		t->nindexes = m->units->shares.nlives;
+		t->index = mem_zalloc((t->nindexes + 1) * sizeof(*t->index));
+	}
+	if (!t->index[var])
+		t->index[var] = commit_index_new(m, var);
+	return t->index[var];
+}
+
 const struct commit_answer *commit_table_answer(struct commit_meet *m, uint32_t var, uint32_t sort)
 {
 	struct commit_table *t = &m->table;
-	const struct commit_sort *a = &m->sorts.sort[sort];
+	struct making making = {m, var, &m->sorts.sort[sort], t->met.n};
 	struct commit_answer *answer;
-	size_t end;
 
 	if (2 * (t->nanswers + 1) > t->slots)
 		grow(t);
@@ -298,12 +335,7 @@ const struct commit_answer *commit_table_answer(struct commit_meet *m, uint32_t 
 		return answer;
 	t->nanswers++;
 	*answer = (struct commit_answer){var, sort + 1, t->met.n, 0, 0};
-	for (size_t g = m->by_var[var]; g < m->by_var[var + 1]; g = end) {
-		for (end = g + 1;
-		     end < m->by_var[var + 1] && m->group[end].sort == m->group[g].sort;)
-			end++;
-		add_run(m, var, a, g, end, answer->begin);
-	}
+	commit_index_ask(index_of(m, var), m, making.sort, take_run, take_meeting, &making);
 	answer->end = t->met.n;
 	for (size_t i = answer->begin; i < answer->end; i++)
 		answer->depths |= 1ull << (t->met.v[i].depth < 63 ? t->met.v[i].depth : 63);

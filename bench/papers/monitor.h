@@ -1,0 +1,37 @@
+/*
+ * Java's monitors for the classes in this folder: a lock in each object, that its
+ * thread may take again. SYNCHRONIZED(x) holds x's to the end of the scope.
+ *
+ * Who may include this: bench/papers.
+ */
+#ifndef ATOMSAN_BENCH_PAPERS_MONITOR_H
+#define ATOMSAN_BENCH_PAPERS_MONITOR_H
+
+#include <pthread.h>
+
+static inline __attribute__((always_inline)) void monitor_init(pthread_mutex_t *m)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(m, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
+static inline __attribute__((always_inline)) pthread_mutex_t *monitor_enter(pthread_mutex_t *m)
+{
+	pthread_mutex_lock(m);
+	return m;
+}
+
+static inline __attribute__((always_inline)) void monitor_exit(pthread_mutex_t **m)
+{
+	pthread_mutex_unlock(*m);
+}
+
+#define SYNCHRONIZED(x)                                                                            \
+	pthread_mutex_t *held_ __attribute__((cleanup(monitor_exit), unused)) =                    \
+		monitor_enter(&(x)->monitor)
+
+#endif
