@@ -123,7 +123,8 @@ struct commit_index *commit_index_new(const struct commit_meet *m, uint32_t var)
 									  m->sum[g->begin].min,
 									  m->sum[g->begin].max};
 	}
-	qsort(x->lock, x->nlocks, sizeof *x->lock, by_lock);
+	if (x->nlocks)
+		qsort(x->lock, x->nlocks, sizeof *x->lock, by_lock);
 	qsort(x->by_min, n, sizeof *x->by_min, by_min);
 	qsort(x->by_max, n, sizeof *x->by_max, by_max);
 	cut_parts(x, n);
