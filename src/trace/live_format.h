@@ -1,0 +1,103 @@
+/*
+ * What a checked program and its reporter say to each other. The runtime inside
+ * the program finds that a block was cut through; it knows addresses only. The
+ * reporter is another process (`atomsan run`, or `atomsan live`, which the
+ * program starts for itself): it knows names, asks the specification, explains
+ * and prints.
+ *
+ * A stream socket; each message is a struct live_head and `bytes` bytes behind it.
+ * Numbers are the machine's own. The program speaks, and waits only for what is
+ * marked "answered".
+ *
+ *	HELLO     first: struct live_hello, then the runtime's options that are the
+ *	          reporter's business, "key=value\n" each, then a NUL and the command line
+ *	MODULE    a module was loaded: load bias (8 bytes), then the text of RAW_MODULE
+ *	ASK       struct live_ask; answered by ANSWER: is this function a block?
+ *	FINDING   struct live_finding, its steps, then a raw recording (raw_format.h) of the
+ *	          last moments of all threads, as far as they are kept. Its last unit, by time,
+ *	          is the access that closed the cycle. Answered by SHOWN where it says so.
+ *	AGAIN     struct live_again: the same has been found so many more times
+ *	LEFT_OUT  addresses (8 bytes each), in functions that turned out to wait or were said to
+ *	          be not atomic: what blames only those is no finding after all
+ *	END       struct live_end: the program comes to its end; answered by SHOWN with the number
+ *	          of all findings that were shown and still stand. A connection that ends
+ *	          without it is a program that was killed: what was found so far stands.
+ *
+ * Who may include this: the runtime, the commands that report, their tests.
+ */
+#ifndef ATOMSAN_TRACE_LIVE_FORMAT_H
+#define ATOMSAN_TRACE_LIVE_FORMAT_H
+
+#include <stdint.h>
+
+#define LIVE_VERSION 1u
+
+enum live_type {
+	LIVE_HELLO = 1,
+	LIVE_MODULE,
+	LIVE_ASK,
+	LIVE_ANSWER,
+	LIVE_FINDING,
+	LIVE_SHOWN,
+	LIVE_AGAIN,
+	LIVE_LEFT_OUT,
+	LIVE_END
+};
+
+struct live_head {
+	uint32_t type, bytes;
+};
+
+struct live_hello {
+	uint32_t version, pid;
+};
+
+/* As block_rules' decide() and hands_on_at() in blocks.h. */
+struct live_ask {
+	uint64_t pc;   /* in the function */
+	uint64_t call; /* where it was called */
+	char kind;     /* 'f', 's', 'm' */
+	uint8_t start;
+	uint8_t zero[6];
+};
+struct live_answer {
+	uint32_t decide;  /* BLOCK_ATOMIC and its kin */
+	uint32_t hands_on; /* hands_on_at(call) */
+};
+
+/*
+ * The cycle as the runtime knows it, in the order of its steps: for when the recording
+ * behind it does not reach back far enough to find it again.
+ */
+struct live_step {
+	uint64_t address, pc, time;
+	uint32_t thread;
+	uint8_t op;      /* enum raw_op */
+	uint8_t aux;     /* as in a unit */
+	uint8_t evicted; /* only the thread is known */
+	uint8_t zero;
+};
+struct live_finding {
+	uint64_t key;     /* of its kind: AGAIN speaks of it */
+	uint32_t thread;  /* whose access closed the cycle */
+	uint32_t nsteps;  /* struct live_step, behind this */
+	uint32_t answer;  /* 1: the program waits for SHOWN */
+	uint32_t evicted; /* 1: the recording does not reach back to all steps */
+};
+
+struct live_shown {
+	uint64_t findings; /* of FINDING: 1, or 0 where it was suppressed or known already */
+};
+
+struct live_again {
+	uint64_t key, times;
+};
+
+/* What `-v` tells. */
+struct live_end {
+	uint64_t transactions, accesses, edges, cycles;
+	uint64_t evicted; /* findings */
+	uint32_t threads, slots;
+};
+
+#endif
