@@ -6,10 +6,10 @@
 
 #include "base/banned.h"
 
-/* Four indices at a time: every machine has that. */
-typedef int32_t lanes __attribute__((vector_size(16)));
+/* 16 bytes of indices at a time: every machine has that. */
+typedef order_index lanes __attribute__((vector_size(16)));
 typedef uint64_t halves __attribute__((vector_size(16)));
-enum { LANES = 4 };
+enum { LANES = 16 / sizeof(order_index) };
 
 static inline bool some(lanes v)
 {
@@ -18,7 +18,7 @@ static inline bool some(lanes v)
 	return (h[0] | h[1]) != 0;
 }
 
-static inline lanes load(const int32_t *p)
+static inline lanes load(const order_index *p)
 {
 	return *(const lanes *)p; /* rows are aligned, their length a multiple of ORDER_LANES */
 }
@@ -26,7 +26,7 @@ static inline lanes load(const int32_t *p)
 /* Idle slots are taken away only where there are many; ended threads' always. */
 enum { FIRST_CAP = 8, TAKE_IDLE_FROM = 256 };
 
-static int32_t *reach_row(const struct order *o, uint32_t s)
+static order_index *reach_row(const struct order *o, uint32_t s)
 {
 	return o->reach + (size_t)s * o->cap;
 }
@@ -71,22 +71,26 @@ static void set_rows(struct order *o, uint32_t t)
 	o->slot[t].row[ROW_SELF] = o->self + o->cap - t;
 }
 
-/* Longer rows, and more of them. */
-static void grow(struct order *o)
+static void nobody_reaches(order_index *row, uint32_t from, uint32_t to)
 {
-	uint32_t cap = o->cap ? o->cap * 2 : FIRST_CAP;
+	for (uint32_t a = from; a < to; a++)
+		row[a] = ORDER_NEVER;
+}
+
+/* Longer rows, and more of them. */
+static void grow(struct order *o, uint32_t cap)
+{
 	size_t cells = (size_t)cap * cap;
-	int32_t *reach = mem_zalloc_lines(cells * sizeof *reach);
-	int32_t *seen = mem_zalloc_lines(cells * sizeof *seen);
+	order_index *reach = mem_zalloc_lines(cells * sizeof *reach);
+	order_index *seen = mem_zalloc_lines(cells * sizeof *seen);
 	uint32_t *reached = mem_zalloc_lines(cells * sizeof *reached);
 	struct order_why *why = o->why ? mem_zalloc(cells * sizeof *why) : NULL;
 
-	for (size_t i = 0; i < cells; i++)
-		reach[i] = ORDER_NEVER;
 	for (uint32_t s = 0; s < o->n; s++) {
 		size_t from = (size_t)s * o->cap, to = (size_t)s * cap;
 
 		memcpy(reach + to, o->reach + from, o->cap * sizeof *reach);
+		nobody_reaches(reach + to, o->cap, cap);
 		memcpy(seen + to, o->seen + from, o->cap * sizeof *seen);
 		memcpy(reached + to, o->reached + from, o->cap * sizeof *reached);
 		if (why)
@@ -110,10 +114,16 @@ static void grow(struct order *o)
 		set_rows(o, t);
 }
 
+void order_reserve(struct order *o, uint32_t slots)
+{
+	if (slots > o->cap)
+		grow(o, slots);
+}
+
 /* Does any open transaction reach this slot at all, or is one open in it? */
 static bool slot_alive(const struct order *o, uint32_t s)
 {
-	const int32_t *row = reach_row(o, s);
+	const order_index *row = reach_row(o, s);
 
 	for (uint32_t a = 0; a < o->n; a++)
 		if (row[a] != ORDER_NEVER)
@@ -149,11 +159,15 @@ static uint32_t new_slot(struct order *o, uint32_t thread)
 {
 	uint32_t t;
 
-	if (!o->nfree && o->n == o->cap) {
+	if (!o->nfree && o->fixed && (o->nleft >= 8 + o->n / 2 || o->n == o->cap)) {
+		sweep(o);
+		if (!o->nfree && o->n == o->cap)
+			return ORDER_NO_SLOT;
+	} else if (!o->nfree && o->n == o->cap) {
 		uint32_t taken = o->nleft || o->cap >= o->take_idle ? sweep(o) : 0;
 
 		if (taken <= o->cap / 4)
-			grow(o);
+			grow(o, o->cap ? o->cap * 2 : FIRST_CAP);
 	}
 	if (o->nfree) {
 		/* Its index goes on where it was; what its last thread saw does not. */
@@ -161,8 +175,9 @@ static uint32_t new_slot(struct order *o, uint32_t thread)
 		memset(o->seen + (size_t)t * o->cap, 0, o->cap * sizeof *o->seen);
 	} else {
 		t = o->n++;
+		nobody_reaches(reach_row(o, t), 0, o->cap);
 		/* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult) */
-		o->slot[t].now = (step)t << 32;
+		o->slot[t].now = (step)t << ORDER_INDEX_BITS;
 	}
 	o->seen[(size_t)t * o->cap + t] = ORDER_NEVER;
 	o->slot[t] = (struct order_slot){.now = o->slot[t].now + 1, .thread = thread};
@@ -222,11 +237,14 @@ void order_end(struct order *o, uint32_t t)
 	}
 	reach_row(o, t)[t] = ORDER_NEVER;
 	o->slot[t].reached = 0;
+#ifdef ORDER_WIDE
+	o->slot[t].touched = 0;
+#endif
 }
 
 bool order_alive(const struct order *o, step src)
 {
-	const int32_t *row = reach_row(o, step_slot(src));
+	const order_index *row = reach_row(o, step_slot(src));
 	lanes any = {0};
 
 	if (!o->slot[step_slot(src)].others)
@@ -237,10 +255,10 @@ bool order_alive(const struct order *o, step src)
 }
 
 /* The open transaction of slot a reaches (u, index). */
-static void lower(struct order *o, uint32_t a, uint32_t u, int32_t index,
+static void lower(struct order *o, uint32_t a, uint32_t u, order_index index,
 		  const struct order_why *why)
 {
-	int32_t *cell = &reach_row(o, u)[a];
+	order_index *cell = &reach_row(o, u)[a];
 
 	if (*cell <= index)
 		return;
@@ -266,15 +284,28 @@ static void reach(struct order *o, uint32_t a, uint32_t t, const struct order_wh
 	}
 }
 
+/* Is it still open? From now on its owner cannot end it without the lock. */
+static bool claim(struct order *o, uint32_t a)
+{
+#ifdef ORDER_WIDE
+	__atomic_exchange_n(&o->slot[a].touched, 1, __ATOMIC_SEQ_CST);
+	return __atomic_load_n(&reach_row(o, a)[a], __ATOMIC_SEQ_CST) != ORDER_NEVER;
+#else
+	(void)o;
+	(void)a;
+	return true;
+#endif
+}
+
 #define NEWLY_REACHED(a) ((load(row_s + (a)) <= i) & (load(row_t + (a)) == ORDER_NEVER))
 
 enum order_edge order_add(struct order *o, uint32_t t, step src, uint64_t src_name,
 			  uint64_t dst_name)
 {
 	struct order_why why = {src_name, dst_name, step_slot(src)};
-	int32_t i = step_index(src);
-	const int32_t *row_s = reach_row(o, step_slot(src));
-	const int32_t *row_t = reach_row(o, t);
+	order_index i = step_index(src);
+	const order_index *row_s = reach_row(o, step_slot(src));
+	const order_index *row_t = reach_row(o, t);
 	lanes any = {0};
 
 	if (row_s[t] <= i)
@@ -301,7 +332,7 @@ enum order_edge order_add(struct order *o, uint32_t t, step src, uint64_t src_na
 		lanes hit = NEWLY_REACHED(first);
 
 		for (uint32_t k = 0; some(hit) && k < LANES; k++)
-			if (hit[k])
+			if (hit[k] && claim(o, first + k))
 				reach(o, first + k, t, &why);
 	}
 	return ORDER_ADDED;

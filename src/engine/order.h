@@ -47,22 +47,35 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A point in the order: slot << 32 | index. 0 is nowhere; indices start at 1. */
+/*
+ * An engine counts transactions. The runtime counts what a thread does, so that
+ * an index tells more than which transaction it was: any number from the
+ * begin of one to the begin of the next stands for it. Those need more bits.
+ */
+#ifdef ORDER_WIDE
+typedef int64_t order_index;
+#define ORDER_INDEX_BITS 40
+#define ORDER_NEVER      INT64_MAX /* an index that nobody reaches */
+#else
+typedef int32_t order_index;
+#define ORDER_INDEX_BITS 32
+#define ORDER_NEVER      INT32_MAX
+#endif
+#define ORDER_NO_SLOT UINT32_MAX
+
+/* A point in the order: slot, then index. 0 is nowhere; indices start at 1. */
 typedef uint64_t step;
 #define STEP_NONE ((step)0)
 
 static inline uint32_t step_slot(step s)
 {
-	return (uint32_t)(s >> 32);
+	return (uint32_t)(s >> ORDER_INDEX_BITS);
 }
 
-static inline int32_t step_index(step s)
+static inline order_index step_index(step s)
 {
-	return (int32_t)(uint32_t)s;
+	return (order_index)(s & ((1ull << ORDER_INDEX_BITS) - 1));
 }
-
-#define ORDER_NEVER   INT32_MAX /* an index that nobody reaches */
-#define ORDER_NO_SLOT UINT32_MAX
 
 struct order_slot {
 	step now; /* the thread's current transaction */
@@ -71,11 +84,14 @@ struct order_slot {
 	 * the row's is known. ROW_SEEN is seen[t]; ROW_SELF knows only slot t
 	 * itself, and STEP_NONE.
 	 */
-	const int32_t *row[2];
+	const order_index *row[2];
 	uint32_t thread;       /* whose it is, or ORDER_NO_SLOT */
 	uint32_t reached : 31; /* how many other slots its open transaction reaches */
 	uint32_t left : 1;     /* its thread has ended */
 	uint32_t others;       /* how many open transactions of other slots reach it */
+#ifdef ORDER_WIDE
+	uint32_t touched; /* see order_end_alone() */
+#endif
 };
 enum { ROW_SEEN, ROW_SELF }; /* as effect.h's `own` */
 
@@ -88,9 +104,9 @@ struct order_why {
 struct order {
 	uint32_t n;   /* slots ever used */
 	uint32_t cap; /* row length: a multiple of ORDER_LANES */
-	int32_t *reach;
-	int32_t *seen;
-	int32_t *self;         /* zeros around one ORDER_NEVER: every ROW_SELF is a part of it */
+	order_index *reach;
+	order_index *seen;
+	order_index *self;         /* zeros around one ORDER_NEVER: every ROW_SELF is a part of it */
 	uint32_t *reached;     /* the list of slots that slot t's open transaction reaches */
 	struct order_why *why; /* like reach; NULL unless asked for */
 	struct order_slot *slot;
@@ -98,13 +114,17 @@ struct order {
 	uint32_t nfree, nleft;
 	uint32_t *slot_of; /* by thread */
 	size_t nthreads;
-	int32_t last_index; /* a thread moves to a new slot here; tests make it small */
+	order_index last_index; /* a thread moves to a new slot here; tests make it small */
 	uint32_t take_idle; /* idle slots are taken away from this many on; likewise */
+	bool fixed;         /* nothing may move: slots of ended threads are used again early, and
+			     * where none is left order_enter() gives ORDER_NO_SLOT */
 };
 enum { ORDER_LANES = 8 };
 
 void order_init(struct order *o, bool keep_why);
 void order_free(struct order *o);
+/* Room for so many slots at once: nothing moves until there are more. */
+void order_reserve(struct order *o, uint32_t slots);
 
 /* Threads 0 .. n-1 may be used from now on. */
 void order_threads(struct order *o, size_t n);
@@ -143,6 +163,27 @@ static inline bool order_toggle(struct order *o, uint32_t t, bool begin)
 	o->reach[(size_t)t * o->cap + t] = begin ? step_index(slot->now) : ORDER_NEVER;
 	return true;
 }
+
+#ifdef ORDER_WIDE
+/*
+ * Many threads share the order under a lock, but a thread begins and ends its own transactions
+ * without it, as long as nobody has taken an edge that this transaction reaches. Whoever does, under
+ * the lock, marks the slot as touched and then looks whether it is still open; the owner closes it
+ * and then looks whether it was touched. One of the two sees the other. False: order_end(), under
+ * the lock.
+ */
+static inline void order_begin_alone(struct order *o, uint32_t t, order_index index)
+{
+	o->slot[t].now = (step)t << ORDER_INDEX_BITS | (step)index;
+	__atomic_store_n(&o->reach[(size_t)t * o->cap + t], index, __ATOMIC_RELEASE);
+}
+
+static inline bool order_end_alone(struct order *o, uint32_t t)
+{
+	__atomic_exchange_n(&o->reach[(size_t)t * o->cap + t], ORDER_NEVER, __ATOMIC_SEQ_CST);
+	return !__atomic_load_n(&o->slot[t].touched, __ATOMIC_SEQ_CST);
+}
+#endif
 
 /* Is an edge from `src` into slot t known to bring nothing? */
 static inline bool order_knows(const struct order *o, uint32_t t, step src)

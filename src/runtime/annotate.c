@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/intercept.h"
+#include "runtime/report.h"
 #include "runtime/thread.h"
 
 /* Labels by their text: an open-addressing table, never shrunk. */
@@ -34,6 +35,7 @@ static uint32_t label_number(struct rt_thread *t, const char *text)
 		number = ++nlabels;
 		labels[i] = (struct label){hash, number};
 		record_text(t, RAW_LABEL, number, text, n);
+		report_label(number, text, n);
 	}
 	rt_unlock(&lock);
 	return number;
@@ -51,23 +53,39 @@ RT_EXPORT void atomsan_begin(const char *label);
 void atomsan_begin(const char *label)
 {
 	struct rt_thread *t = &rt_self;
+	uint32_t number;
 
 	if (!rt_enter(t))
 		return;
-	record(t, RAW_BEGIN, label_number(t, label ? label : ""), 0, RT_CALLER);
+	number = label_number(t, label ? label : "");
+	if (rt_threads_out)
+		check_mark(t, number, RT_CALLER);
+	record(t, RAW_BEGIN, number, 0, RT_CALLER);
 	rt_leave(t);
 }
 
 RT_EXPORT void atomsan_end(void);
 void atomsan_end(void)
 {
-	note(RAW_END, NULL, 0, RT_CALLER);
+	struct rt_thread *t = &rt_self;
+
+	if (!rt_enter(t))
+		return;
+	check_unmark(t, RT_CALLER);
+	record(t, RAW_END, 0, 0, RT_CALLER);
+	rt_leave(t);
 }
 
 RT_EXPORT void atomsan_not_atomic(void);
 void atomsan_not_atomic(void)
 {
-	note(RAW_NOT_ATOMIC, NULL, 0, RT_CALLER);
+	struct rt_thread *t = &rt_self;
+
+	if (!rt_enter(t))
+		return;
+	check_not_atomic(t, RT_CALLER);
+	record(t, RAW_NOT_ATOMIC, 0, 0, RT_CALLER);
+	rt_leave(t);
 }
 
 /*

@@ -15,31 +15,16 @@ typedef int32_t a32;
 typedef int64_t a64;
 typedef __int128 a128;
 
-/* A line each: threads that use different ones do not meet. */
-struct stripe {
-	uint32_t lock;
-	uint64_t last;
-} __attribute__((aligned(64)));
-enum { STRIPES = 1 << 10 };
-static struct stripe stripes[STRIPES];
-
-void atomics_child(void)
+static inline struct shadow_stripe *enter(struct rt_thread *t, const volatile void *address)
 {
-	for (size_t i = 0; i < STRIPES; i++)
-		stripes[i].lock = 0;
-}
-
-static inline struct stripe *enter(struct rt_thread *t, const volatile void *address)
-{
-	uint64_t h = ((uintptr_t)address >> 4) * 0x9e3779b97f4a7c15ull;
-	struct stripe *s = &stripes[h >> 54];
+	struct shadow_stripe *s = shadow_stripe((uintptr_t)address);
 
 	rt_lock(&s->lock);
 	t->atomic_lock = &s->lock;
 	return s;
 }
 
-static inline void leave(struct rt_thread *t, struct stripe *s, enum raw_op op,
+static inline void leave(struct rt_thread *t, struct shadow_stripe *s, enum raw_op op,
 			 const volatile void *address, uint32_t size, uintptr_t pc)
 {
 	uint64_t time = record_now_ordered();
@@ -47,9 +32,11 @@ static inline void leave(struct rt_thread *t, struct stripe *s, enum raw_op op,
 	if (RT_UNLIKELY(time <= s->last))
 		time = s->last + 1;
 	s->last = time;
+	check_atomic(t, op, (uintptr_t)address, size, time, pc);
 	t->atomic_lock = NULL;
 	rt_unlock(&s->lock);
 	record_at(t, op, (uintptr_t)address, size, time, pc);
+	check_report(t);
 	rt_leave(t);
 }
 
@@ -140,7 +127,7 @@ static inline void do_store128(volatile a128 *p, a128 v)
 	HOOK(bits, name, a##bits, (volatile a##bits * p, a##bits v, int order))                    \
 	{                                                                                          \
 		struct rt_thread *t = &rt_self;                                                    \
-		struct stripe *s;                                                                  \
+		struct shadow_stripe *s;                                                                  \
 		a##bits old;                                                                       \
                                                                                                    \
 		(void)order;                                                                       \
@@ -170,7 +157,7 @@ static inline void do_store128(volatile a128 *p, a128 v)
 	HOOK(bits, load, a##bits, (const volatile a##bits *p, int order))                          \
 	{                                                                                          \
 		struct rt_thread *t = &rt_self;                                                    \
-		struct stripe *s;                                                                  \
+		struct shadow_stripe *s;                                                                  \
 		a##bits v;                                                                         \
                                                                                                    \
 		(void)order;                                                                       \
@@ -184,7 +171,7 @@ static inline void do_store128(volatile a128 *p, a128 v)
 	HOOK(bits, store, void, (volatile a##bits * p, a##bits v, int order))                      \
 	{                                                                                          \
 		struct rt_thread *t = &rt_self;                                                    \
-		struct stripe *s;                                                                  \
+		struct shadow_stripe *s;                                                                  \
                                                                                                    \
 		(void)order;                                                                       \
 		if (!noted(t)) {                                                                   \
@@ -206,7 +193,7 @@ static inline void do_store128(volatile a128 *p, a128 v)
 	static inline a##bits cas##bits(volatile a##bits *p, a##bits old, a##bits v, uintptr_t pc) \
 	{                                                                                          \
 		struct rt_thread *t = &rt_self;                                                    \
-		struct stripe *s;                                                                  \
+		struct shadow_stripe *s;                                                                  \
 		a##bits seen;                                                                      \
                                                                                                    \
 		if (!noted(t))                                                                     \

@@ -25,8 +25,9 @@ void __tsan_func_entry(void *caller)
 
 	if (!rt_enter(t))
 		return;
-	thread_call(t, (struct rt_frame){(uintptr_t)__builtin_frame_address(0), RT_CALLER,
-					 (uintptr_t)caller});
+	thread_call(t, (struct rt_frame){.sp = (uintptr_t)__builtin_frame_address(0),
+					 .function = RT_CALLER,
+					 .caller = (uintptr_t)caller});
 	rt_leave(t);
 }
 

@@ -20,7 +20,34 @@ static inline void note_at(enum raw_op op, const void *object, uint32_t aux, uin
 
 	if (!rt_enter(t))
 		return;
+	check_note(t, op, (uintptr_t)object, aux, time, pc);
 	record_at(t, op, (uintptr_t)object, aux, time, pc);
+	rt_leave(t);
+}
+
+/*
+ * Before a lock is given back, since whoever gets it next must see that it was; what can
+ * fail is recorded when it has not.
+ */
+static inline void note_releasing(enum raw_op op, const void *lock, enum raw_lock kind,
+				  uint64_t time, uintptr_t pc)
+{
+	struct rt_thread *t = &rt_self;
+
+	if (!rt_enter(t))
+		return;
+	check_note(t, op, (uintptr_t)lock, kind, time, pc);
+	rt_leave(t);
+}
+
+static inline void note_released(enum raw_op op, const void *lock, enum raw_lock kind,
+				 uint64_t time, uintptr_t pc)
+{
+	struct rt_thread *t = &rt_self;
+
+	if (!record_on || !rt_enter(t))
+		return;
+	record_at(t, op, (uintptr_t)lock, kind, time, pc);
 	rt_leave(t);
 }
 

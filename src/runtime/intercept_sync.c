@@ -41,10 +41,12 @@ static inline bool got(int rc)
 	RT_INTERCEPT int name params                                                               \
 	{                                                                                          \
 		uint64_t time = record_time_releasing(OBJECT(lock));                               \
-		int rc = REAL(name)(lock);                                                         \
+		int rc;                                                                            \
                                                                                                    \
+		note_releasing(op, OBJECT(lock), kind, time, RT_CALLER);                           \
+		rc = REAL(name)(lock);                                                             \
 		if (!rc)                                                                           \
-			note_at(op, OBJECT(lock), kind, time, RT_CALLER);                          \
+			note_released(op, OBJECT(lock), kind, time, RT_CALLER);                    \
 		return rc;                                                                         \
 	}
 /* At this address is a new lock: one that was there is gone. */
@@ -292,10 +294,12 @@ RT_INTERCEPT int sem_clockwait(sem_t *restrict s, clockid_t clock,
 RT_INTERCEPT int sem_post(sem_t *s)
 {
 	uint64_t time = record_time_releasing(s);
-	int rc = REAL(sem_post)(s);
+	int rc;
 
+	note_releasing(RAW_SEM_POST, s, RAW_SEMAPHORE, time, RT_CALLER);
+	rc = REAL(sem_post)(s);
 	if (!rc)
-		note_at(RAW_SEM_POST, s, RAW_SEMAPHORE, time, RT_CALLER);
+		note_released(RAW_SEM_POST, s, RAW_SEMAPHORE, time, RT_CALLER);
 	return rc;
 }
 

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "runtime/intercept.h"
+#include "runtime/report.h"
 #include "runtime/thread.h"
 
 /* What a new thread needs to know. */
@@ -27,6 +28,7 @@ struct start {
 	} u;
 	void *arg;
 	uint32_t id;
+	uint64_t birth; /* the step of its creation, for the check */
 	bool detached;
 };
 static struct start *free_starts;
@@ -76,7 +78,7 @@ static struct start begin(void *arg)
 {
 	struct start s = *(struct start *)arg;
 
-	thread_begin(&rt_self, s.id);
+	thread_begin(&rt_self, s.id, s.birth);
 	if (!s.detached)
 		thread_enlist(pthread_self(), s.id);
 	start_free(arg);
@@ -117,9 +119,16 @@ bool thread_is_start(uintptr_t pc)
  * that comes while it is being made. Where that fails, a thread was forked that
  * never did anything.
  */
-static void creating(uint32_t id, uintptr_t pc)
+static void creating(struct start *s, uintptr_t pc)
 {
-	note(RAW_FORK, (void *)(uintptr_t)id, 0, pc);
+	struct rt_thread *t = &rt_self;
+
+	s->birth = 0;
+	if (!rt_enter(t))
+		return;
+	s->birth = check_create(t, s->id, pc);
+	record_at(t, RAW_FORK, s->id, 0, record_now_ordered(), pc);
+	rt_leave(t);
 }
 
 RT_INTERCEPT int pthread_create(pthread_t *restrict handle, const pthread_attr_t *restrict attr,
@@ -140,7 +149,7 @@ RT_INTERCEPT int pthread_create(pthread_t *restrict handle, const pthread_attr_t
 		return EAGAIN;
 	s->u.posix = fn;
 	id = s->id;
-	creating(id, RT_CALLER);
+	creating(s, RT_CALLER);
 	rc = REAL(pthread_create)(handle, attr, start_posix, s);
 	if (rc) {
 		start_free(s);
@@ -164,7 +173,7 @@ RT_INTERCEPT int thrd_create(thrd_t *handle, thrd_start_t fn, void *arg)
 		return thrd_nomem;
 	s->u.c11 = fn;
 	id = s->id;
-	creating(id, RT_CALLER);
+	creating(s, RT_CALLER);
 	rc = REAL(thrd_create)(handle, start_c11, s);
 	if (rc != thrd_success) {
 		start_free(s);
@@ -177,10 +186,17 @@ RT_INTERCEPT int thrd_create(thrd_t *handle, thrd_start_t fn, void *arg)
 
 static void joined(pthread_t handle, uint32_t id, uintptr_t pc)
 {
+	struct rt_thread *t = &rt_self;
+	uint64_t last;
+
 	if (id == THREAD_UNKNOWN)
 		return;
-	thread_forget(handle, id);
-	note(RAW_JOIN, (void *)(uintptr_t)id, 0, pc);
+	last = thread_forget(handle, id);
+	if (rt_enter(t)) {
+		check_join(t, id, last, pc);
+		record_at(t, RAW_JOIN, id, 0, record_now_ordered(), pc);
+		rt_leave(t);
+	}
 	thread_not_out();
 }
 
@@ -225,12 +241,23 @@ RT_INTERCEPT int pthread_setname_np(pthread_t handle, const char *name)
 
 	if (!rc && pthread_equal(handle, pthread_self()) && rt_enter(t)) {
 		record_text(t, RAW_NAME, 0, name, strlen(name));
+		report_name(t, name, strlen(name));
 		rt_leave(t);
 	}
 	return rc;
 }
 
 /* Handlers that were registered first run last before a fork, and first in the child. */
+static void prepare(void)
+{
+	check_fork_prepare();
+}
+
+static void parent(void)
+{
+	check_fork_parent();
+}
+
 static void child(void)
 {
 	free_lock = 0;
@@ -239,5 +266,5 @@ static void child(void)
 
 void intercept_thread_init(void)
 {
-	pthread_atfork(NULL, NULL, child);
+	pthread_atfork(prepare, parent, child);
 }

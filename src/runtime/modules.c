@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/check.h"
+#include "runtime/live.h"
 #include "runtime/record.h"
 
 enum { MAX = 4096 };
@@ -53,6 +55,44 @@ static size_t build_id(const struct dl_phdr_info *info, char *to, size_t size)
 	return 1;
 }
 
+/* For the reports: each text behind its head, the last one's bytes 0. */
+struct kept {
+	struct kept *next;
+	uint64_t bias;
+	size_t n;
+	char text[];
+};
+static struct kept *kept, **kept_tail = &kept;
+static char *store, *store_end;
+
+static void keep(uint64_t bias, const char *text, size_t n)
+{
+	size_t bytes = (sizeof(struct kept) + n + 15) & ~15ul;
+	struct kept *k;
+
+	if ((size_t)(store_end - store) < bytes) {
+		store = rt_pages(1 << 16);
+		store_end = store ? store + (1 << 16) : NULL;
+	}
+	if (!store)
+		return;
+	k = (struct kept *)store;
+	store += bytes;
+	k->bias = bias;
+	k->n = n;
+	memcpy(k->text, text, n);
+	__atomic_store_n(kept_tail, k, __ATOMIC_RELEASE);
+	kept_tail = &k->next;
+	live_module(bias, text, n);
+}
+
+void modules_each(void (*tell)(uint64_t bias, const char *text, size_t n, void *arg), void *arg)
+{
+	for (const struct kept *k = __atomic_load_n(&kept, __ATOMIC_ACQUIRE); k;
+	     k = __atomic_load_n(&k->next, __ATOMIC_ACQUIRE))
+		tell(k->bias, k->text, k->n, arg);
+}
+
 static int note(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct rt_thread *t = arg;
@@ -78,7 +118,9 @@ static int note(struct dl_phdr_info *info, size_t size, void *arg)
 	 * been unloaded and loaded again: nothing tells, so where any was, all are new.
 	 */
 	if (nfirst && at >= nfirst && (at == nknown || info->dlpi_subs != unloaded))
-		record_sized(t, RAW_FORGET, info->dlpi_addr, end, record_now_ordered(), t->pc_high);
+		shadow_clear(SHADOW_DATA, info->dlpi_addr, end);
+	if (nfirst && at >= nfirst && (at == nknown || info->dlpi_subs != unloaded))
+		record_sized(t, RAW_FORGET, info->dlpi_addr, end, record_now_ordered(), t->rec.pc_high);
 	if (at < nknown)
 		return 0;
 	if (nknown < MAX)
@@ -100,6 +142,8 @@ static int note(struct dl_phdr_info *info, size_t size, void *arg)
 		      : strncmp(name, "./", 2) ? name
 					       : name + 2);
 	record_text(t, RAW_MODULE, info->dlpi_addr, text, n);
+	if (check_on)
+		keep(info->dlpi_addr, text, n);
 	return 0;
 }
 
@@ -115,7 +159,7 @@ void modules_note(void)
 {
 	struct rt_thread *t = &rt_self;
 
-	if (!record_on || !rt_enter(t))
+	if (!(record_on || check_on) || !rt_enter(t))
 		return;
 	rt_lock(&lock);
 	dl_iterate_phdr(note, t);

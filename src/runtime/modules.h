@@ -10,8 +10,13 @@
 #ifndef ATOMSAN_RUNTIME_MODULES_H
 #define ATOMSAN_RUNTIME_MODULES_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 /* Note those that are new. */
 void modules_note(void);
+/* Each one, with the text of RAW_MODULE. */
+void modules_each(void (*tell)(uint64_t bias, const char *text, size_t n, void *arg), void *arg);
 /* A forked child's recording needs them all again. */
 void modules_forget(void);
 

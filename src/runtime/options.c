@@ -33,6 +33,23 @@ static void help(void)
 		rt_say("  %s=%s  %s", table[i].name, table[i].standard, table[i].what);
 }
 
+size_t rt_options_tell(char *to, size_t size)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < OPTIONS; i++) {
+		const struct option *o = &table[i];
+
+		if (o->kind == STRING)
+			n += rt_format(to + n, size - n, "%s=%s\n", o->name,
+				       (const char *)o->value);
+		else
+			n += rt_format(to + n, size - n, "%s=%d\n", o->name,
+				       o->kind == BOOL ? *(bool *)o->value : *(int *)o->value);
+	}
+	return n;
+}
+
 static void set(const struct option *o, const char *value, size_t n)
 {
 	long number = 0;

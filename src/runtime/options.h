@@ -8,9 +8,20 @@
 #define ATOMSAN_RUNTIME_OPTIONS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* X(kind, name, default, what it does); kind: STRING, BOOL or INT */
 #define RT_OPTIONS(X)                                                                              \
+	X(BOOL, check, 1, "check while the program runs")                                          \
+	X(INT, exitcode, 66, "status where something was found and the program's own was 0")       \
+	X(BOOL, halt_on_error, 0, "stop at the first finding")                                     \
+	X(STRING, log_path, "", "findings go to this file, with .PID behind it, and not to stderr") \
+	X(STRING, suppressions, "", "do not show findings that this file names")                   \
+	X(STRING, spec, "", "which functions are meant to be atomic: a specification file")        \
+	X(STRING, color, "auto", "auto, always or never")                                          \
+	X(INT, history_size, 2, "how far reports look back: 0 to 6, each step doubles it")         \
+	X(STRING, reporter, "", "a socket of somebody who prints the findings (atomsan run does)") \
+	X(BOOL, rules, 0, "that one has a specification (atomsan run does)")                       \
 	X(STRING, record, "", "record the run to this file; %p is the number of the process")      \
 	X(BOOL, record_children, 0,                                                                \
 	  "a forked child records to a file of its own, FILE.PID (else it records nothing)")       \
@@ -27,6 +38,9 @@ struct rt_options {
 #undef X
 };
 extern struct rt_options rt_options;
+
+/* Those that a reporter wants to know, as "key=value" lines; returns their length. */
+size_t rt_options_tell(char *to, size_t size);
 
 /* The C library does not know its environment yet. What cannot be understood ends the program with
  * a sentence and status 2. */

@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/check.h"
 #include "runtime/modules.h"
 #include "runtime/options.h"
 
@@ -185,9 +186,9 @@ void record_child(struct rt_thread *t)
 	header = NULL;
 	file = -1;
 	t->chunk = NULL;
-	t->next = t->end = NULL;
+	t->rec.next = t->rec.end = NULL;
 	t->nchunks = 0;
-	t->base = 0;
+	t->rec.base = 0;
 	file_lock = 0;
 	if (!was_on || !rt_options.record_children)
 		return;
@@ -208,7 +209,7 @@ static bool new_chunk(struct rt_thread *t, uint64_t time, uintptr_t pc)
 	if (t->chunk)
 		munmap(t->chunk, t->chunk_bytes);
 	t->chunk = NULL;
-	t->next = t->end = NULL;
+	t->rec.next = t->rec.end = NULL;
 	if (!record_on)
 		return false;
 	/* One at a time: another thread may be about to open the file again. */
@@ -230,19 +231,19 @@ static bool new_chunk(struct rt_thread *t, uint64_t time, uintptr_t pc)
 	}
 	if (!t->nchunks)
 		__atomic_fetch_add(&header->threads, 1, __ATOMIC_RELAXED);
-	t->base = time;
-	t->pc_high = pc & ~0xffffffffull;
+	t->rec.base = time;
+	t->rec.pc_high = pc & ~0xffffffffull;
 	c->thread = t->id;
 	c->number = t->nchunks++;
 	c->bytes = (uint32_t)bytes;
-	c->base = t->base;
-	c->pc_high = t->pc_high;
+	c->base = t->rec.base;
+	c->pc_high = t->rec.pc_high;
 	RT_COMPILER_BARRIER();
 	c->magic = RAW_CHUNK_MAGIC;
 	t->chunk = c;
 	t->chunk_bytes = bytes;
-	t->next = (uint64_t *)(c + 1);
-	t->end = (uint64_t *)((char *)c + bytes);
+	t->rec.next = (uint64_t *)(c + 1);
+	t->rec.end = (uint64_t *)((char *)c + bytes);
 	return true;
 }
 
@@ -250,8 +251,11 @@ bool record_room(struct rt_thread *t, uint32_t units, uint64_t *time, uintptr_t 
 {
 	int saved = errno;
 
-	if (t->end - t->next < (ptrdiff_t)(2 * (units + 2)) && !new_chunk(t, *time, pc)) {
-		t->quiet |= RT_GONE;
+	if (!record_on)
+		return false;
+	if (t->rec.end - t->rec.next < (ptrdiff_t)(2 * (units + 2)) && !new_chunk(t, *time, pc)) {
+		if (!check_on)
+			t->quiet |= RT_GONE;
 		errno = saved;
 		return false;
 	}
@@ -259,14 +263,14 @@ bool record_room(struct rt_thread *t, uint32_t units, uint64_t *time, uintptr_t 
 	 * Before the base: clocks that disagree, or a time that was taken before
 	 * something that needed a new chunk, as that of a fork is.
 	 */
-	if ((int64_t)(*time - t->base) < 0) {
-		*time = t->base;
-	} else if ((*time - t->base) >> 32) {
-		t->base = *time;
-		record_put(t, record_what(RAW_TIME, 0, 0), t->base);
+	if ((int64_t)(*time - t->rec.base) < 0) {
+		*time = t->rec.base;
+	} else if ((*time - t->rec.base) >> 32) {
+		t->rec.base = *time;
+		record_put(t, record_what(RAW_TIME, 0, 0), t->rec.base);
 	}
-	if ((pc ^ t->pc_high) >> 32) {
-		t->pc_high = pc & ~0xffffffffull;
+	if ((pc ^ t->rec.pc_high) >> 32) {
+		t->rec.pc_high = pc & ~0xffffffffull;
 		record_put(t, record_what(RAW_PC_HIGH, pc >> 32, 0), record_when(t, *time, 0));
 	}
 	errno = saved;
@@ -279,10 +283,10 @@ void record_sized(struct rt_thread *t, enum raw_op op, uint64_t address, uint64_
 	if (!record_room(t, 2, &time, pc))
 		return;
 	/* The second unit first: without its operation the first is not there. */
-	t->next[2] = size;
-	t->next[3] = 0;
+	t->rec.next[2] = size;
+	t->rec.next[3] = 0;
 	record_put(t, record_what(op, address, 0), record_when(t, time, pc));
-	t->next += 2;
+	t->rec.next += 2;
 }
 
 void record_text(struct rt_thread *t, enum raw_op op, uint64_t address, const char *text, size_t n)
@@ -294,13 +298,13 @@ void record_text(struct rt_thread *t, enum raw_op op, uint64_t address, const ch
 	if (n > 200 * sizeof(struct raw_unit))
 		n = 200 * sizeof(struct raw_unit);
 	units = (uint32_t)((n + 15) / 16);
-	if (!record_room(t, 1 + units, &time, t->pc_high))
+	if (!record_room(t, 1 + units, &time, t->rec.pc_high))
 		return;
-	to = (char *)(t->next + 2);
+	to = (char *)(t->rec.next + 2);
 	for (size_t i = 0; i < n; i++)
 		to[i] = text[i];
 	record_put(t, record_what(op, address, units), record_when(t, time, 0));
-	t->next += 2 * (size_t)units;
+	t->rec.next += 2 * (size_t)units;
 }
 
 void record_thread_gone(struct rt_thread *t)
@@ -308,7 +312,7 @@ void record_thread_gone(struct rt_thread *t)
 	if (t->chunk)
 		munmap(t->chunk, t->chunk_bytes);
 	t->chunk = NULL;
-	t->next = t->end = NULL;
+	t->rec.next = t->rec.end = NULL;
 }
 
 static uint64_t *time_of(const void *lock)

@@ -55,13 +55,13 @@ static inline uint64_t record_now_ordered(void)
 
 static inline void record_put(struct rt_thread *t, uint64_t what, uint64_t when)
 {
-	uint64_t *to = t->next;
+	uint64_t *to = t->rec.next;
 
 	to[1] = when;
 	/* A unit without its operation is not there yet. */
 	RT_COMPILER_BARRIER();
 	to[0] = what;
-	t->next = to + 2;
+	t->rec.next = to + 2;
 }
 
 static inline uint64_t record_what(enum raw_op op, uint64_t address, uint32_t aux)
@@ -71,14 +71,16 @@ static inline uint64_t record_what(enum raw_op op, uint64_t address, uint32_t au
 
 static inline uint64_t record_when(const struct rt_thread *t, uint64_t time, uintptr_t pc)
 {
-	return (uint32_t)(time - t->base) | (uint64_t)pc << 32;
+	return (uint32_t)(time - t->rec.base) | (uint64_t)pc << 32;
 }
 
 /* One unit at a time that was taken before. */
 static inline void record_at(struct rt_thread *t, enum raw_op op, uint64_t address, uint32_t aux,
 			     uint64_t time, uintptr_t pc)
 {
-	if (RT_UNLIKELY(t->next == t->end || (time - t->base) >> 32 || (pc ^ t->pc_high) >> 32) &&
+	if (!record_on)
+		return;
+	if (RT_UNLIKELY(t->rec.next == t->rec.end || (time - t->rec.base) >> 32 || (pc ^ t->rec.pc_high) >> 32) &&
 	    !record_room(t, 1, &time, pc))
 		return;
 	record_put(t, record_what(op, address, aux), record_when(t, time, pc));

@@ -2,19 +2,23 @@
 
 #include <sched.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/check.h"
 #include "runtime/modules.h"
 #include "runtime/options.h"
+#include "runtime/real.h"
 #include "runtime/record.h"
 #include "runtime/thread.h"
 
 /* Libraries that were instrumented look for this to know that somebody listens. */
 RT_EXPORT const char atomsan_rt_version[] = ATOMSAN_VERSION;
 
+int rt_process;
 __thread struct rt_thread rt_self = {.quiet = RT_UNBORN};
 
 void *rt_pages(size_t bytes)
@@ -161,9 +165,74 @@ void rt_die(const char *fmt, ...)
 		syscall(SYS_exit_group, 2);
 }
 
-static void at_exit(void)
+void rt_yield(void)
+{
+	syscall(SYS_sched_yield);
+}
+
+void rt_halt(void)
 {
 	record_close();
+	check_end();
+	for (;;)
+		syscall(SYS_exit_group, rt_options.exitcode);
+}
+
+/* What the program's status becomes. */
+static int ends(int status)
+{
+	static uint32_t once;
+
+	/* A child made by vfork() is not the program, though it is in its memory. */
+	if (getpid() != rt_process)
+		return status;
+	record_close();
+	if (!check_on || __atomic_exchange_n(&once, 1, __ATOMIC_RELAXED))
+		return status;
+	return check_end() && !status ? rt_options.exitcode : status;
+}
+
+/*
+ * Registered before anything else, and so called after everything else: only
+ * the C library's own files are still to be written.
+ */
+static void at_exit(int status, void *arg)
+{
+	int becomes = ends(status);
+
+	(void)arg;
+	if (becomes == status)
+		return;
+	fflush(NULL);
+	for (;;)
+		syscall(SYS_exit_group, becomes);
+}
+
+RT_INTERCEPT void _exit(int status)
+{
+	status = ends(status);
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+RT_INTERCEPT void _Exit(int status)
+{
+	_exit(status);
+}
+
+/* The handlers of the program run first. */
+static int quick_status;
+
+static void at_quick_exit_last(void)
+{
+	_exit(quick_status);
+}
+
+RT_INTERCEPT void quick_exit(int status)
+{
+	quick_status = status;
+	REAL(quick_exit)(status);
+	__builtin_unreachable();
 }
 
 /* Before the constructors of the program and its libraries, see below. */
@@ -172,14 +241,17 @@ static void init(int argc, char **argv, char **environment)
 	(void)argc;
 	(void)argv;
 	rt_options_init(environment);
+	rt_process = getpid();
 	record_init();
+	check_init();
 	thread_init();
 	intercept_thread_init();
 	modules_note();
 	if (rt_options.verbosity)
 		rt_say("version %s, process %d%s%s", atomsan_rt_version, getpid(),
 		       record_on ? ", records to " : "", record_on ? rt_options.record : "");
-	atexit(at_exit);
+	on_exit(at_exit, NULL);
+	at_quick_exit(at_quick_exit_last);
 }
 
 __attribute__((section(".preinit_array"), used)) static void (*const preinit)(int, char **,

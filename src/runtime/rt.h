@@ -41,6 +41,34 @@ struct rt_frame {
 	uintptr_t sp;       /* tells which ones were left without notice */
 	uintptr_t function; /* an address in it */
 	uintptr_t caller;
+	uint64_t limit;  /* the check's, of its caller */
+	uint64_t number; /* of its call in the history */
+	uint8_t kind;    /* see RAW_CALL's aux */
+	bool starts;     /* the thread began with it */
+	bool hands_on;   /* as blocks.h has it */
+};
+
+/* A block marked in the source that is open. */
+struct rt_mark {
+	size_t depth; /* of the function it stands in */
+	uint32_t label;
+	uintptr_t pc;
+};
+enum { RT_MARKS = 32 };
+
+/* A lock that the thread holds. */
+struct rt_held {
+	uintptr_t address;
+	uint32_t times;
+	uint8_t kind; /* enum raw_lock */
+	bool shared;
+};
+
+/* Units of trace/raw_format.h: where the next one goes, and what it counts from. */
+struct rt_log {
+	uint64_t *next, *end;
+	uint64_t base, pc_high;
+	uint64_t last; /* the last time given out */
 };
 
 /* Why a thread notes nothing; 0: it does. */
@@ -51,17 +79,32 @@ enum rt_quiet {
 };
 
 struct rt_thread {
-	/* The recorder's: where the next unit goes, and what it counts from. */
-	uint64_t *next, *end;
-	uint64_t base;
-	uint64_t pc_high;
+	/* The check's, in the order in which an access asks for it: see check.h. */
+	uint64_t fast_limit;
+	uint64_t limit, edge_limit;
+	uint64_t self;
+	struct rt_log hist;
+	uintptr_t hist_bias;
+	struct history *history;
+	const int64_t *seen;
+	uint32_t slot; /* 0: this thread is not checked */
+	uint32_t nmarks;
+	size_t txn;       /* 1 + depth of the frame that the transaction began with; 0: none */
+	uint32_t txn_mark; /* 1 + index of the mark, where it is not the function itself */
+	size_t cut;       /* frames below this are no blocks any more */
+	bool started;     /* it has called its first function */
+	uint64_t transactions;
+	struct rt_mark mark[RT_MARKS];
+	struct rt_held *held;
+	size_t nheld, held_cap;
+
+	struct rt_log rec; /* the recorder's */
 	volatile uint32_t quiet;   /* enum rt_quiet */
 	volatile uint32_t pending; /* signals that wait for rt_leave() */
 	uint32_t id;
 	uint32_t nchunks;
 	void *chunk;
 	size_t chunk_bytes;
-	uint64_t last; /* the last time given out */
 
 	struct rt_frame *frame;
 	size_t depth, frame_cap;
@@ -91,6 +134,8 @@ static inline bool rt_in_handler(const struct rt_thread *t, uintptr_t sp)
 }
 
 extern __thread struct rt_thread rt_self __attribute__((tls_model("initial-exec")));
+
+extern int rt_process; /* its number */
 
 /* No thread but the first was created, or all were joined: see thread.c. */
 extern volatile uint32_t rt_threads_out;
@@ -127,6 +172,10 @@ static inline void rt_leave(struct rt_thread *t)
 	if (RT_UNLIKELY(t->pending))
 		rt_signals_deliver(t);
 }
+
+/* Stop here, with the status that says that something was found. */
+void rt_halt(void) __attribute__((noreturn));
+void rt_yield(void);
 
 /* Locks of our own: held for a few instructions, never while calling out. */
 void rt_lock_slow(uint32_t *l);

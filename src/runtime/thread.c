@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/check.h"
 #include "runtime/record.h"
 #include "runtime/modules.h"
 #include "runtime/signals.h"
@@ -22,6 +23,7 @@ static pthread_key_t at_end;
 struct entry {
 	pthread_t handle; /* 0: empty */
 	uint32_t id;
+	uint64_t last; /* its last step, when it has ended */
 };
 static struct entry *entries;
 static size_t nentries, entries_cap;
@@ -121,7 +123,7 @@ void thread_enlist(pthread_t handle, uint32_t id)
 	if (e && e->id < id)
 		e->id = id;
 	else if (!e && room())
-		insert((struct entry){handle, id});
+		insert((struct entry){handle, id, 0});
 	table_leave(t);
 }
 
@@ -135,14 +137,30 @@ uint32_t thread_find(pthread_t handle)
 	return id;
 }
 
-void thread_forget(pthread_t handle, uint32_t id)
+uint64_t thread_forget(pthread_t handle, uint32_t id)
 {
 	struct rt_thread *t = table_enter();
 	struct entry *e = find(handle);
+	uint64_t last = 0;
 
-	if (e && e->id == id)
+	if (e && e->id == id) {
+		last = e->last;
 		remove_entry(e);
+	}
 	table_leave(t);
+	return last;
+}
+
+/* For whoever joins it. */
+static void note_last(uint32_t id, uint64_t last)
+{
+	struct entry *e;
+
+	rt_lock(&entries_lock);
+	e = find(pthread_self());
+	if (e && e->id == id)
+		e->last = last;
+	rt_unlock(&entries_lock);
 }
 
 uint32_t thread_number(void)
@@ -180,19 +198,23 @@ static void look_at_stack(struct rt_thread *t)
 	pthread_attr_destroy(&attr);
 }
 
-void thread_begin(struct rt_thread *t, uint32_t id)
+void thread_begin(struct rt_thread *t, uint32_t id, uint64_t birth)
 {
 	int saved = errno;
 
-	if (!record_on) {
+	if (!record_on && !check_on) {
 		t->quiet = RT_GONE;
 		return;
 	}
 	t->quiet = RT_IN_RUNTIME;
 	t->id = id;
 	look_at_stack(t);
+	/* What was on this stack before is not this thread's. */
+	if (id && check_on)
+		shadow_clear(SHADOW_DATA, t->stack_low, t->stack_high - t->stack_low);
+	check_thread_begin(t, birth);
 	record_sized(t, RAW_START, t->stack_low, t->stack_high - t->stack_low, record_now(),
-		     t->pc_high);
+		     t->rec.pc_high);
 	pthread_setspecific(at_end, (void *)1);
 	errno = saved;
 	rt_leave(t);
@@ -200,11 +222,11 @@ void thread_begin(struct rt_thread *t, uint32_t id)
 
 bool rt_thread_born(struct rt_thread *t)
 {
-	if (!record_on)
+	if (!record_on && !check_on)
 		t->quiet = RT_GONE;
 	else
 		/* Nobody told us of its creation: a library made it in its own way. */
-		thread_begin(t, thread_number());
+		thread_begin(t, thread_number(), 0);
 	return !t->quiet;
 }
 
@@ -221,7 +243,8 @@ static void end(void *round)
 		return;
 	}
 	if (rt_enter(t)) {
-		record(t, RAW_EXIT, 0, 0, t->pc_high);
+		record(t, RAW_EXIT, 0, 0, t->rec.pc_high);
+		note_last(t->id, check_thread_end(t));
 		t->quiet |= RT_GONE;
 		rt_leave(t);
 	}
@@ -236,7 +259,7 @@ static void end(void *round)
 void thread_init(void)
 {
 	pthread_key_create(&at_end, end);
-	thread_begin(&rt_self, next_id++);
+	thread_begin(&rt_self, next_id++, 0);
 }
 
 void thread_child(struct rt_thread *t)
@@ -244,14 +267,21 @@ void thread_child(struct rt_thread *t)
 	/* Locks that other threads held are held by nobody. */
 	entries_lock = 0;
 	rt_threads_out = 0;
+	rt_process = getpid();
+	record_child(t);
+	if (check_on && record_on)
+		check_give_up("a forked child that is recorded is not checked");
+	if (check_on) {
+		check_fork_child(t);
+		return;
+	}
 	next_id = 1;
 	t->quiet = RT_GONE;
-	record_child(t);
+	shadow_child();
 	modules_forget();
-	atomics_child();
 	annotate_child();
 	if (record_on) {
-		thread_begin(t, 0);
+		thread_begin(t, 0, 0);
 		modules_note();
 		if (rt_enter(t)) {
 			for (size_t i = 0; i < t->depth; i++)
@@ -259,6 +289,16 @@ void thread_child(struct rt_thread *t)
 			rt_leave(t);
 		}
 	}
+}
+
+static void leave_one(struct rt_thread *t)
+{
+	t->depth--;
+	if (rt_threads_out)
+		check_return(t, &t->frame[t->depth]);
+	else if (t->cut > t->depth)
+		t->cut = t->depth;
+	record(t, RAW_RETURN, 0, 0, t->rec.pc_high);
 }
 
 /*
@@ -271,10 +311,8 @@ static void leave_stale(struct rt_thread *t, uintptr_t sp)
 	if (RT_UNLIKELY(!rt_on_stack(t, sp)))
 		return;
 	while (t->depth && t->frame[t->depth - 1].sp < sp &&
-	       rt_on_stack(t, t->frame[t->depth - 1].sp)) {
-		t->depth--;
-		record(t, RAW_RETURN, 0, 0, t->pc_high);
-	}
+	       rt_on_stack(t, t->frame[t->depth - 1].sp))
+		leave_one(t);
 }
 
 /* Its hook is called near its beginning. */
@@ -315,14 +353,11 @@ void thread_call(struct rt_thread *t, struct rt_frame frame)
 		t->frame = grown;
 		t->frame_cap = cap;
 	}
-	record(t, RAW_CALL, frame.function, t->depth ? 0 : first_call(t, &frame), frame.caller);
+	frame.kind = (uint8_t)(t->depth ? 0 : first_call(t, &frame));
+	record(t, RAW_CALL, frame.function, frame.kind, frame.caller);
 	t->frame[t->depth++] = frame;
-}
-
-static void leave_one(struct rt_thread *t)
-{
-	t->depth--;
-	record(t, RAW_RETURN, 0, 0, t->pc_high);
+	if (rt_threads_out)
+		check_call(t, &t->frame[t->depth - 1]);
 }
 
 /*
@@ -356,7 +391,7 @@ void thread_left(struct rt_thread *t)
 {
 	if (!t->depth || !rt_enter(t))
 		return;
-	for (; t->depth; t->depth--)
-		record(t, RAW_RETURN, 0, 0, t->pc_high);
+	while (t->depth)
+		leave_one(t);
 	rt_leave(t);
 }

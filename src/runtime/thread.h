@@ -21,23 +21,22 @@ uint32_t thread_number(void);
 /* It was not, after all, or it was joined: one less is out. */
 void thread_not_out(void);
 
-/* The calling thread begins, under that number. */
-void thread_begin(struct rt_thread *t, uint32_t id);
+/* The calling thread begins, under that number, behind the step of its creation (check.h). */
+void thread_begin(struct rt_thread *t, uint32_t id, uint64_t birth);
 
 /* Which thread is this? Known from its creation to its join. */
 enum { THREAD_UNKNOWN = UINT32_MAX };
 void thread_enlist(pthread_t handle, uint32_t id);
 uint32_t thread_find(pthread_t handle);
-/* Unless another has got the handle in the meantime. */
-void thread_forget(pthread_t handle, uint32_t id);
+/* Unless another has got the handle in the meantime. Returns its last step. */
+uint64_t thread_forget(pthread_t handle, uint32_t id);
 
 /* Is this our own function, which called the one that the thread starts with? */
 bool thread_is_start(uintptr_t pc);
 
 /* In a forked child: the calling thread is the only one. */
 void thread_child(struct rt_thread *t);
-/* The same: nobody holds the locks, and labels are not in the file that begins. */
-void atomics_child(void);
+/* The same: labels are not in the file that begins. */
 void annotate_child(void);
 
 /*

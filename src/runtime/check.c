@@ -1,0 +1,522 @@
+#include "runtime/check.h"
+
+#include "engine/order.h"
+#include "runtime/functions.h"
+#include "runtime/live.h"
+#include "runtime/options.h"
+#include "runtime/report.h"
+
+bool check_on;
+struct check_dead check_dead[SHADOW_SLOTS];
+struct check_counts check_counts;
+
+static struct order order;
+static uint32_t order_lock;
+/* Of this thread, and still to be reported. */
+static __thread struct check_cycle closed __attribute__((tls_model("initial-exec")));
+
+_Static_assert(ORDER_INDEX_BITS == 40 && sizeof(order_index) == sizeof(int64_t),
+	       "words of the shadow have steps in them");
+
+void check_give_up(const char *why)
+{
+	if (__atomic_exchange_n(&check_on, false, __ATOMIC_RELAXED))
+		rt_say("the check stopped: %s; the program goes on", why);
+}
+
+void check_init(void)
+{
+	if (!rt_options.check)
+		return;
+	order_init(&order, true);
+	order.take_idle = UINT32_MAX;
+	order.last_index = (order_index)SHADOW_TIMES - 1;
+	order_reserve(&order, SHADOW_SLOTS);
+	order.fixed = true;
+	/* Slot 0 is nobody's, so that no word is 0. */
+	order_threads(&order, 1);
+	order_enter(&order, 0);
+	check_on = true;
+}
+
+static struct order_slot *slot_of(const struct rt_thread *t)
+{
+	return &order.slot[t->slot];
+}
+
+bool check_matters(const struct rt_thread *t)
+{
+	/* Only this thread's own edges can make it more than 0. */
+	return t->txn || __atomic_load_n(&slot_of(t)->others, __ATOMIC_RELAXED);
+}
+
+/* Steps before `now` are of no interest where nobody reaches them. */
+static void bury(const struct rt_thread *t, uint64_t now)
+{
+	if (!__atomic_load_n(&slot_of(t)->others, __ATOMIC_RELAXED))
+		__atomic_store_n(&check_dead[t->slot].before, now, __ATOMIC_RELAXED);
+}
+
+static bool too_late(struct rt_thread *t)
+{
+	if (RT_LIKELY(history_now(t) < SHADOW_TIMES - HISTORY_CHUNK))
+		return false;
+	rt_say("thread %u has done more than can be counted: it is no longer checked", t->id);
+	check_thread_end(t);
+	return true;
+}
+
+static void begin(struct rt_thread *t, size_t txn, uint32_t mark, uint64_t now)
+{
+	if (RT_UNLIKELY(too_late(t)))
+		return;
+	t->txn = txn;
+	t->txn_mark = mark;
+	order_begin_alone(&order, t->slot, (order_index)now);
+	bury(t, now);
+	check_new_stretch(t, now);
+	t->transactions++;
+}
+
+static void end(struct rt_thread *t)
+{
+	t->txn = 0;
+	t->txn_mark = 0;
+	if (RT_UNLIKELY(!order_end_alone(&order, t->slot))) {
+		rt_lock(&order_lock);
+		order_end(&order, t->slot);
+		rt_unlock(&order_lock);
+	}
+	bury(t, history_now(t));
+	check_new_stretch(t, history_now(t));
+}
+
+/* The cycle that an edge from `src` closes, backwards: order.h's `why` tells the way. */
+static void note_cycle(struct rt_thread *t, uint64_t src, uint64_t now)
+{
+	uint32_t home = t->slot, s = step_slot(src);
+
+	__atomic_fetch_add(&check_counts.cycles, 1, __ATOMIC_RELAXED);
+	if (closed.n)
+		return; /* one access, one report */
+	closed.slot = home;
+	closed.begin = (uint64_t)step_index(order.slot[home].now);
+	closed.step[closed.n++] = (uint64_t)home << ORDER_INDEX_BITS | now;
+	closed.step[closed.n++] = src;
+	while (s != home && closed.n + 2 <= CHECK_STEPS) {
+		const struct order_why *why = &order.why[(size_t)s * order.cap + home];
+
+		if (why->dst != closed.step[closed.n - 1])
+			closed.step[closed.n++] = why->dst;
+		closed.step[closed.n++] = why->src;
+		s = why->from;
+	}
+}
+
+bool check_edge(struct rt_thread *t, uint64_t word, uint64_t now)
+{
+	step src = shadow_step(word);
+	bool added;
+
+	if (t->seen[step_slot(src)] >= step_index(src))
+		return true;
+	rt_lock(&order_lock);
+	/* An operation outside blocks: where it brings somebody new it begins here. */
+	if (!t->txn)
+		order.slot[t->slot].now = ((step)t->slot << ORDER_INDEX_BITS | now) - 1;
+	added = order_add(&order, t->slot, src, src, (step)t->slot << ORDER_INDEX_BITS | now) ==
+		ORDER_ADDED;
+	if (!added)
+		note_cycle(t, src, now);
+	check_counts.edges++;
+	rt_unlock(&order_lock);
+	check_new_stretch(t, now);
+	return added;
+}
+
+/* --- threads --- */
+
+static bool enter(struct rt_thread *t)
+{
+	uint32_t slot;
+
+	rt_lock(&order_lock);
+	order_threads(&order, (size_t)t->id + 2);
+	slot = order_enter(&order, t->id + 1);
+	rt_unlock(&order_lock);
+	t->slot = slot == ORDER_NO_SLOT ? 0 : slot;
+	return t->slot;
+}
+
+void check_thread_begin(struct rt_thread *t, uint64_t birth)
+{
+	uint64_t now;
+
+	t->slot = 0;
+	t->txn = t->cut = 0;
+	t->nmarks = 0;
+	t->txn_mark = 0;
+	t->fast_limit = 0;
+	t->started = false;
+	if (!check_on)
+		return;
+	if (!enter(t)) {
+		rt_say("more than %d threads at a time: thread %u is not checked", SHADOW_SLOTS - 1,
+		       t->id);
+		return;
+	}
+	t->self = (uint64_t)t->slot << SHADOW_SLOT_SHIFT;
+	t->seen = order.slot[t->slot].row[ROW_SEEN];
+	now = (uint64_t)step_index(order.slot[t->slot].now) + 1;
+	if (!history_begin(t, now)) {
+		rt_say("no memory for the history of thread %u: it is not checked", t->id);
+		t->slot = 0;
+		return;
+	}
+	now = history_now(t);
+	bury(t, now);
+	check_new_stretch(t, now);
+	if (birth)
+		check_edge(t, birth << SHADOW_TIME_SHIFT, now);
+}
+
+uint64_t check_thread_end(struct rt_thread *t)
+{
+	uint64_t last;
+
+	if (!t->slot)
+		return 0;
+	if (t->txn)
+		end(t);
+	last = (uint64_t)t->slot << ORDER_INDEX_BITS | history_now(t);
+	__atomic_fetch_add(&check_counts.transactions, t->transactions, __ATOMIC_RELAXED);
+	rt_lock(&order_lock);
+	/* Whoever gets the slot goes on counting here. */
+	order.slot[t->slot].now = last + 1;
+	order_leave(&order, t->id + 1);
+	rt_unlock(&order_lock);
+	history_end(t);
+	t->slot = 0;
+	t->fast_limit = 0;
+	rt_pages_free(t->held, t->held_cap * sizeof *t->held);
+	t->held = NULL;
+	t->nheld = t->held_cap = 0;
+	return last;
+}
+
+void check_fork_prepare(void)
+{
+	if (check_on)
+		rt_lock(&order_lock);
+}
+
+void check_fork_parent(void)
+{
+	if (check_on)
+		rt_unlock(&order_lock);
+}
+
+void check_fork_child(struct rt_thread *t)
+{
+	if (!check_on)
+		return;
+	order_lock = 0;
+	shadow_child();
+	history_child(t);
+	functions_child();
+	live_child();
+	report_child();
+	/* Whoever else there was is not: what they had open has ended. */
+	for (size_t id = 1; id < order.nthreads; id++)
+		if (id != t->id + 1)
+			order_leave(&order, (uint32_t)id);
+}
+
+/* --- blocks --- */
+
+void check_call(struct rt_thread *t, struct rt_frame *f)
+{
+	uint64_t time = t->hist.last, now;
+	bool begins = false;
+
+	if (RT_UNLIKELY(!t->slot))
+		return;
+	history_ready(t, &time, f->caller);
+	now = history_now(t);
+	history_put(t, RAW_CALL, f->function, f->kind, time, f->caller);
+	f->number = now;
+	f->limit = t->limit;
+	if (t->txn) {
+		/* Maybe a block: what happens in it is to be told from what was before. */
+		check_set_limit(t, t->self | now << SHADOW_TIME_SHIFT);
+		return;
+	}
+	begins = functions_begin(t, f);
+	if (begins)
+		begin(t, t->depth, 0, now);
+}
+
+void check_return(struct rt_thread *t, struct rt_frame *f)
+{
+	size_t depth = t->depth + 1; /* it is taken off already */
+
+	if (t->cut > t->depth)
+		t->cut = t->depth;
+	while (RT_UNLIKELY(t->nmarks && t->nmarks <= RT_MARKS &&
+			   t->mark[t->nmarks - 1].depth >= depth)) {
+		if (t->txn_mark == t->nmarks)
+			end(t);
+		t->nmarks--;
+	}
+	if (RT_UNLIKELY(!t->slot))
+		return;
+	/* A call in which nothing was noted need not have been. */
+	if (history_now(t) == f->number + 1)
+		t->hist.next -= 2;
+	else
+		history_put(t, RAW_RETURN, 0, 0, t->hist.last, t->hist.pc_high);
+	if (t->txn == depth && !t->txn_mark) {
+		end(t);
+		return;
+	}
+	check_set_limit(t, f->limit > t->edge_limit ? f->limit : t->edge_limit);
+}
+
+/* Every open block ends; the functions are seen to wait. */
+static void cut(struct rt_thread *t)
+{
+	if (t->txn)
+		end(t);
+	for (size_t i = t->cut; i < t->depth; i++)
+		if (!t->frame[i].hands_on)
+			functions_leave_out(t->frame[i].function, false);
+	t->cut = t->depth;
+}
+
+void check_mark(struct rt_thread *t, uint32_t label, uintptr_t pc)
+{
+	uint64_t time = t->hist.last, now;
+
+	if (!t->slot)
+		return;
+	history_ready(t, &time, pc);
+	now = history_now(t);
+	history_put(t, RAW_BEGIN, label, 0, time, pc);
+	if (t->nmarks < RT_MARKS)
+		t->mark[t->nmarks] = (struct rt_mark){t->depth, label, pc};
+	t->nmarks++;
+	if (t->txn)
+		check_set_limit(t, t->self | now << SHADOW_TIME_SHIFT);
+	else if (t->nmarks <= RT_MARKS && functions_label_begins(label))
+		begin(t, t->depth + 1, t->nmarks, now);
+}
+
+void check_unmark(struct rt_thread *t, uintptr_t pc)
+{
+	if (!t->slot || !t->nmarks)
+		return;
+	/* As a recording's reader has it: one of another function stays. */
+	if (t->nmarks <= RT_MARKS && t->mark[t->nmarks - 1].depth != t->depth)
+		return;
+	history_put(t, RAW_END, 0, 0, t->hist.last, pc);
+	if (t->txn_mark == t->nmarks)
+		end(t);
+	t->nmarks--;
+}
+
+void check_not_atomic(struct rt_thread *t, uintptr_t pc)
+{
+	if (!t->slot)
+		return;
+	history_put(t, RAW_NOT_ATOMIC, 0, 0, t->hist.last, pc);
+	if (!t->depth || t->depth <= t->cut ||
+	    (t->nmarks && t->nmarks <= RT_MARKS && t->mark[t->nmarks - 1].depth == t->depth))
+		return;
+	functions_leave_out(t->frame[t->depth - 1].function, true);
+	if (t->txn == t->depth && !t->txn_mark)
+		end(t);
+}
+
+/* --- locks and threads --- */
+
+static struct rt_held *held(struct rt_thread *t, uintptr_t address)
+{
+	for (size_t i = t->nheld; i-- > 0;)
+		if (t->held[i].address == address)
+			return &t->held[i];
+	return NULL;
+}
+
+/* False: it is held already. */
+static bool hold(struct rt_thread *t, uintptr_t address, uint32_t kind, bool shared)
+{
+	struct rt_held *h = held(t, address);
+
+	if (h) {
+		h->times++;
+		return false;
+	}
+	if (t->nheld == t->held_cap) {
+		size_t cap = t->held_cap ? 2 * t->held_cap : RAW_PAGE / sizeof *h;
+		struct rt_held *grown = rt_pages(cap * sizeof *h);
+
+		if (!grown)
+			return true; /* a release of it will not be seen */
+		for (size_t i = 0; i < t->nheld; i++)
+			grown[i] = t->held[i];
+		rt_pages_free(t->held, t->held_cap * sizeof *h);
+		t->held = grown;
+		t->held_cap = cap;
+	}
+	t->held[t->nheld++] = (struct rt_held){address, 1, (uint8_t)kind, shared};
+	return true;
+}
+
+/* Edges from whoever had it; an exclusive owner also comes after those who shared it. */
+static void acquire(struct rt_thread *t, uintptr_t address, bool shared, uint64_t now)
+{
+	struct shadow_cell *cell = shadow_find(SHADOW_LOCKS, address);
+
+	if (cell)
+		check_lock_edges(t, cell, address, shared, now);
+}
+
+static void release(struct rt_thread *t, uintptr_t address, bool shared, uint64_t now)
+{
+	struct shadow_cell *cell = shadow_find(SHADOW_LOCKS, address);
+
+	if (!check_matters(t)) {
+		/* What was there is as dead as this. */
+		if (cell && !shared && (cell->w[0] | cell->w[1]))
+			shadow_clear(SHADOW_LOCKS, address, 1);
+		return;
+	}
+	cell = shadow_make(SHADOW_LOCKS, address);
+	if (cell)
+		check_lock_store(t, cell, address, shared, now);
+}
+
+static void let_go(struct rt_thread *t, uintptr_t address, uint64_t time, uint32_t kind,
+		   uintptr_t pc)
+{
+	struct rt_held *h = held(t, address);
+	uint64_t now;
+
+	if (!h || --h->times)
+		return;
+	history_ready(t, &time, pc);
+	now = history_now(t);
+	history_put(t, h->shared ? RAW_RELEASE_SHARED : RAW_RELEASE, address, kind, time, pc);
+	release(t, address, h->shared, now);
+	*h = t->held[--t->nheld];
+}
+
+static void take_lock(struct rt_thread *t, uintptr_t address, bool shared, uint32_t kind,
+		      uint64_t time, uintptr_t pc)
+{
+	uint64_t now;
+
+	if (!hold(t, address, kind, shared))
+		return;
+	history_ready(t, &time, pc);
+	now = history_now(t);
+	history_put(t, shared ? RAW_ACQUIRE_SHARED : RAW_ACQUIRE, address, kind, time, pc);
+	acquire(t, address, shared, now);
+}
+
+/*
+ * Nobody knows yet whether a semaphore is used as a lock. An operation on one
+ * comes after the post before it, which is so in either case; its posts
+ * come after each other where it is no lock.
+ */
+static void semaphore(struct rt_thread *t, enum raw_op op, uintptr_t address, uint64_t time,
+		      uintptr_t pc)
+{
+	uint64_t now;
+
+	history_ready(t, &time, pc);
+	now = history_now(t);
+	history_put(t, op, address, RAW_SEMAPHORE, time, pc);
+	acquire(t, address, false, now);
+	if (op == RAW_SEM_POST)
+		release(t, address, false, now);
+}
+
+void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t aux, uint64_t time,
+		uintptr_t pc)
+{
+	if (!t->slot || !check_on)
+		return;
+	switch (op) {
+	case RAW_ACQUIRE:
+	case RAW_ACQUIRE_SHARED:
+		take_lock(t, object, op == RAW_ACQUIRE_SHARED, aux, time, pc);
+		break;
+	case RAW_RELEASE:
+		let_go(t, object, time, aux, pc);
+		break;
+	case RAW_SEM_WAIT:
+	case RAW_SEM_POST:
+		semaphore(t, op, object, time, pc);
+		break;
+	case RAW_LOCK_NEW:
+		shadow_clear(SHADOW_LOCKS, object, 1);
+		break;
+	case RAW_WAIT:
+	case RAW_BARRIER:
+		history_put(t, op, object, aux, time, pc);
+		cut(t);
+		break;
+	case RAW_NOTIFY:
+		history_put(t, op, object, aux, time, pc);
+		break;
+	default:
+		break;
+	}
+	check_report(t);
+}
+
+uint64_t check_create(struct rt_thread *t, uint32_t id, uintptr_t pc)
+{
+	uint64_t time, now;
+
+	if (!t->slot || !check_on)
+		return 0;
+	history_restart(t);
+	cut(t);
+	time = record_now_ordered();
+	history_ready(t, &time, pc);
+	now = history_now(t);
+	history_put(t, RAW_FORK, id, 0, time, pc);
+	report_created(t, id, pc);
+	return check_matters(t) ? (uint64_t)t->slot << ORDER_INDEX_BITS | now : 0;
+}
+
+void check_join(struct rt_thread *t, uint32_t id, uint64_t last, uintptr_t pc)
+{
+	uint64_t time, now;
+
+	if (!t->slot || !check_on)
+		return;
+	cut(t);
+	time = record_now_ordered();
+	history_ready(t, &time, pc);
+	now = history_now(t);
+	history_put(t, RAW_JOIN, id, 0, time, pc);
+	if (last)
+		check_edge(t, last << SHADOW_TIME_SHIFT, now);
+	check_report(t);
+}
+
+void check_report(struct rt_thread *t)
+{
+	if (RT_LIKELY(!closed.n))
+		return;
+	report_cycle(t, &closed);
+	closed.n = 0;
+}
+
+uint64_t check_end(void)
+{
+	return check_on ? report_end(order.n - 1) : 0;
+}

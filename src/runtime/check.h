@@ -1,0 +1,139 @@
+/*
+ * The on-line check: is what happened so far serializable? The verdict of
+ * Velodrome, at the access that makes it false, while the program runs.
+ *
+ * Time. A thread's time is the number of units in its history (history.h). A
+ * step is a slot of the order and a time (engine/order.h); each word of the
+ * shadow is one.
+ *
+ * Stretches. A thread's stretch begins with each block, at the end of a transaction, and
+ * at each edge that comes in. Within one, a repeated access changes nothing:
+ * whoever conflicts with it conflicts with the first, and no block, no
+ * transaction and nothing that the thread has heard of lies between the two. `limit` is
+ * where the stretch began, or, behind an inner block that has ended, that of
+ * the block around it: a word of this thread that is at or behind the limit
+ * says "already done". That is the fast path: two loads for the shadow's place
+ * and the word, a subtraction, a mask.
+ *
+ * What matters. A step that no open transaction reaches, and that lies in none, will never be on
+ * a cycle: `check_dead[slot]` is the time before which all steps of a slot are so. A
+ * word of such a step counts as empty. A thread outside of blocks that
+ * nobody reaches need not leave anything behind.
+ *
+ * Locks, in this order: the lock of a stripe of the shadow; the order's; then
+ * those that are held for a few instructions and never while another is taken.
+ * None is held while the reporter is spoken to.
+ *
+ * Who may include this: the runtime.
+ */
+#ifndef ATOMSAN_RUNTIME_CHECK_H
+#define ATOMSAN_RUNTIME_CHECK_H
+
+#include "runtime/history.h"
+#include "runtime/shadow.h"
+
+extern bool check_on;
+
+void check_init(void);
+/* One message; from now on nothing is checked. */
+void check_give_up(const char *why);
+
+/* The thread begins, behind the step in which it was created (0: unknown). */
+void check_thread_begin(struct rt_thread *t, uint64_t birth);
+/* It ends; returns its last step, for whoever joins it. */
+uint64_t check_thread_end(struct rt_thread *t);
+/* Before and after a fork, and in the child. */
+void check_fork_prepare(void);
+void check_fork_parent(void);
+void check_fork_child(struct rt_thread *t);
+
+/*
+ * A function was entered, or is left; its frame is the last one. Called only where other threads
+ * are about.
+ */
+void check_call(struct rt_thread *t, struct rt_frame *f);
+void check_return(struct rt_thread *t, struct rt_frame *f);
+
+/* A block that is marked. */
+void check_mark(struct rt_thread *t, uint32_t label, uintptr_t pc);
+void check_unmark(struct rt_thread *t, uintptr_t pc);
+void check_not_atomic(struct rt_thread *t, uintptr_t pc);
+
+/* Plain accesses; what is found is reported before it returns. */
+void check_access(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t size,
+		  uintptr_t pc, uint64_t *time);
+/* With the lock of the stripe held; check_report() when it is not any more. */
+void check_atomic(struct rt_thread *t, enum raw_op op, uintptr_t address, uint32_t size,
+		  uint64_t time, uintptr_t pc);
+void check_report(struct rt_thread *t);
+
+/* Any other unit: locks, semaphores, waits, barriers. */
+void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t aux, uint64_t time,
+		uintptr_t pc);
+/* A thread is about to be created; returns the step to pass on to it. */
+uint64_t check_create(struct rt_thread *t, uint32_t id, uintptr_t pc);
+void check_join(struct rt_thread *t, uint32_t id, uint64_t last, uintptr_t pc);
+
+/* The program comes to its end; how many findings stand. */
+uint64_t check_end(void);
+
+/* --- for the files of the check itself --- */
+
+/* A line each. */
+struct check_dead {
+	uint64_t before;
+} __attribute__((aligned(64)));
+extern struct check_dead check_dead[SHADOW_SLOTS];
+
+static inline bool check_word_dead(uint64_t word)
+{
+	return (word >> SHADOW_TIME_SHIFT & (SHADOW_TIMES * 2 - 1)) <
+	       __atomic_load_n(&check_dead[shadow_slot(word)].before, __ATOMIC_RELAXED);
+}
+
+static inline bool check_mine(const struct rt_thread *t, uint64_t word)
+{
+	return !((word ^ t->self) >> SHADOW_SLOT_SHIFT);
+}
+
+static inline void check_set_limit(struct rt_thread *t, uint64_t limit)
+{
+	t->limit = limit;
+	t->fast_limit = record_on ? (uint64_t)SHADOW_NOBODY << SHADOW_SLOT_SHIFT : limit;
+}
+
+static inline void check_new_stretch(struct rt_thread *t, uint64_t now)
+{
+	t->edge_limit = t->self | now << SHADOW_TIME_SHIFT;
+	check_set_limit(t, t->edge_limit);
+}
+
+/* Is anything that the thread does now of interest to others, ever? */
+bool check_matters(const struct rt_thread *t);
+
+/*
+ * An edge from a word of another thread into what this one is doing, at time
+ * `now`. False: it closes a cycle, and was left out.
+ */
+bool check_edge(struct rt_thread *t, uint64_t word, uint64_t now);
+
+/* Operations on a lock's cell: edges from those who had it; a thread gives it back. */
+void check_lock_edges(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, bool shared,
+		      uint64_t now);
+void check_lock_store(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, bool shared,
+		      uint64_t now);
+
+/* A cycle that was closed. */
+enum { CHECK_STEPS = 32 };
+struct check_cycle {
+	uint64_t step[CHECK_STEPS]; /* steps of the order, backwards from the closing one */
+	uint32_t n;
+	uint32_t slot;
+	uint64_t begin; /* of the transaction: a time of the slot */
+};
+struct check_counts {
+	uint64_t transactions, edges, cycles, evicted;
+};
+extern struct check_counts check_counts;
+
+#endif

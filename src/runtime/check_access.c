@@ -1,0 +1,388 @@
+/*
+ * Accesses of memory, and of locks, in the shadow: what conflicts with what,
+ * and what a cell remembers.
+ *
+ * A cell remembers, for each byte, the last write and the reads since then, as
+ * far as they are still of interest. A write takes edges from all of them and
+ * takes their place; a read takes edges from writes, and takes the place of
+ * the thread's own earlier read. A read whose edge to a write closed a cycle
+ * stays: that edge was left out, and a later write may have to take it.
+ *
+ * A thread that finds only words of its own in a cell changes it without
+ * the lock: nobody else has anything to say about these bytes, or they have,
+ * at this very moment, under the lock, and then one of the two stores is
+ * lost. Where both are in the right (they touch different bytes, or
+ * both read) a step may be forgotten that would have mattered; none is
+ * ever invented. It takes two threads in the same few instructions, for the
+ * first time with these 8 bytes. With a recording running, everything
+ * happens under the lock, so that both tell the same story.
+ */
+#include "runtime/check.h"
+#include "runtime/record.h"
+
+static inline uint64_t word_at(const struct rt_thread *t, uint64_t now, uint64_t what)
+{
+	return t->self | now << SHADOW_TIME_SHIFT | what;
+}
+
+static inline bool conflicts(uint64_t word, uint64_t what)
+{
+	return (word & what & SHADOW_BYTES) && ((word | what) & SHADOW_WRITE);
+}
+
+static inline bool this_stretch(const struct rt_thread *t, uint64_t word)
+{
+	return !((word - t->limit) >> 48);
+}
+
+/* What is left of the thread's own earlier access when it does `what`. */
+static inline uint64_t behind_own(uint64_t word, uint64_t what)
+{
+	if (what & SHADOW_WRITE || !(word & SHADOW_WRITE))
+		word &= ~(what & SHADOW_BYTES);
+	return word & SHADOW_BYTES ? word : 0;
+}
+
+/* The same bytes, or more, were touched in the same way in this stretch. */
+static inline bool done(const struct rt_thread *t, uint64_t word, uint64_t what)
+{
+	return this_stretch(t, word) && (word & what) == what;
+}
+
+/*
+ * The cell has words of this thread only, at least one. False: the lock is needed after all.
+ * What the thread does is noted under `now` where it changes something.
+ */
+static bool alone(struct rt_thread *t, struct shadow_cell *cell, uint64_t what, uint64_t now,
+		  bool *noted)
+{
+	uint64_t first = cell->w[0], second = cell->w[1], fresh = word_at(t, now, what);
+
+	if (!(first | second) || (first && !check_mine(t, first)) ||
+	    (second && !check_mine(t, second)))
+		return false;
+	if (!check_matters(t))
+		return true; /* no edge can come from here, and nobody will ask */
+	first = first && check_word_dead(first) ? 0 : behind_own(first, what);
+	second = second && check_word_dead(second) ? 0 : behind_own(second, what);
+	/* Neighbours, in the same stretch: one word for both. */
+	if (first && this_stretch(t, first) && !((first ^ what) & SHADOW_WRITE)) {
+		fresh |= first & SHADOW_BYTES;
+		first = 0;
+	}
+	if (second && this_stretch(t, second) && !((second ^ what) & SHADOW_WRITE)) {
+		fresh |= second & SHADOW_BYTES;
+		second = 0;
+	}
+	if (first && second)
+		return false;
+	*noted = true;
+	__atomic_store_n(&cell->w[1], first | second, __ATOMIC_RELAXED);
+	__atomic_store_n(&cell->w[0], fresh, __ATOMIC_RELAXED);
+	return true;
+}
+
+/* The words of a cell, wherever they are. */
+struct words {
+	uint64_t *v;
+	uint32_t n, cap;
+	struct shadow_list *list;
+	uint64_t own[3];
+};
+
+static void unpack(struct words *ws, struct shadow_cell *cell)
+{
+	ws->list = shadow_list(cell->w[1]);
+	if (ws->list) {
+		ws->v = ws->list->w;
+		ws->n = ws->list->n;
+		ws->cap = ws->list->cap;
+		return;
+	}
+	ws->v = ws->own;
+	ws->n = 0;
+	ws->cap = 3;
+	for (int i = 0; i < 2; i++)
+		if (cell->w[i])
+			ws->v[ws->n++] = cell->w[i];
+}
+
+static void drop_dead(struct words *ws)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < ws->n; i++)
+		if (!check_word_dead(ws->v[i]))
+			ws->v[kept++] = ws->v[i];
+	ws->n = kept;
+}
+
+/* Add a word; there is room for one more than fits into a cell. */
+static bool add(struct words *ws, struct shadow_cell *cell, uint64_t word)
+{
+	if (ws->n == ws->cap)
+		drop_dead(ws);
+	if (ws->n == ws->cap) {
+		struct shadow_list *grown = shadow_list_new(cell, ws->cap + 1);
+
+		if (!grown)
+			return false;
+		for (uint32_t i = 0; i < ws->n; i++)
+			grown->w[i] = ws->v[i];
+		if (ws->list) {
+			/* Whoever looks at the cell without the lock finds one or the other. */
+			__atomic_store_n(&cell->w[1], shadow_list_word(grown), __ATOMIC_RELEASE);
+			shadow_list_free(ws->list);
+		}
+		ws->list = grown;
+		ws->v = grown->w;
+		ws->cap = grown->cap;
+	}
+	ws->v[ws->n++] = word;
+	return true;
+}
+
+static void pack(struct words *ws, struct shadow_cell *cell)
+{
+	if (ws->n > 2 && !ws->list)
+		drop_dead(ws);
+	if (ws->n <= 2) {
+		uint64_t first = ws->n ? ws->v[ws->n - 1] : 0, second = ws->n > 1 ? ws->v[0] : 0;
+
+		__atomic_store_n(&cell->w[1], second, __ATOMIC_RELEASE);
+		__atomic_store_n(&cell->w[0], first, __ATOMIC_RELEASE);
+		if (ws->list)
+			shadow_list_free(ws->list);
+		return;
+	}
+	if (!ws->list) {
+		struct shadow_list *list = shadow_list_new(cell, ws->n);
+
+		if (!list)
+			return;
+		for (uint32_t i = 0; i < ws->n; i++)
+			list->w[i] = ws->v[i];
+		ws->list = list;
+	}
+	ws->list->n = ws->n;
+	__atomic_store_n(&cell->w[0], 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&cell->w[1], shadow_list_word(ws->list), __ATOMIC_RELEASE);
+}
+
+/* Edges from all words that conflict with `what`; those bytes are somebody else's afterwards. */
+static void take_edges(struct rt_thread *t, struct words *ws, uint64_t what, uint64_t now)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < ws->n; i++) {
+		uint64_t word = ws->v[i];
+
+		if (check_mine(t, word)) {
+			word = behind_own(word, what);
+		} else if (conflicts(word, what)) {
+			if (check_word_dead(word))
+				continue;
+			if ((check_edge(t, word, now) || word & SHADOW_WRITE) &&
+			    what & SHADOW_WRITE)
+				word &= ~(what & SHADOW_BYTES);
+		}
+		if (word & SHADOW_BYTES)
+			ws->v[kept++] = word;
+	}
+	ws->n = kept;
+}
+
+/* Under the lock of its stripe. */
+static void together(struct rt_thread *t, struct shadow_cell *cell, uint64_t what, uint64_t now,
+		     bool *noted)
+{
+	struct words ws;
+	uint64_t fresh;
+
+	unpack(&ws, cell);
+	take_edges(t, &ws, what, now);
+	if (check_matters(t)) {
+		fresh = word_at(t, now, what);
+		for (uint32_t i = 0; i < ws.n; i++)
+			if (check_mine(t, ws.v[i]) && this_stretch(t, ws.v[i]) &&
+			    !((ws.v[i] ^ what) & SHADOW_WRITE)) {
+				fresh |= ws.v[i] & SHADOW_BYTES;
+				ws.v[i--] = ws.v[--ws.n];
+			}
+		*noted = true;
+		if (!add(&ws, cell, fresh))
+			return;
+	}
+	pack(&ws, cell);
+}
+
+/* Nothing of others that conflicts, and nothing to leave behind. */
+static bool nothing_to_do(struct rt_thread *t, const struct shadow_cell *cell, uint64_t what)
+{
+	if (check_matters(t))
+		return false;
+	for (int i = 0; i < 2; i++) {
+		uint64_t word = __atomic_load_n(&cell->w[i], __ATOMIC_RELAXED);
+
+		if (word && !check_mine(t, word) &&
+		    (shadow_slot(word) == SHADOW_LIST ||
+		     (conflicts(word, what) && !check_word_dead(word))))
+			return false;
+	}
+	return true;
+}
+
+/* Does a list say that this was done already? It may be freed at any time, not unmapped. */
+static bool done_in_list(const struct rt_thread *t, const struct shadow_cell *cell, uint64_t what)
+{
+	uint64_t tag = __atomic_load_n(&cell->w[1], __ATOMIC_ACQUIRE);
+	const struct shadow_list *list = shadow_list(tag);
+	bool found = false;
+
+	if (!list || what & SHADOW_WRITE)
+		return false;
+	for (uint32_t i = 0, n = list->n < list->cap ? list->n : list->cap; i < n && !found; i++)
+		found = done(t, __atomic_load_n(&list->w[i], __ATOMIC_RELAXED), what);
+	return found && __atomic_load_n(&cell->w[1], __ATOMIC_ACQUIRE) == tag;
+}
+
+static void one_cell(struct rt_thread *t, uintptr_t address, uint64_t what, uint64_t now,
+		     uint64_t *time, bool *noted)
+{
+	struct shadow_cell *cell = shadow_make(SHADOW_DATA, address);
+	struct shadow_stripe *stripe;
+
+	if (!cell)
+		return;
+	if (!record_on && (done_in_list(t, cell, what) || nothing_to_do(t, cell, what) ||
+			   alone(t, cell, what, now, noted)))
+		return;
+	stripe = shadow_stripe(address);
+	rt_lock(&stripe->lock);
+	if (!*noted)
+		*time = record_now_ordered();
+	together(t, cell, what, now, noted);
+	rt_unlock(&stripe->lock);
+}
+
+/* The cells are told `now`; the unit of that number must follow. */
+static inline void note_access(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t size,
+			       uint64_t time, uintptr_t pc)
+{
+	if (op == RAW_READ_RANGE || op == RAW_WRITE_RANGE)
+		history_put_sized(t, op, address, size, time, pc);
+	else
+		history_put(t, op, address, (uint32_t)size, time, pc);
+}
+
+void check_access(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t size, uintptr_t pc,
+		  uint64_t *time)
+{
+	uint64_t write = op == RAW_READ || op == RAW_READ_RANGE ? 0 : SHADOW_WRITE, now;
+	uintptr_t at = address, end = address + size;
+	bool noted = false;
+
+	*time = record_now();
+	if (!t->slot || !check_on)
+		return;
+	history_ready(t, time, pc);
+	now = history_now(t);
+	while (at < end && check_on) {
+		uintptr_t stop = (at | 7) + 1;
+		uint64_t bytes = SHADOW_BYTES << (at & 7);
+
+		if (stop > end)
+			bytes &= SHADOW_BYTES >> (stop - end);
+		one_cell(t, at, write | (bytes & SHADOW_BYTES), now, time, &noted);
+		at = stop;
+	}
+	/* An edge makes what it brought known to others, and so it is noted. */
+	if (noted || t->edge_limit == (t->self | now << SHADOW_TIME_SHIFT))
+		note_access(t, op, address, size, *time, pc);
+	check_report(t);
+}
+
+void check_atomic(struct rt_thread *t, enum raw_op op, uintptr_t address, uint32_t size,
+		  uint64_t time, uintptr_t pc)
+{
+	uint64_t write = op == RAW_READ ? 0 : SHADOW_WRITE, now;
+	uintptr_t end = address + size;
+	bool noted = false;
+
+	if (!t->slot || !check_on)
+		return;
+	history_ready(t, &time, pc);
+	now = history_now(t);
+	for (uintptr_t at = address, stop; at < end && check_on; at = stop) {
+		struct shadow_cell *cell = shadow_make(SHADOW_DATA, at);
+		uint64_t bytes = SHADOW_BYTES << (at & 7);
+
+		stop = (at | 7) + 1;
+		if (stop > end)
+			bytes &= SHADOW_BYTES >> (stop - end);
+		if (cell)
+			together(t, cell, write | (bytes & SHADOW_BYTES), now, &noted);
+	}
+	if (noted || t->edge_limit == (t->self | now << SHADOW_TIME_SHIFT))
+		history_put(t, op, address, size, time, pc);
+}
+
+/* --- locks --- */
+
+void check_lock_edges(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, bool shared,
+		      uint64_t now)
+{
+	struct shadow_stripe *stripe;
+	struct words ws;
+	uint32_t kept = 0;
+	bool quiet = true;
+
+	for (int i = 0; i < 2; i++) {
+		uint64_t word = __atomic_load_n(&cell->w[i], __ATOMIC_ACQUIRE);
+
+		quiet &= !word || check_mine(t, word) ||
+			 (shadow_slot(word) != SHADOW_LIST && check_word_dead(word));
+	}
+	if (quiet)
+		return;
+	stripe = shadow_stripe(address);
+	rt_lock(&stripe->lock);
+	unpack(&ws, cell);
+	for (uint32_t i = 0; i < ws.n; i++) {
+		uint64_t word = ws.v[i];
+		bool write = word & SHADOW_WRITE;
+
+		if (check_word_dead(word))
+			continue;
+		if (check_mine(t, word) || (shared && !write) ||
+		    !check_edge(t, word, now) || write)
+			ws.v[kept++] = word;
+	}
+	ws.n = kept;
+	pack(&ws, cell);
+	rt_unlock(&stripe->lock);
+}
+
+void check_lock_store(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, bool shared,
+		      uint64_t now)
+{
+	uint64_t fresh = word_at(t, now, SHADOW_BYTES | (shared ? 0 : SHADOW_WRITE));
+	struct shadow_stripe *stripe = shadow_stripe(address);
+	struct words ws;
+	uint32_t kept = 0;
+
+	rt_lock(&stripe->lock);
+	unpack(&ws, cell);
+	for (uint32_t i = 0; i < ws.n; i++) {
+		uint64_t word = ws.v[i];
+		bool replaced = shared ? check_mine(t, word) && !(word & SHADOW_WRITE)
+				       : (word & SHADOW_WRITE) != 0;
+
+		if (!replaced && !check_word_dead(word))
+			ws.v[kept++] = word;
+	}
+	ws.n = kept;
+	if (add(&ws, cell, fresh))
+		pack(&ws, cell);
+	rt_unlock(&stripe->lock);
+}

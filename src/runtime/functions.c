@@ -1,0 +1,148 @@
+#include "runtime/functions.h"
+
+#include "runtime/live.h"
+#include "runtime/options.h"
+
+/* As answered by the reporter: blocks.h, where the runtime may not look. */
+enum { ATOMIC = 1, BY_RULE = 2, HANDS_ON = 4 };
+
+/* By address, open addressing; entries are never removed. */
+enum { SIZE = 1 << 16, FULL = SIZE / 4 * 3 };
+enum {
+	LEFT_OUT = 1,
+	SAID_NOT = 2,
+	ASKED = 4,            /* as called by others; as a start: 8 */
+	ANSWER = 4, /* bits: where the first answer is; the second is 3 above */
+};
+static struct function {
+	uintptr_t address;
+	uint32_t what; /* LEFT_OUT .. | answers << ANSWER */
+} functions[SIZE];
+static uint32_t nfunctions, lock;
+
+static struct function *find(uintptr_t address)
+{
+	size_t i = address * 0x9e3779b97f4a7c15ull >> 48;
+	uintptr_t at;
+
+	while ((at = __atomic_load_n(&functions[i].address, __ATOMIC_ACQUIRE)) != address) {
+		if (!at)
+			return NULL;
+		i = (i + 1) & (SIZE - 1);
+	}
+	return &functions[i];
+}
+
+static struct function *make(uintptr_t address)
+{
+	struct function *f;
+
+	rt_lock(&lock);
+	f = find(address);
+	if (!f && nfunctions < FULL) {
+		size_t i = address * 0x9e3779b97f4a7c15ull >> 48;
+
+		while (functions[i].address)
+			i = (i + 1) & (SIZE - 1);
+		f = &functions[i];
+		nfunctions++;
+		__atomic_store_n(&f->address, address, __ATOMIC_RELEASE);
+	}
+	rt_unlock(&lock);
+	return f;
+}
+
+/* Starts that hand on are the C++ library's: is it there? */
+static bool has_cxx(void)
+{
+	extern RT_EXPORT __attribute__((weak)) void _ZSt9terminatev(void);
+
+	return &_ZSt9terminatev;
+}
+
+static uint32_t ask(struct function *f, uintptr_t call, char kind, bool start, bool *hands_on_here)
+{
+	uint32_t asked = ASKED << start, at = ANSWER + 3 * (uint32_t)start, answer;
+
+	if (f && __atomic_load_n(&f->what, __ATOMIC_ACQUIRE) & asked && !hands_on_here)
+		return f->what >> at & 7;
+	answer = live_ask(f ? f->address : 0, call, kind, start, hands_on_here);
+	if (f && !(f->what & asked))
+		__atomic_fetch_or(&f->what, asked | answer << at, __ATOMIC_RELEASE);
+	return answer;
+}
+
+/* What the default is, without rules. */
+static uint32_t standard(char kind, bool start)
+{
+	return kind == 'f' && !start ? ATOMIC : 0;
+}
+
+static char kind_of(struct rt_thread *t, const struct rt_frame *f)
+{
+	if (f->kind == 1)
+		return 'm';
+	if (!t->id || t->started || f->kind == 2 || t->depth > 1)
+		return 'f';
+	return 's';
+}
+
+bool functions_begin(struct rt_thread *t, struct rt_frame *f)
+{
+	char kind = kind_of(t, f);
+	const struct rt_frame *caller = t->depth > 1 ? f - 1 : NULL;
+	bool rules = *rt_options.spec || live_has_rules();
+	bool start = kind == 's', hands_on_here = false;
+	struct function *known;
+	uint32_t answer, what;
+
+	f->starts = kind == 's';
+	t->started |= f->starts;
+	if (RT_UNLIKELY(kind == 'f' && caller && caller->hands_on)) {
+		known = make(f->function);
+		ask(known, f->caller, kind, true, &hands_on_here);
+		start = hands_on_here;
+	}
+	known = find(f->function);
+	what = known ? __atomic_load_n(&known->what, __ATOMIC_RELAXED) : 0;
+	if (RT_LIKELY(!rules && !(start && has_cxx())))
+		answer = standard(kind, start);
+	else
+		answer = ask(known ? known : make(f->function), f->caller, kind, start, NULL);
+	f->hands_on = start && answer & HANDS_ON;
+	if (answer & BY_RULE)
+		return answer & ATOMIC && !(what & SAID_NOT);
+	return kind == 'f' && !start && answer & ATOMIC && !(what & LEFT_OUT);
+}
+
+bool functions_label_begins(uint32_t label)
+{
+	(void)label;
+	return true;
+}
+
+void functions_leave_out(uintptr_t function, bool said)
+{
+	struct function *f = find(function);
+	uint32_t what = LEFT_OUT | (said ? SAID_NOT : 0);
+
+	if (!f)
+		f = make(function);
+	if (f && (f->what & what) != what)
+		__atomic_fetch_or(&f->what, what, __ATOMIC_RELAXED);
+}
+
+size_t functions_left_out(uint64_t *to, size_t max)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < SIZE && n < max; i++)
+		if (functions[i].what & LEFT_OUT)
+			to[n++] = functions[i].address;
+	return n;
+}
+
+void functions_child(void)
+{
+	lock = 0;
+}

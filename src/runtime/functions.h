@@ -1,0 +1,29 @@
+/*
+ * Which functions are blocks, as trace/blocks.h says it for recordings: every
+ * function, but for main(), what a thread starts with, what was seen to wait
+ * or was said not to be atomic, and what a specification excludes. The
+ * reporter knows names and the specification; it is asked only where they
+ * count, and once for each function.
+ *
+ * Who may include this: the runtime.
+ */
+#ifndef ATOMSAN_RUNTIME_FUNCTIONS_H
+#define ATOMSAN_RUNTIME_FUNCTIONS_H
+
+#include "runtime/rt.h"
+
+/* The function of the thread's last frame was entered, with no transaction open: is it one? */
+bool functions_begin(struct rt_thread *t, struct rt_frame *f);
+
+/* A block marked in the source, by the number of its label. */
+bool functions_label_begins(uint32_t label);
+
+/* It was seen to wait, or its source says that it is not atomic. */
+void functions_leave_out(uintptr_t function, bool said);
+
+/* Addresses in functions that were left out; returns how many, at most `max`. */
+size_t functions_left_out(uint64_t *to, size_t max);
+
+void functions_child(void);
+
+#endif

@@ -1,0 +1,282 @@
+#include "runtime/live.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/modules.h"
+#include "runtime/options.h"
+
+/* Where the program `atomsan` is: the wrapper links it in. */
+extern const char atomsan_home[] __attribute__((weak));
+
+static int fd = -1;
+static bool tried;
+static uint32_t lock;
+
+static long call(long rc)
+{
+	/* syscall() has set errno; what it was is the program's business. */
+	return rc;
+}
+
+static bool write_all(const void *data, size_t n)
+{
+	const char *p = data;
+
+	while (n) {
+		long done = call(syscall(SYS_sendto, fd, p, n, MSG_NOSIGNAL, NULL, 0));
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return false;
+		p += done;
+		n -= (size_t)done;
+	}
+	return true;
+}
+
+static bool read_all(void *data, size_t n)
+{
+	char *p = data;
+
+	while (n) {
+		long done = call(syscall(SYS_recvfrom, fd, p, n, 0, NULL, NULL));
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0)
+			return false;
+		p += done;
+		n -= (size_t)done;
+	}
+	return true;
+}
+
+static void gone(void)
+{
+	if (fd >= 0)
+		syscall(SYS_close, fd);
+	fd = -1;
+}
+
+static int high(int low)
+{
+	int up = (int)syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, 500);
+
+	if (up < 0)
+		return low;
+	syscall(SYS_close, low);
+	return up;
+}
+
+static bool connect_to(const char *name)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	size_t n = strlen(name);
+	int s;
+
+	if (n >= sizeof a.sun_path)
+		return false;
+	memcpy(a.sun_path, name, n);
+	if (a.sun_path[0] == '@')
+		a.sun_path[0] = 0;
+	s = (int)syscall(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (s < 0)
+		return false;
+	if (syscall(SYS_connect, s, &a, offsetof(struct sockaddr_un, sun_path) + n)) {
+		syscall(SYS_close, s);
+		return false;
+	}
+	fd = high(s);
+	return true;
+}
+
+/* --- a reporter of our own --- */
+
+struct start {
+	const char *path;
+	int ours, theirs;
+	sigset_t mask;
+};
+
+/*
+ * In the child, which borrows our memory until it becomes another program. It
+ * belongs to no process group of the terminal: who interrupts the program wants
+ * to see what was found.
+ */
+static int child(void *arg)
+{
+	const struct start *s = arg;
+	char *const argv[] = {(char *)"atomsan", (char *)"live", NULL};
+	extern char **environ;
+
+	syscall(SYS_setpgid, 0, 0);
+	syscall(SYS_dup2, s->theirs, 0);
+	syscall(SYS_dup2, 2, 1);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &s->mask, NULL, _NSIG / 8);
+	syscall(SYS_execve, s->path, argv, environ);
+	syscall(SYS_exit, 127);
+	return 0;
+}
+
+static bool start_one(void)
+{
+	static char stack[1 << 14] __attribute__((aligned(16)));
+	const char *home = atomsan_home;
+	char path[4096];
+	struct start s = {.path = path};
+	sigset_t all;
+	int pair[2];
+	long pid;
+
+	if (!home || strlen(home) + 16 > sizeof path)
+		return false;
+	rt_format(path, sizeof path, "%s/atomsan", home);
+	if (syscall(SYS_access, path, X_OK))
+		return false;
+	if (syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
+		return false;
+	s.ours = pair[0];
+	s.theirs = pair[1];
+	sigfillset(&all);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &s.mask, _NSIG / 8);
+	/* No signal at its end, and wait() does not see it: the program knows nothing of it. */
+	pid = clone(child, stack + sizeof stack, CLONE_VM | CLONE_VFORK, &s);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &s.mask, NULL, _NSIG / 8);
+	syscall(SYS_close, s.theirs);
+	if (pid < 0) {
+		syscall(SYS_close, s.ours);
+		return false;
+	}
+	fd = high(s.ours);
+	return true;
+}
+
+static bool send_parts(enum live_type type, const struct live_part *parts, size_t n)
+{
+	struct live_head head = {.type = type};
+	bool ok;
+
+	for (size_t i = 0; i < n; i++)
+		head.bytes += (uint32_t)parts[i].bytes;
+	ok = write_all(&head, sizeof head);
+	for (size_t i = 0; ok && i < n; i++)
+		ok = write_all(parts[i].data, parts[i].bytes);
+	if (!ok)
+		gone();
+	return ok;
+}
+
+static void say_module(uint64_t bias, const char *text, size_t n, void *arg)
+{
+	const struct live_part parts[] = {{&bias, sizeof bias}, {text, n}};
+
+	(void)arg;
+	if (fd >= 0)
+		send_parts(LIVE_MODULE, parts, 2);
+}
+
+static void hello(void)
+{
+	struct live_hello h = {LIVE_VERSION, (uint32_t)getpid()};
+	static char text[6 * 4096];
+	size_t n = rt_options_tell(text, sizeof text - 1), m;
+	static char command[4096];
+	int f = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	long got = f >= 0 ? syscall(SYS_read, f, command, sizeof command - 1) : 0;
+	struct live_part parts[] = {{&h, sizeof h}, {text, n + 1}, {command, 0}};
+
+	if (f >= 0)
+		syscall(SYS_close, f);
+	m = got > 0 ? (size_t)got : 0;
+	while (m && !command[m - 1])
+		m--;
+	for (size_t i = 0; i < m; i++)
+		command[i] = command[i] ? command[i] : ' ';
+	parts[2].bytes = m;
+	text[n] = 0;
+	send_parts(LIVE_HELLO, parts, 3);
+	modules_each(say_module, NULL);
+}
+
+static bool connected(void)
+{
+	if (tried)
+		return fd >= 0;
+	tried = true;
+	if (*rt_options.reporter ? connect_to(rt_options.reporter) : start_one())
+		hello();
+	return fd >= 0;
+}
+
+bool live_connected(void)
+{
+	return fd >= 0;
+}
+
+bool live_has_rules(void)
+{
+	return rt_options.rules;
+}
+
+bool live_say(enum live_type type, const struct live_part *parts, size_t n, void *answer,
+	      size_t answer_bytes)
+{
+	struct live_head head;
+	int saved = errno;
+	bool ok;
+
+	rt_lock(&lock);
+	ok = connected() && send_parts(type, parts, n);
+	if (ok && answer) {
+		ok = read_all(&head, sizeof head) && head.bytes == answer_bytes &&
+		     read_all(answer, answer_bytes);
+		if (!ok)
+			gone();
+	}
+	rt_unlock(&lock);
+	errno = saved;
+	return ok;
+}
+
+uint32_t live_ask(uintptr_t function, uintptr_t call_place, char kind, bool start,
+		  bool *hands_on_here)
+{
+	struct live_ask q = {.pc = function, .call = call_place, .kind = kind, .start = start};
+	struct live_answer a = {0};
+
+	if (!live_say(LIVE_ASK, &(struct live_part){&q, sizeof q}, 1, &a, sizeof a)) {
+		if (hands_on_here)
+			*hands_on_here = false;
+		return kind == 'f' && !start;
+	}
+	if (hands_on_here)
+		*hands_on_here = a.hands_on;
+	return a.decide & 7;
+}
+
+void live_module(uint64_t bias, const char *text, size_t n)
+{
+	rt_lock(&lock);
+	say_module(bias, text, n, NULL);
+	rt_unlock(&lock);
+}
+
+void live_child(void)
+{
+	lock = 0;
+	gone();
+	tried = false;
+}

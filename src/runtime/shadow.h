@@ -1,0 +1,118 @@
+/*
+ * Shadow memory: for each 8 bytes of the program's memory, who touched them
+ * last. And the same for locks, in a space of their own.
+ *
+ * A word is one last access: the slot of its thread, when in the life of that
+ * slot, whether it wrote, and which of the 8 bytes:
+ *
+ *	slot:15 time:40 write:1 bytes:8
+ *
+ * A cell has two words. 0 is empty. What does not fit (three threads that read
+ * and are still of interest, neighbours of different sizes) goes to a list:
+ * then the second word has slot SHADOW_LIST and the list's address, and the
+ * first is empty.
+ *
+ * Cells are changed under the lock of their stripe, with one exception: a
+ * thread may store to a cell that has only words of its own, see
+ * check_access.c.
+ *
+ * Where the shadow is: the program's address space is cut into regions of
+ * 1 GiB; a table gives the place of each region's shadow. Nothing is assumed
+ * about the layout.
+ *
+ * Who may include this: the runtime.
+ */
+#ifndef ATOMSAN_RUNTIME_SHADOW_H
+#define ATOMSAN_RUNTIME_SHADOW_H
+
+#include "runtime/rt.h"
+
+struct shadow_cell {
+	uint64_t w[2];
+};
+
+struct shadow_list {
+	struct shadow_cell *cell; /* whose it is; NULL: free */
+	uint32_t n, cap;
+	uint64_t w[];
+};
+
+enum {
+	SHADOW_WRITE = 1 << 8,
+	SHADOW_BYTES = 0xff,
+	SHADOW_TIME_SHIFT = 9,
+	SHADOW_SLOT_SHIFT = 49,
+	SHADOW_SLOTS = 1 << 12,
+	SHADOW_LIST = 0x7fff,
+	SHADOW_NOBODY = 0x7ffe, /* a slot that is never given out */
+};
+/* Times stay below this: then one subtraction tells whether slot and time are right. */
+#define SHADOW_TIMES (1ull << 39)
+
+enum shadow_space { SHADOW_DATA, SHADOW_LOCKS, SHADOW_SPACES };
+enum { SHADOW_REGION = 30, SHADOW_REGIONS = 1 << (47 - SHADOW_REGION) };
+/* By region: what to add to twice the offset in it; 0: there is none yet. */
+extern uintptr_t shadow_region[SHADOW_SPACES][SHADOW_REGIONS];
+
+static inline struct shadow_cell *shadow_find(enum shadow_space space, uintptr_t address)
+{
+	uintptr_t base = shadow_region[space][address >> SHADOW_REGION & (SHADOW_REGIONS - 1)];
+	uintptr_t offset = address & ((1ul << SHADOW_REGION) - 8);
+
+	return RT_LIKELY(base != 0) ? (struct shadow_cell *)(base + 2 * offset) : NULL;
+}
+
+/* The same, and makes it; NULL: no memory, which has been said. */
+struct shadow_cell *shadow_make(enum shadow_space space, uintptr_t address);
+
+static inline uint32_t shadow_slot(uint64_t word)
+{
+	return (uint32_t)(word >> SHADOW_SLOT_SHIFT);
+}
+
+/* The step of order.h. */
+static inline uint64_t shadow_step(uint64_t word)
+{
+	return word >> SHADOW_TIME_SHIFT;
+}
+
+static inline struct shadow_list *shadow_list(uint64_t word)
+{
+	return shadow_slot(word) == SHADOW_LIST
+		       ? (struct shadow_list *)(word & ((1ull << SHADOW_SLOT_SHIFT) - 1))
+		       : NULL;
+}
+
+static inline uint64_t shadow_list_word(const struct shadow_list *list)
+{
+	return (uint64_t)SHADOW_LIST << SHADOW_SLOT_SHIFT | (uintptr_t)list;
+}
+
+/* A list for at least `cap` words; NULL: no memory. Under the stripe's lock. */
+struct shadow_list *shadow_list_new(struct shadow_cell *cell, uint32_t cap);
+void shadow_list_free(struct shadow_list *list);
+
+/* This memory is somebody else's from now on: nobody has touched it. */
+void shadow_clear(enum shadow_space space, uintptr_t address, size_t bytes);
+
+/* A stripe holds 16 bytes of memory in one. A line each: threads that use different ones do not
+ * meet. */
+struct shadow_stripe {
+	uint32_t lock;
+	uint64_t last; /* time of the last atomic operation */
+} __attribute__((aligned(64)));
+enum { SHADOW_STRIPES = 1 << 10 };
+extern struct shadow_stripe shadow_stripes[SHADOW_STRIPES];
+
+static inline struct shadow_stripe *shadow_stripe(uintptr_t address)
+{
+	return &shadow_stripes[(address >> 4) * 0x9e3779b97f4a7c15ull >> 54];
+}
+
+/* In a forked child: nobody holds a lock. */
+void shadow_child(void);
+
+/* Bytes of lists, for those who want to know. */
+size_t shadow_list_bytes(void);
+
+#endif
