@@ -98,7 +98,7 @@ static int set_options(const char *raw, struct err *err)
 	}
 	if (had && *had)
 		str_fmt(&s, "%s:", had);
-	str_fmt(&s, "record=%c%s.%%p%c%s", quote, raw, quote,
+	str_fmt(&s, "check=0:record=%c%s.%%p%c%s", quote, raw, quote,
 		o.children ? ":record_children=1" : "");
 	setenv("ATOMSAN_OPTIONS", s.s, 1);
 	str_free(&s);

@@ -146,6 +146,7 @@ bool history_begin(struct rt_thread *t, uint64_t number)
 		h->stack_low = t->stack_low;
 		h->stack_high = t->stack_high;
 		h->owner = t;
+		h->born = number;
 		by_slot[t->slot] = h;
 		t->history = h;
 		new_chunk(t, number, record_now(), 0);

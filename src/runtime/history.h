@@ -46,6 +46,7 @@ struct history {
 	uint32_t thread, slot;
 	uint32_t nchunks, at; /* chunks in the ring; the one being written */
 	uint64_t *units;
+	uint64_t born; /* number of the first unit of all */
 	uintptr_t stack_low, stack_high;
 	struct history *next_free;
 	struct history_chunk chunk[];

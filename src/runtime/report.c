@@ -346,7 +346,8 @@ static bool out_history(struct out *o, const struct history *h, uint64_t from, u
 		if (!__atomic_load_n(&c->first, __ATOMIC_ACQUIRE))
 			break;
 		oldest = k;
-		far = c->base <= from;
+		/* Or it is the first of all. */
+		far = c->base <= from || c->first == h->born;
 		if (far)
 			break;
 		k = (k + h->nchunks - 1) % h->nchunks;
