@@ -27,12 +27,15 @@ static inline struct shadow_stripe *enter(struct rt_thread *t, const volatile vo
 static inline void leave(struct rt_thread *t, struct shadow_stripe *s, enum raw_op op,
 			 const volatile void *address, uint32_t size, uintptr_t pc)
 {
-	uint64_t time = record_now_ordered();
+	uint64_t time = 0;
 
-	if (RT_UNLIKELY(time <= s->last))
-		time = s->last + 1;
-	s->last = time;
-	check_atomic(t, op, (uintptr_t)address, size, time, pc);
+	if (record_on) {
+		time = record_now_ordered();
+		if (RT_UNLIKELY(time <= s->last))
+			time = s->last + 1;
+		s->last = time;
+	}
+	check_atomic(t, op, (uintptr_t)address, size, pc);
 	t->atomic_lock = NULL;
 	rt_unlock(&s->lock);
 	record_at(t, op, (uintptr_t)address, size, time, pc);

@@ -7,7 +7,7 @@
 #include "runtime/report.h"
 
 bool check_on;
-struct check_dead check_dead[SHADOW_SLOTS];
+struct check_line check_lines[SHADOW_SLOTS];
 struct check_counts check_counts;
 
 static struct order order;
@@ -39,22 +39,11 @@ void check_init(void)
 	check_on = true;
 }
 
-static struct order_slot *slot_of(const struct rt_thread *t)
-{
-	return &order.slot[t->slot];
-}
-
-bool check_matters(const struct rt_thread *t)
-{
-	/* Only this thread's own edges can make it more than 0. */
-	return t->txn || __atomic_load_n(&slot_of(t)->others, __ATOMIC_RELAXED);
-}
-
 /* Steps before `now` are of no interest where nobody reaches them. */
 static void bury(const struct rt_thread *t, uint64_t now)
 {
-	if (!__atomic_load_n(&slot_of(t)->others, __ATOMIC_RELAXED))
-		__atomic_store_n(&check_dead[t->slot].before, now, __ATOMIC_RELAXED);
+	if (!__atomic_load_n(t->others, __ATOMIC_RELAXED))
+		__atomic_store_n(&check_lines[t->slot].dead, now, __ATOMIC_RELAXED);
 }
 
 static bool too_late(struct rt_thread *t)
@@ -97,6 +86,7 @@ static void note_cycle(struct rt_thread *t, uint64_t src, uint64_t now)
 	uint32_t home = t->slot, s = step_slot(src);
 
 	__atomic_fetch_add(&check_counts.cycles, 1, __ATOMIC_RELAXED);
+	t->closed = true;
 	if (closed.n)
 		return; /* one access, one report */
 	closed.slot = home;
@@ -120,6 +110,7 @@ bool check_edge(struct rt_thread *t, uint64_t word, uint64_t now)
 
 	if (t->seen[step_slot(src)] >= step_index(src))
 		return true;
+	check_behind(t, word);
 	rt_lock(&order_lock);
 	/* An operation outside blocks: where it brings somebody new it begins here. */
 	if (!t->txn)
@@ -148,7 +139,7 @@ static bool enter(struct rt_thread *t)
 	return t->slot;
 }
 
-void check_thread_begin(struct rt_thread *t, uint64_t birth)
+void check_thread_begin(struct rt_thread *t, struct check_point birth)
 {
 	uint64_t now;
 
@@ -167,6 +158,9 @@ void check_thread_begin(struct rt_thread *t, uint64_t birth)
 	}
 	t->self = (uint64_t)t->slot << SHADOW_SLOT_SHIFT;
 	t->seen = order.slot[t->slot].row[ROW_SEEN];
+	t->others = &order.slot[t->slot].others;
+	t->clock = check_lines[t->slot].clock;
+	check_clock(t, birth.clock);
 	now = (uint64_t)step_index(order.slot[t->slot].now) + 1;
 	if (!history_begin(t, now)) {
 		rt_say("no memory for the history of thread %u: it is not checked", t->id);
@@ -176,23 +170,24 @@ void check_thread_begin(struct rt_thread *t, uint64_t birth)
 	now = history_now(t);
 	bury(t, now);
 	check_new_stretch(t, now);
-	if (birth)
-		check_edge(t, birth << SHADOW_TIME_SHIFT, now);
+	if (birth.step)
+		check_edge(t, birth.step << SHADOW_TIME_SHIFT, now);
 }
 
-uint64_t check_thread_end(struct rt_thread *t)
+struct check_point check_thread_end(struct rt_thread *t)
 {
-	uint64_t last;
+	struct check_point last = {0};
 
 	if (!t->slot)
-		return 0;
+		return last;
 	if (t->txn)
 		end(t);
-	last = (uint64_t)t->slot << ORDER_INDEX_BITS | history_now(t);
+	last.step = (uint64_t)t->slot << ORDER_INDEX_BITS | history_now(t);
+	last.clock = t->clock;
 	__atomic_fetch_add(&check_counts.transactions, t->transactions, __ATOMIC_RELAXED);
 	rt_lock(&order_lock);
 	/* Whoever gets the slot goes on counting here. */
-	order.slot[t->slot].now = last + 1;
+	order.slot[t->slot].now = last.step + 1;
 	order_leave(&order, t->id + 1);
 	rt_unlock(&order_lock);
 	history_end(t);
@@ -236,8 +231,7 @@ void check_fork_child(struct rt_thread *t)
 
 void check_call(struct rt_thread *t, struct rt_frame *f)
 {
-	uint64_t time = t->hist.last, now;
-	bool begins = false;
+	uint64_t time = t->clock, now;
 
 	if (RT_UNLIKELY(!t->slot))
 		return;
@@ -251,8 +245,7 @@ void check_call(struct rt_thread *t, struct rt_frame *f)
 		check_set_limit(t, t->self | now << SHADOW_TIME_SHIFT);
 		return;
 	}
-	begins = functions_begin(t, f);
-	if (begins)
+	if (functions_begin(t, f))
 		begin(t, t->depth, 0, now);
 }
 
@@ -274,7 +267,7 @@ void check_return(struct rt_thread *t, struct rt_frame *f)
 	if (history_now(t) == f->number + 1)
 		t->hist.next -= 2;
 	else
-		history_put(t, RAW_RETURN, 0, 0, t->hist.last, t->hist.pc_high);
+		history_put(t, RAW_RETURN, 0, 0, t->clock, t->hist.pc_high);
 	if (t->txn == depth && !t->txn_mark) {
 		end(t);
 		return;
@@ -295,7 +288,7 @@ static void cut(struct rt_thread *t)
 
 void check_mark(struct rt_thread *t, uint32_t label, uintptr_t pc)
 {
-	uint64_t time = t->hist.last, now;
+	uint64_t time = t->clock, now;
 
 	if (!t->slot)
 		return;
@@ -318,7 +311,7 @@ void check_unmark(struct rt_thread *t, uintptr_t pc)
 	/* As a recording's reader has it: one of another function stays. */
 	if (t->nmarks <= RT_MARKS && t->mark[t->nmarks - 1].depth != t->depth)
 		return;
-	history_put(t, RAW_END, 0, 0, t->hist.last, pc);
+	history_put(t, RAW_END, 0, 0, t->clock, pc);
 	if (t->txn_mark == t->nmarks)
 		end(t);
 	t->nmarks--;
@@ -328,7 +321,7 @@ void check_not_atomic(struct rt_thread *t, uintptr_t pc)
 {
 	if (!t->slot)
 		return;
-	history_put(t, RAW_NOT_ATOMIC, 0, 0, t->hist.last, pc);
+	history_put(t, RAW_NOT_ATOMIC, 0, 0, t->clock, pc);
 	if (!t->depth || t->depth <= t->cut ||
 	    (t->nmarks && t->nmarks <= RT_MARKS && t->mark[t->nmarks - 1].depth == t->depth))
 		return;
@@ -372,56 +365,65 @@ static bool hold(struct rt_thread *t, uintptr_t address, uint32_t kind, bool sha
 	return true;
 }
 
-/* Edges from whoever had it; an exclusive owner also comes after those who shared it. */
-static void acquire(struct rt_thread *t, uintptr_t address, bool shared, uint64_t now)
+static bool for_one(uint32_t kind)
 {
-	struct shadow_cell *cell = shadow_find(SHADOW_LOCKS, address);
-
-	if (cell)
-		check_lock_edges(t, cell, address, shared, now);
+	return kind == RAW_MUTEX || kind == RAW_SPINLOCK;
 }
 
-static void release(struct rt_thread *t, uintptr_t address, bool shared, uint64_t now)
+/* Edges from whoever had it; an exclusive owner also comes after those who shared it. */
+static void acquire(struct rt_thread *t, uintptr_t address, uint32_t kind, bool shared)
 {
 	struct shadow_cell *cell = shadow_find(SHADOW_LOCKS, address);
 
-	if (!check_matters(t)) {
-		/* What was there is as dead as this. */
-		if (cell && !shared && (cell->w[0] | cell->w[1]))
-			shadow_clear(SHADOW_LOCKS, address, 1);
+	if (!cell)
 		return;
-	}
-	cell = shadow_make(SHADOW_LOCKS, address);
-	if (cell)
+	if (for_one(kind))
+		check_mutex_edges(t, cell, history_now(t));
+	else
+		check_lock_edges(t, cell, address, shared, history_now(t));
+}
+
+/* Also where it does not matter to anybody: the next owner's clock is above this one. */
+static void release(struct rt_thread *t, uintptr_t address, uint32_t kind, bool shared,
+		    uint64_t now)
+{
+	struct shadow_cell *cell = shadow_make(SHADOW_LOCKS, address);
+
+	if (!cell)
+		return;
+	if (for_one(kind) && !cell->w[1])
+		__atomic_store_n(&cell->w[0],
+				 t->self | now << SHADOW_TIME_SHIFT | SHADOW_WRITE | SHADOW_BYTES,
+				 __ATOMIC_RELAXED);
+	else
 		check_lock_store(t, cell, address, shared, now);
 }
 
-static void let_go(struct rt_thread *t, uintptr_t address, uint64_t time, uint32_t kind,
-		   uintptr_t pc)
+static void let_go(struct rt_thread *t, uintptr_t address, uint32_t kind, uintptr_t pc)
 {
 	struct rt_held *h = held(t, address);
-	uint64_t now;
+	uint64_t time = t->clock, now;
 
 	if (!h || --h->times)
 		return;
 	history_ready(t, &time, pc);
 	now = history_now(t);
 	history_put(t, h->shared ? RAW_RELEASE_SHARED : RAW_RELEASE, address, kind, time, pc);
-	release(t, address, h->shared, now);
+	release(t, address, kind, h->shared, now);
 	*h = t->held[--t->nheld];
 }
 
+/* The edges come first: they set the clock. The number is the same, but for units in between. */
 static void take_lock(struct rt_thread *t, uintptr_t address, bool shared, uint32_t kind,
-		      uint64_t time, uintptr_t pc)
+		      uintptr_t pc)
 {
-	uint64_t now;
+	uint64_t time = t->clock;
 
 	if (!hold(t, address, kind, shared))
 		return;
 	history_ready(t, &time, pc);
-	now = history_now(t);
-	history_put(t, shared ? RAW_ACQUIRE_SHARED : RAW_ACQUIRE, address, kind, time, pc);
-	acquire(t, address, shared, now);
+	acquire(t, address, kind, shared);
+	history_put(t, shared ? RAW_ACQUIRE_SHARED : RAW_ACQUIRE, address, kind, t->clock, pc);
 }
 
 /*
@@ -429,46 +431,44 @@ static void take_lock(struct rt_thread *t, uintptr_t address, bool shared, uint3
  * comes after the post before it, which is so in either case; its posts
  * come after each other where it is no lock.
  */
-static void semaphore(struct rt_thread *t, enum raw_op op, uintptr_t address, uint64_t time,
-		      uintptr_t pc)
+static void semaphore(struct rt_thread *t, enum raw_op op, uintptr_t address, uintptr_t pc)
 {
-	uint64_t now;
+	uint64_t time = t->clock, now;
 
 	history_ready(t, &time, pc);
 	now = history_now(t);
-	history_put(t, op, address, RAW_SEMAPHORE, time, pc);
-	acquire(t, address, false, now);
+	acquire(t, address, RAW_SEMAPHORE, false);
+	history_put(t, op, address, RAW_SEMAPHORE, t->clock, pc);
 	if (op == RAW_SEM_POST)
-		release(t, address, false, now);
+		release(t, address, RAW_SEMAPHORE, false, now);
 }
 
-void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t aux, uint64_t time,
-		uintptr_t pc)
+void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t aux, uintptr_t pc)
 {
 	if (!t->slot || !check_on)
 		return;
 	switch (op) {
 	case RAW_ACQUIRE:
 	case RAW_ACQUIRE_SHARED:
-		take_lock(t, object, op == RAW_ACQUIRE_SHARED, aux, time, pc);
+		take_lock(t, object, op == RAW_ACQUIRE_SHARED, aux, pc);
 		break;
 	case RAW_RELEASE:
-		let_go(t, object, time, aux, pc);
+		let_go(t, object, aux, pc);
 		break;
 	case RAW_SEM_WAIT:
 	case RAW_SEM_POST:
-		semaphore(t, op, object, time, pc);
+		semaphore(t, op, object, pc);
 		break;
 	case RAW_LOCK_NEW:
 		shadow_clear(SHADOW_LOCKS, object, 1);
 		break;
 	case RAW_WAIT:
 	case RAW_BARRIER:
-		history_put(t, op, object, aux, time, pc);
+		history_put(t, op, object, aux, t->clock, pc);
 		cut(t);
 		break;
 	case RAW_NOTIFY:
-		history_put(t, op, object, aux, time, pc);
+		history_put(t, op, object, aux, t->clock, pc);
 		break;
 	default:
 		break;
@@ -476,42 +476,74 @@ void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t 
 	check_report(t);
 }
 
-uint64_t check_create(struct rt_thread *t, uint32_t id, uintptr_t pc)
+struct check_point check_create(struct rt_thread *t, uint32_t id, uintptr_t pc)
 {
-	uint64_t time, now;
+	uint64_t time = t->clock, now;
 
 	if (!t->slot || !check_on)
-		return 0;
+		return (struct check_point){0};
 	history_restart(t);
 	cut(t);
-	time = record_now_ordered();
 	history_ready(t, &time, pc);
 	now = history_now(t);
-	history_put(t, RAW_FORK, id, 0, time, pc);
+	history_put(t, RAW_FORK, id, 0, t->clock, pc);
 	report_created(t, id, pc);
-	return check_matters(t) ? (uint64_t)t->slot << ORDER_INDEX_BITS | now : 0;
+	return (struct check_point){
+		check_matters(t) ? (uint64_t)t->slot << ORDER_INDEX_BITS | now : 0, t->clock};
 }
 
-void check_join(struct rt_thread *t, uint32_t id, uint64_t last, uintptr_t pc)
+void check_join(struct rt_thread *t, uint32_t id, struct check_point last, uintptr_t pc)
 {
-	uint64_t time, now;
+	uint64_t time = t->clock;
 
 	if (!t->slot || !check_on)
 		return;
 	cut(t);
-	time = record_now_ordered();
+	check_clock(t, last.clock);
 	history_ready(t, &time, pc);
-	now = history_now(t);
-	history_put(t, RAW_JOIN, id, 0, time, pc);
-	if (last)
-		check_edge(t, last << SHADOW_TIME_SHIFT, now);
+	if (last.step)
+		check_edge(t, last.step << SHADOW_TIME_SHIFT, history_now(t));
+	history_put(t, RAW_JOIN, id, 0, t->clock, pc);
 	check_report(t);
 }
 
-void check_report(struct rt_thread *t)
+/* --- memory --- */
+
+/* The clocks of those who freed memory last, by address. */
+enum { FREED = 1 << 12 };
+static uint64_t freed[FREED];
+
+static uint64_t *freed_at(uintptr_t address)
 {
-	if (RT_LIKELY(!closed.n))
+	return &freed[(address >> 4) * 0x9e3779b97f4a7c15ull >> 52];
+}
+
+void check_free(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
+{
+	uint64_t *last = freed_at(address);
+
+	report_freed(address);
+	if (!rt_threads_out || !t->slot)
 		return;
+	history_put(t, RAW_FREE, address, 0, t->clock, pc);
+	if (__atomic_load_n(last, __ATOMIC_RELAXED) < t->clock)
+		__atomic_store_n(last, t->clock, __ATOMIC_RELAXED);
+	shadow_clear(SHADOW_DATA, address, size);
+	shadow_clear(SHADOW_LOCKS, address, size);
+}
+
+void check_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
+{
+	report_allocated(t, address, size, pc);
+	if (!rt_threads_out || !t->slot)
+		return;
+	check_clock(t, __atomic_load_n(freed_at(address), __ATOMIC_RELAXED));
+	history_put_sized(t, RAW_ALLOC, address, size, t->clock, pc);
+}
+
+void check_report_now(struct rt_thread *t)
+{
+	t->closed = false;
 	report_cycle(t, &closed);
 	closed.n = 0;
 }

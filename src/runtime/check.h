@@ -16,9 +16,14 @@
  * and the word, a subtraction, a mask.
  *
  * What matters. A step that no open transaction reaches, and that lies in none, will never be on
- * a cycle: `check_dead[slot]` is the time before which all steps of a slot are so. A
+ * a cycle: `check_lines[slot].dead` is the time before which all steps of a slot are so. A
  * word of such a step counts as empty. A thread outside of blocks that
  * nobody reaches need not leave anything behind.
+ *
+ * Clocks. The units of the histories are put in order, for a report, by Lamport's
+ * clocks: a thread's goes up where it does something that conflicts with what
+ * another did, above the clock of that one. The machine's clock would do, and
+ * costs more than all the rest.
  *
  * Locks, in this order: the lock of a stripe of the shadow; the order's; then
  * those that are held for a few instructions and never while another is taken.
@@ -38,10 +43,15 @@ void check_init(void);
 /* One message; from now on nothing is checked. */
 void check_give_up(const char *why);
 
-/* The thread begins, behind the step in which it was created (0: unknown). */
-void check_thread_begin(struct rt_thread *t, uint64_t birth);
-/* It ends; returns its last step, for whoever joins it. */
-uint64_t check_thread_end(struct rt_thread *t);
+/* A point in a thread's life, for another that comes after it; step 0: nobody cares. */
+struct check_point {
+	uint64_t step, clock;
+};
+
+/* The thread begins, behind its creation. */
+void check_thread_begin(struct rt_thread *t, struct check_point birth);
+/* It ends; for whoever joins it. */
+struct check_point check_thread_end(struct rt_thread *t);
 /* Before and after a fork, and in the child. */
 void check_fork_prepare(void);
 void check_fork_parent(void);
@@ -59,36 +69,63 @@ void check_mark(struct rt_thread *t, uint32_t label, uintptr_t pc);
 void check_unmark(struct rt_thread *t, uintptr_t pc);
 void check_not_atomic(struct rt_thread *t, uintptr_t pc);
 
-/* Plain accesses; what is found is reported before it returns. */
+/*
+ * Plain accesses; what is found is reported before it returns. With a recording, `time` is when it
+ * happened.
+ */
 void check_access(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t size,
 		  uintptr_t pc, uint64_t *time);
 /* With the lock of the stripe held; check_report() when it is not any more. */
 void check_atomic(struct rt_thread *t, enum raw_op op, uintptr_t address, uint32_t size,
-		  uint64_t time, uintptr_t pc);
-void check_report(struct rt_thread *t);
+		  uintptr_t pc);
+void check_report_now(struct rt_thread *t);
+
+static inline void check_report(struct rt_thread *t)
+{
+	if (RT_UNLIKELY(t->closed))
+		check_report_now(t);
+}
 
 /* Any other unit: locks, semaphores, waits, barriers. */
-void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t aux, uint64_t time,
-		uintptr_t pc);
-/* A thread is about to be created; returns the step to pass on to it. */
-uint64_t check_create(struct rt_thread *t, uint32_t id, uintptr_t pc);
-void check_join(struct rt_thread *t, uint32_t id, uint64_t last, uintptr_t pc);
+void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t aux, uintptr_t pc);
+/* Memory is freed, and may be allocated again. */
+void check_free(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc);
+void check_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc);
+/* A thread is about to be created. */
+struct check_point check_create(struct rt_thread *t, uint32_t id, uintptr_t pc);
+void check_join(struct rt_thread *t, uint32_t id, struct check_point last, uintptr_t pc);
 
 /* The program comes to its end; how many findings stand. */
 uint64_t check_end(void);
 
 /* --- for the files of the check itself --- */
 
-/* A line each. */
-struct check_dead {
-	uint64_t before;
+/* What others want to know of a slot; written by its thread. A line each. */
+struct check_line {
+	uint64_t dead;  /* steps before this time are */
+	uint64_t clock; /* as rt_thread's */
 } __attribute__((aligned(64)));
-extern struct check_dead check_dead[SHADOW_SLOTS];
+extern struct check_line check_lines[SHADOW_SLOTS];
 
 static inline bool check_word_dead(uint64_t word)
 {
 	return (word >> SHADOW_TIME_SHIFT & (SHADOW_TIMES * 2 - 1)) <
-	       __atomic_load_n(&check_dead[shadow_slot(word)].before, __ATOMIC_RELAXED);
+	       __atomic_load_n(&check_lines[shadow_slot(word)].dead, __ATOMIC_RELAXED);
+}
+
+/* What the thread does now comes after all that had this clock. */
+static inline void check_clock(struct rt_thread *t, uint64_t clock)
+{
+	if (clock >= t->clock) {
+		t->clock = clock + 1;
+		__atomic_store_n(&check_lines[t->slot].clock, t->clock, __ATOMIC_RELEASE);
+	}
+}
+
+/* What the thread does now conflicts with this word. */
+static inline void check_behind(struct rt_thread *t, uint64_t word)
+{
+	check_clock(t, __atomic_load_n(&check_lines[shadow_slot(word)].clock, __ATOMIC_ACQUIRE));
 }
 
 static inline bool check_mine(const struct rt_thread *t, uint64_t word)
@@ -108,8 +145,14 @@ static inline void check_new_stretch(struct rt_thread *t, uint64_t now)
 	check_set_limit(t, t->edge_limit);
 }
 
-/* Is anything that the thread does now of interest to others, ever? */
-bool check_matters(const struct rt_thread *t);
+/*
+ * Is anything that the thread does now of interest to others, ever? Only its own edges can make
+ * the number more than 0.
+ */
+static inline bool check_matters(const struct rt_thread *t)
+{
+	return t->txn || __atomic_load_n(t->others, __ATOMIC_RELAXED);
+}
 
 /*
  * An edge from a word of another thread into what this one is doing, at time
@@ -122,6 +165,8 @@ void check_lock_edges(struct rt_thread *t, struct shadow_cell *cell, uintptr_t a
 		      uint64_t now);
 void check_lock_store(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, bool shared,
 		      uint64_t now);
+/* The same of one that only its owner looks at, and so needs no lock of ours. */
+void check_mutex_edges(struct rt_thread *t, struct shadow_cell *cell, uint64_t now);
 
 /* A cycle that was closed. */
 enum { CHECK_STEPS = 32 };

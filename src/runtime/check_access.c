@@ -50,35 +50,48 @@ static inline bool done(const struct rt_thread *t, uint64_t word, uint64_t what)
 }
 
 /*
- * The cell has words of this thread only, at least one. False: the lock is needed after all.
- * What the thread does is noted under `now` where it changes something.
+ * A word of the cell is this thread's, and the other is empty, its own, or has nothing to do with
+ * what it does: then it changes its own. False: the lock is needed. What the thread does is
+ * noted under `now` where it changes something.
  */
-static bool alone(struct rt_thread *t, struct shadow_cell *cell, uint64_t what, uint64_t now,
-		  bool *noted)
+static inline bool alone(struct rt_thread *t, struct shadow_cell *cell, uint64_t what, uint64_t now,
+			 bool *noted)
 {
-	uint64_t first = cell->w[0], second = cell->w[1], fresh = word_at(t, now, what);
+	uint64_t w[2] = {__atomic_load_n(&cell->w[0], __ATOMIC_RELAXED),
+			 __atomic_load_n(&cell->w[1], __ATOMIC_RELAXED)};
+	uint64_t fresh = word_at(t, now, what), rest;
+	int i = !check_mine(t, w[0]), other = !i;
 
-	if (!(first | second) || (first && !check_mine(t, first)) ||
-	    (second && !check_mine(t, second)))
+	if (!check_mine(t, w[i]) || shadow_slot(w[other]) == SHADOW_LIST)
 		return false;
-	if (!check_matters(t))
-		return true; /* no edge can come from here, and nobody will ask */
-	first = first && check_word_dead(first) ? 0 : behind_own(first, what);
-	second = second && check_word_dead(second) ? 0 : behind_own(second, what);
+	if (check_mine(t, w[other])) {
+		if (!check_matters(t))
+			return true; /* no edge can come from here, and nobody will ask */
+		w[other] = check_word_dead(w[other]) ? 0 : behind_own(w[other], what);
+		if (w[other] && this_stretch(t, w[other]) && !((w[other] ^ what) & SHADOW_WRITE)) {
+			fresh |= w[other] & SHADOW_BYTES;
+			w[other] = 0;
+		}
+	} else if (conflicts(w[other], what)) {
+		return false;
+	} else if (!check_matters(t)) {
+		return true;
+	}
+	rest = check_word_dead(w[i]) ? 0 : behind_own(w[i], what);
 	/* Neighbours, in the same stretch: one word for both. */
-	if (first && this_stretch(t, first) && !((first ^ what) & SHADOW_WRITE)) {
-		fresh |= first & SHADOW_BYTES;
-		first = 0;
+	if (rest && this_stretch(t, rest) && !((rest ^ what) & SHADOW_WRITE)) {
+		fresh |= rest & SHADOW_BYTES;
+		rest = 0;
 	}
-	if (second && this_stretch(t, second) && !((second ^ what) & SHADOW_WRITE)) {
-		fresh |= second & SHADOW_BYTES;
-		second = 0;
+	if (rest) {
+		if (w[other])
+			return false;
+		w[other] = rest;
 	}
-	if (first && second)
-		return false;
 	*noted = true;
-	__atomic_store_n(&cell->w[1], first | second, __ATOMIC_RELAXED);
-	__atomic_store_n(&cell->w[0], fresh, __ATOMIC_RELAXED);
+	if (!cell->w[other] || check_mine(t, cell->w[other]))
+		__atomic_store_n(&cell->w[other], w[other], __ATOMIC_RELAXED);
+	__atomic_store_n(&cell->w[i], fresh, __ATOMIC_RELAXED);
 	return true;
 }
 
@@ -180,8 +193,10 @@ static void take_edges(struct rt_thread *t, struct words *ws, uint64_t what, uin
 		if (check_mine(t, word)) {
 			word = behind_own(word, what);
 		} else if (conflicts(word, what)) {
-			if (check_word_dead(word))
+			if (check_word_dead(word)) {
+				check_behind(t, word);
 				continue;
+			}
 			if ((check_edge(t, word, now) || word & SHADOW_WRITE) &&
 			    what & SHADOW_WRITE)
 				word &= ~(what & SHADOW_BYTES);
@@ -246,85 +261,91 @@ static bool done_in_list(const struct rt_thread *t, const struct shadow_cell *ce
 	return found && __atomic_load_n(&cell->w[1], __ATOMIC_ACQUIRE) == tag;
 }
 
-static void one_cell(struct rt_thread *t, uintptr_t address, uint64_t what, uint64_t now,
-		     uint64_t *time, bool *noted)
+static inline void one_cell(struct rt_thread *t, uintptr_t address, uint64_t what, uint64_t now,
+			    uint64_t *time, bool *noted)
 {
-	struct shadow_cell *cell = shadow_make(SHADOW_DATA, address);
+	struct shadow_cell *cell = shadow_find(SHADOW_DATA, address);
 	struct shadow_stripe *stripe;
 
-	if (!cell)
-		return;
-	if (!record_on && (done_in_list(t, cell, what) || nothing_to_do(t, cell, what) ||
-			   alone(t, cell, what, now, noted)))
+	if (RT_UNLIKELY(!cell)) {
+		cell = shadow_make(SHADOW_DATA, address);
+		if (!cell)
+			return;
+	}
+	if (RT_LIKELY(!record_on) &&
+	    (alone(t, cell, what, now, noted) || done_in_list(t, cell, what) ||
+	     nothing_to_do(t, cell, what)))
 		return;
 	stripe = shadow_stripe(address);
 	rt_lock(&stripe->lock);
-	if (!*noted)
+	if (record_on && !*noted)
 		*time = record_now_ordered();
 	together(t, cell, what, now, noted);
 	rt_unlock(&stripe->lock);
 }
 
-/* The cells are told `now`; the unit of that number must follow. */
-static inline void note_access(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t size,
-			       uint64_t time, uintptr_t pc)
+/* The bytes of the cell at `at` that an access up to `end` touches. */
+static inline uint64_t bytes_at(uintptr_t at, uintptr_t end)
 {
-	if (op == RAW_READ_RANGE || op == RAW_WRITE_RANGE)
-		history_put_sized(t, op, address, size, time, pc);
-	else
-		history_put(t, op, address, (uint32_t)size, time, pc);
+	uint64_t bytes = (uint64_t)SHADOW_BYTES << (at & 7);
+	uintptr_t stop = (at | 7) + 1;
+
+	return (stop > end ? bytes & SHADOW_BYTES >> (stop - end) : bytes) & SHADOW_BYTES;
+}
+
+/*
+ * The cells were told `now`, and the unit of that number must follow. So it must where an edge
+ * came in: what it brought can be passed on.
+ */
+static inline bool must_note(const struct rt_thread *t, bool noted, uint64_t now)
+{
+	return noted || t->edge_limit == (t->self | now << SHADOW_TIME_SHIFT);
 }
 
 void check_access(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t size, uintptr_t pc,
 		  uint64_t *time)
 {
 	uint64_t write = op == RAW_READ || op == RAW_READ_RANGE ? 0 : SHADOW_WRITE, now;
-	uintptr_t at = address, end = address + size;
+	uintptr_t end = address + size;
+	uint64_t clock = t->clock;
 	bool noted = false;
 
-	*time = record_now();
-	if (!t->slot || !check_on)
+	if (RT_UNLIKELY(record_on))
+		*time = record_now();
+	if (RT_UNLIKELY(!t->slot || !check_on))
 		return;
-	history_ready(t, time, pc);
+	history_ready(t, &clock, pc);
 	now = history_now(t);
-	while (at < end && check_on) {
-		uintptr_t stop = (at | 7) + 1;
-		uint64_t bytes = SHADOW_BYTES << (at & 7);
-
-		if (stop > end)
-			bytes &= SHADOW_BYTES >> (stop - end);
-		one_cell(t, at, write | (bytes & SHADOW_BYTES), now, time, &noted);
-		at = stop;
+	for (uintptr_t at = address; at < end && check_on; at = (at | 7) + 1)
+		one_cell(t, at, write | bytes_at(at, end), now, time, &noted);
+	if (must_note(t, noted, now)) {
+		if (op == RAW_READ_RANGE || op == RAW_WRITE_RANGE)
+			history_put_sized(t, op, address, size, t->clock, pc);
+		else
+			history_put(t, op, address, (uint32_t)size, t->clock, pc);
 	}
-	/* An edge makes what it brought known to others, and so it is noted. */
-	if (noted || t->edge_limit == (t->self | now << SHADOW_TIME_SHIFT))
-		note_access(t, op, address, size, *time, pc);
 	check_report(t);
 }
 
 void check_atomic(struct rt_thread *t, enum raw_op op, uintptr_t address, uint32_t size,
-		  uint64_t time, uintptr_t pc)
+		  uintptr_t pc)
 {
-	uint64_t write = op == RAW_READ ? 0 : SHADOW_WRITE, now;
+	uint64_t write = op == RAW_READ ? 0 : SHADOW_WRITE, clock = t->clock, now;
 	uintptr_t end = address + size;
 	bool noted = false;
 
 	if (!t->slot || !check_on)
 		return;
-	history_ready(t, &time, pc);
+	history_ready(t, &clock, pc);
 	now = history_now(t);
-	for (uintptr_t at = address, stop; at < end && check_on; at = stop) {
+	for (uintptr_t at = address; at < end && check_on; at = (at | 7) + 1) {
 		struct shadow_cell *cell = shadow_make(SHADOW_DATA, at);
-		uint64_t bytes = SHADOW_BYTES << (at & 7);
 
-		stop = (at | 7) + 1;
-		if (stop > end)
-			bytes &= SHADOW_BYTES >> (stop - end);
 		if (cell)
-			together(t, cell, write | (bytes & SHADOW_BYTES), now, &noted);
+			together(t, cell, write | bytes_at(at, end), now, &noted);
 	}
-	if (noted || t->edge_limit == (t->self | now << SHADOW_TIME_SHIFT))
-		history_put(t, op, address, size, time, pc);
+	if (must_note(t, noted, now))
+		history_put(t, op, address, size, t->clock, pc);
 }
 
 /* --- locks --- */
@@ -343,8 +364,12 @@ void check_lock_edges(struct rt_thread *t, struct shadow_cell *cell, uintptr_t a
 		quiet &= !word || check_mine(t, word) ||
 			 (shadow_slot(word) != SHADOW_LIST && check_word_dead(word));
 	}
-	if (quiet)
+	if (quiet) {
+		for (int i = 0; i < 2; i++)
+			if (cell->w[i])
+				check_behind(t, cell->w[i]);
 		return;
+	}
 	stripe = shadow_stripe(address);
 	rt_lock(&stripe->lock);
 	unpack(&ws, cell);
@@ -352,8 +377,10 @@ void check_lock_edges(struct rt_thread *t, struct shadow_cell *cell, uintptr_t a
 		uint64_t word = ws.v[i];
 		bool write = word & SHADOW_WRITE;
 
-		if (check_word_dead(word))
+		if (check_word_dead(word)) {
+			check_behind(t, word);
 			continue;
+		}
 		if (check_mine(t, word) || (shared && !write) ||
 		    !check_edge(t, word, now) || write)
 			ws.v[kept++] = word;
@@ -385,4 +412,18 @@ void check_lock_store(struct rt_thread *t, struct shadow_cell *cell, uintptr_t a
 	if (add(&ws, cell, fresh))
 		pack(&ws, cell);
 	rt_unlock(&stripe->lock);
+}
+
+void check_mutex_edges(struct rt_thread *t, struct shadow_cell *cell, uint64_t now)
+{
+	for (int i = 0; i < 2; i++) {
+		uint64_t word = cell->w[i];
+
+		if (!word || check_mine(t, word))
+			continue;
+		if (check_word_dead(word))
+			check_behind(t, word);
+		else
+			check_edge(t, word, now);
+	}
 }

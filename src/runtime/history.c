@@ -17,7 +17,7 @@ static uint64_t *chunk_start(const struct history *h, uint32_t at)
 
 static void put_call(struct rt_thread *t, const struct rt_frame *f)
 {
-	history_put(t, RAW_CALL, f->function, f->kind, t->hist.last, f->caller);
+	history_put(t, RAW_CALL, f->function, f->kind, t->clock, f->caller);
 }
 
 /* Of a very deep stack the middle is not told. */
@@ -27,7 +27,7 @@ static void put_calls(struct rt_thread *t)
 
 	for (size_t i = 0; i <= t->depth; i++) {
 		for (; mark < t->nmarks && mark < RT_MARKS && t->mark[mark].depth <= i; mark++)
-			history_put(t, RAW_BEGIN, t->mark[mark].label, 0, t->hist.last,
+			history_put(t, RAW_BEGIN, t->mark[mark].label, 0, t->clock,
 				    t->mark[mark].pc);
 		if (i == t->depth)
 			break;
@@ -41,7 +41,7 @@ static void put_held(struct rt_thread *t)
 {
 	for (size_t i = 0; i < t->nheld && i < PROLOGUE_MAX / 4; i++)
 		history_put(t, t->held[i].shared ? RAW_ACQUIRE_SHARED : RAW_ACQUIRE,
-			    t->held[i].address, t->held[i].kind, t->hist.last, t->hist.pc_high);
+			    t->held[i].address, t->held[i].kind, t->clock, t->hist.pc_high);
 }
 
 static void new_chunk(struct rt_thread *t, uint64_t number, uint64_t time, uintptr_t pc)
@@ -69,7 +69,7 @@ static void new_chunk(struct rt_thread *t, uint64_t number, uint64_t time, uintp
 
 void history_restart(struct rt_thread *t)
 {
-	new_chunk(t, history_now(t), record_now(), t->hist.pc_high);
+	new_chunk(t, history_now(t), t->clock, t->hist.pc_high);
 }
 
 void history_room(struct rt_thread *t, uint64_t *time, uintptr_t pc)
@@ -149,7 +149,7 @@ bool history_begin(struct rt_thread *t, uint64_t number)
 		h->born = number;
 		by_slot[t->slot] = h;
 		t->history = h;
-		new_chunk(t, number, record_now(), 0);
+		new_chunk(t, number, t->clock, 0);
 	}
 	rt_unlock(&lock);
 	return h != NULL;
@@ -230,7 +230,7 @@ bool history_look(const struct history *h, uint64_t number, struct history_unit 
 	for (uint32_t k = 0; k < h->nchunks; k++) {
 		const struct history_chunk *c = &h->chunk[k];
 		uint64_t first = __atomic_load_n(&c->first, __ATOMIC_ACQUIRE);
-		uint64_t base = c->base, pc_high = c->pc_high, *start = chunk_start(h, k), *u;
+		uint64_t base = c->base, pc_high = c->pc_high, *start = chunk_start(h, k), *u, *at;
 		uint64_t what, when;
 
 		if (!first || number < first || number - first >= HISTORY_CHUNK)
@@ -243,12 +243,24 @@ bool history_look(const struct history *h, uint64_t number, struct history_unit 
 				base = u[1];
 			else if (op == RAW_PC_HIGH)
 				pc_high = (u[0] & RAW_ADDRESS_MASK) << 32;
-			else if (op == RAW_READ_RANGE || op == RAW_WRITE_RANGE)
+			else if (op == RAW_READ_RANGE || op == RAW_WRITE_RANGE || op == RAW_ALLOC)
 				u += 2;
+		}
+		at = u;
+		/* What had to be put before it counts for it. */
+		for (;; u += 2) {
+			enum raw_op op = (enum raw_op)(u[0] >> 48 & 0xff);
+
+			if (op == RAW_TIME)
+				base = u[1];
+			else if (op == RAW_PC_HIGH)
+				pc_high = (u[0] & RAW_ADDRESS_MASK) << 32;
+			else
+				break;
 		}
 		what = u[0];
 		when = u[1];
-		if (u != start + 2 * (number - first) ||
+		if (at != start + 2 * (number - first) ||
 		    __atomic_load_n(&c->first, __ATOMIC_ACQUIRE) != first)
 			return false;
 		*to = (struct history_unit){what & RAW_ADDRESS_MASK, base + (uint32_t)when,

@@ -6,7 +6,7 @@
  *
  * The number of a unit, counted from the beginning of the slot's life, is the time that
  * the check speaks of (shadow.h): so a word of the shadow leads to the
- * unit, with its place and the clock's time.
+ * unit, with its place and its clock.
  *
  * The ring is cut into chunks. Each begins with the calls that were open and the locks that
  * were held then, so that it can be read without those before it.

@@ -20,7 +20,7 @@ static inline void note_at(enum raw_op op, const void *object, uint32_t aux, uin
 
 	if (!rt_enter(t))
 		return;
-	check_note(t, op, (uintptr_t)object, aux, time, pc);
+	check_note(t, op, (uintptr_t)object, aux, pc);
 	record_at(t, op, (uintptr_t)object, aux, time, pc);
 	rt_leave(t);
 }
@@ -30,13 +30,13 @@ static inline void note_at(enum raw_op op, const void *object, uint32_t aux, uin
  * fail is recorded when it has not.
  */
 static inline void note_releasing(enum raw_op op, const void *lock, enum raw_lock kind,
-				  uint64_t time, uintptr_t pc)
+				  uintptr_t pc)
 {
 	struct rt_thread *t = &rt_self;
 
 	if (!rt_enter(t))
 		return;
-	check_note(t, op, (uintptr_t)lock, kind, time, pc);
+	check_note(t, op, (uintptr_t)lock, kind, pc);
 	rt_leave(t);
 }
 
@@ -53,7 +53,7 @@ static inline void note_released(enum raw_op op, const void *lock, enum raw_lock
 
 static inline void note(enum raw_op op, const void *object, uint32_t aux, uintptr_t pc)
 {
-	note_at(op, object, aux, record_now_ordered(), pc);
+	note_at(op, object, aux, record_on ? record_now_ordered() : 0, pc);
 }
 
 /* After it happened. */

@@ -10,13 +10,6 @@
 #include "runtime/intercept.h"
 #include "runtime/report.h"
 
-/* Whoever gets this memory next has nothing to do with what was there. */
-static void forget(const void *p, size_t size)
-{
-	shadow_clear(SHADOW_DATA, (uintptr_t)p, size);
-	shadow_clear(SHADOW_LOCKS, (uintptr_t)p, size);
-}
-
 static inline void note_alloc(const void *p, size_t size, uintptr_t pc)
 {
 	struct rt_thread *t = &rt_self;
@@ -25,8 +18,9 @@ static inline void note_alloc(const void *p, size_t size, uintptr_t pc)
 		return;
 	pc = t->alloc_caller ? t->alloc_caller : pc;
 	if (check_on)
-		report_allocated(t, (uintptr_t)p, size, pc);
-	record_sized(t, RAW_ALLOC, (uintptr_t)p, size, record_now_ordered(), pc);
+		check_alloc(t, (uintptr_t)p, size, pc);
+	if (record_on)
+		record_sized(t, RAW_ALLOC, (uintptr_t)p, size, record_now_ordered(), pc);
 	rt_leave(t);
 }
 
@@ -36,13 +30,11 @@ static inline void note_free(const void *p, uintptr_t pc)
 
 	if (!p || !rt_enter(t))
 		return;
-	if (check_on) {
-		report_freed((uintptr_t)p);
-		if (rt_threads_out)
-			forget(p, REAL(malloc_usable_size)((void *)(uintptr_t)p));
-	}
-	record_at(t, RAW_FREE, (uintptr_t)p, 0, record_on ? record_now_ordered() : 0,
-		  t->alloc_caller ? t->alloc_caller : pc);
+	pc = t->alloc_caller ? t->alloc_caller : pc;
+	if (check_on)
+		check_free(t, (uintptr_t)p, REAL(malloc_usable_size)((void *)(uintptr_t)p), pc);
+	if (record_on)
+		record_at(t, RAW_FREE, (uintptr_t)p, 0, record_now_ordered(), pc);
 	rt_leave(t);
 }
 
@@ -147,8 +139,11 @@ static void note_forget(const void *p, size_t size, uintptr_t pc)
 
 	if (!rt_enter(t))
 		return;
-	if (check_on)
-		forget(p, size);
+	/* Whoever gets this memory next has nothing to do with what was there. */
+	if (check_on) {
+		shadow_clear(SHADOW_DATA, (uintptr_t)p, size);
+		shadow_clear(SHADOW_LOCKS, (uintptr_t)p, size);
+	}
 	record_sized(t, RAW_FORGET, (uintptr_t)p, size, record_now_ordered(), pc);
 	rt_leave(t);
 }

@@ -28,7 +28,7 @@ struct start {
 	} u;
 	void *arg;
 	uint32_t id;
-	uint64_t birth; /* the step of its creation, for the check */
+	struct check_point birth; /* for the check */
 	bool detached;
 };
 static struct start *free_starts;
@@ -123,7 +123,7 @@ static void creating(struct start *s, uintptr_t pc)
 {
 	struct rt_thread *t = &rt_self;
 
-	s->birth = 0;
+	s->birth = (struct check_point){0};
 	if (!rt_enter(t))
 		return;
 	s->birth = check_create(t, s->id, pc);
@@ -187,7 +187,7 @@ RT_INTERCEPT int thrd_create(thrd_t *handle, thrd_start_t fn, void *arg)
 static void joined(pthread_t handle, uint32_t id, uintptr_t pc)
 {
 	struct rt_thread *t = &rt_self;
-	uint64_t last;
+	struct check_point last;
 
 	if (id == THREAD_UNKNOWN)
 		return;

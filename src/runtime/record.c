@@ -327,7 +327,7 @@ uint64_t record_time_acquired(const void *lock)
 	uint64_t now, last;
 
 	/* Nobody will note it, and reading the clock in order takes its time. */
-	if (rt_self.quiet & RT_GONE)
+	if (!record_on)
 		return 0;
 	now = record_now_ordered();
 	last = __atomic_load_n(time_of(lock), __ATOMIC_RELAXED);

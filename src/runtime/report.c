@@ -292,6 +292,7 @@ static bool out_chunk(struct out *o, const struct history *h, uint32_t k, uint32
 	const uint64_t *u = h->units + (size_t)k * HISTORY_CHUNK * 2, *end;
 	size_t before = o->n;
 	struct chunk_at at;
+	bool own = h->owner == &rt_self; /* its last unit is to be the last of all */
 
 	end = k == h->at ? history_end_of(h) : u + 2 * HISTORY_CHUNK;
 	if (!serial || end < u || end > u + 2 * HISTORY_CHUNK)
@@ -304,13 +305,13 @@ static bool out_chunk(struct out *o, const struct history *h, uint32_t k, uint32
 	}
 	for (uint32_t i = 0; u < end; i++, u += 2) {
 		enum raw_op op = (enum raw_op)(u[0] >> 48 & 0xff);
-		bool sized = op == RAW_READ_RANGE || op == RAW_WRITE_RANGE;
+		bool sized = op == RAW_READ_RANGE || op == RAW_WRITE_RANGE || op == RAW_ALLOC;
 
 		if (op == RAW_NONE || op >= RAW_OPS)
 			break;
 		if (op == RAW_TIME)
 			base = u[1];
-		else if (base + (uint32_t)u[1] > until)
+		else if (base + (uint32_t)u[1] >= until + own)
 			break;
 		/* How things stood is known from the chunk before. */
 		if (first || i >= c->prologue || op == RAW_TIME || op == RAW_PC_HIGH) {

@@ -87,12 +87,15 @@ struct rt_thread {
 	uintptr_t hist_bias;
 	struct history *history;
 	const int64_t *seen;
+	const uint32_t *others; /* how many open transactions of others reach this thread */
+	uint64_t clock;         /* see check.h */
 	uint32_t slot; /* 0: this thread is not checked */
 	uint32_t nmarks;
 	size_t txn;       /* 1 + depth of the frame that the transaction began with; 0: none */
 	uint32_t txn_mark; /* 1 + index of the mark, where it is not the function itself */
 	size_t cut;       /* frames below this are no blocks any more */
 	bool started;     /* it has called its first function */
+	bool closed;      /* a cycle, which is still to be reported */
 	uint64_t transactions;
 	struct rt_mark mark[RT_MARKS];
 	struct rt_held *held;

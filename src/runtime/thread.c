@@ -23,7 +23,7 @@ static pthread_key_t at_end;
 struct entry {
 	pthread_t handle; /* 0: empty */
 	uint32_t id;
-	uint64_t last; /* its last step, when it has ended */
+	struct check_point last; /* when it has ended */
 };
 static struct entry *entries;
 static size_t nentries, entries_cap;
@@ -123,7 +123,7 @@ void thread_enlist(pthread_t handle, uint32_t id)
 	if (e && e->id < id)
 		e->id = id;
 	else if (!e && room())
-		insert((struct entry){handle, id, 0});
+		insert((struct entry){handle, id, {0}});
 	table_leave(t);
 }
 
@@ -137,11 +137,11 @@ uint32_t thread_find(pthread_t handle)
 	return id;
 }
 
-uint64_t thread_forget(pthread_t handle, uint32_t id)
+struct check_point thread_forget(pthread_t handle, uint32_t id)
 {
 	struct rt_thread *t = table_enter();
 	struct entry *e = find(handle);
-	uint64_t last = 0;
+	struct check_point last = {0};
 
 	if (e && e->id == id) {
 		last = e->last;
@@ -152,7 +152,7 @@ uint64_t thread_forget(pthread_t handle, uint32_t id)
 }
 
 /* For whoever joins it. */
-static void note_last(uint32_t id, uint64_t last)
+static void note_last(uint32_t id, struct check_point last)
 {
 	struct entry *e;
 
@@ -198,7 +198,7 @@ static void look_at_stack(struct rt_thread *t)
 	pthread_attr_destroy(&attr);
 }
 
-void thread_begin(struct rt_thread *t, uint32_t id, uint64_t birth)
+void thread_begin(struct rt_thread *t, uint32_t id, struct check_point birth)
 {
 	int saved = errno;
 
@@ -226,7 +226,7 @@ bool rt_thread_born(struct rt_thread *t)
 		t->quiet = RT_GONE;
 	else
 		/* Nobody told us of its creation: a library made it in its own way. */
-		thread_begin(t, thread_number(), 0);
+		thread_begin(t, thread_number(), (struct check_point){0});
 	return !t->quiet;
 }
 
@@ -259,7 +259,7 @@ static void end(void *round)
 void thread_init(void)
 {
 	pthread_key_create(&at_end, end);
-	thread_begin(&rt_self, next_id++, 0);
+	thread_begin(&rt_self, next_id++, (struct check_point){0});
 }
 
 void thread_child(struct rt_thread *t)
@@ -281,7 +281,7 @@ void thread_child(struct rt_thread *t)
 	modules_forget();
 	annotate_child();
 	if (record_on) {
-		thread_begin(t, 0, 0);
+		thread_begin(t, 0, (struct check_point){0});
 		modules_note();
 		if (rt_enter(t)) {
 			for (size_t i = 0; i < t->depth; i++)

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+#include "runtime/check.h"
 #include "runtime/rt.h"
 
 /* The first thread; once. */
@@ -22,14 +23,14 @@ uint32_t thread_number(void);
 void thread_not_out(void);
 
 /* The calling thread begins, under that number, behind the step of its creation (check.h). */
-void thread_begin(struct rt_thread *t, uint32_t id, uint64_t birth);
+void thread_begin(struct rt_thread *t, uint32_t id, struct check_point birth);
 
 /* Which thread is this? Known from its creation to its join. */
 enum { THREAD_UNKNOWN = UINT32_MAX };
 void thread_enlist(pthread_t handle, uint32_t id);
 uint32_t thread_find(pthread_t handle);
 /* Unless another has got the handle in the meantime. Returns its last step. */
-uint64_t thread_forget(pthread_t handle, uint32_t id);
+struct check_point thread_forget(pthread_t handle, uint32_t id);
 
 /* Is this our own function, which called the one that the thread starts with? */
 bool thread_is_start(uintptr_t pc);
