@@ -54,7 +54,7 @@
  */
 #ifdef ORDER_WIDE
 typedef int64_t order_index;
-#define ORDER_INDEX_BITS 40
+#define ORDER_INDEX_BITS 43
 #define ORDER_NEVER      INT64_MAX /* an index that nobody reaches */
 #else
 typedef int32_t order_index;

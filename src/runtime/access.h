@@ -18,28 +18,44 @@
 void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc);
 
 /*
- * Was this done in this stretch (check.h)? What follows from the arguments alone
- * is known to the compiler.
+ * Does this word of the cell say that this was done in this stretch (check.h)? It is made young where
+ * it is of the same kind; where it is not, and the other word is free, that is for check_access.c.
  */
+static inline bool access_done_by(const struct rt_thread *t, struct shadow_cell *cell, int i,
+				  uint64_t what)
+{
+	uint64_t word = __atomic_load_n(&cell->w[i], __ATOMIC_RELAXED), other;
+
+	if ((word - t->txn_limit) >> (SHADOW_SLOT_SHIFT - 1) || (word & what) != what)
+		return false;
+	if (!(what & SHADOW_WRITE) && word >= t->limit)
+		return true;
+	other = __atomic_load_n(&cell->w[!i], __ATOMIC_RELAXED);
+	if (what & SHADOW_WRITE && other && !check_mine(t, other))
+		return false;
+	if (word >= t->limit)
+		return true;
+	if ((word ^ what) & (SHADOW_WRITE | SHADOW_BYTES)) {
+		/* The thread's own other word may be the one; a third there is no room for. */
+		if (!other || !((other ^ what) & (SHADOW_WRITE | SHADOW_BYTES)))
+			return false;
+		return true;
+	}
+	__atomic_store_n(&cell->w[i], t->now | what, __ATOMIC_RELAXED);
+	return true;
+}
+
 static inline bool access_done(const struct rt_thread *t, bool write, uintptr_t address,
 			       uint32_t size)
 {
-	uint64_t what = ((1ull << size) - 1) << (address & 7) | (write ? SHADOW_WRITE : 0), first;
-	const struct shadow_cell *cell;
+	uint64_t what = ((1ull << size) - 1) << (address & 7) | (write ? SHADOW_WRITE : 0);
+	struct shadow_cell *cell;
 
 	if (size > 8 || (address & 7) + size > 8)
 		return false;
 	cell = shadow_find(SHADOW_DATA, address);
-	if (RT_UNLIKELY(!cell))
-		return false;
-	first = __atomic_load_n(&cell->w[0], __ATOMIC_RELAXED);
-	if (!((first - t->fast_limit) >> 48) && (first & what) == what &&
-	    (!write || !__atomic_load_n(&cell->w[1], __ATOMIC_RELAXED)))
-		return true;
-	if (write)
-		return false;
-	first = __atomic_load_n(&cell->w[1], __ATOMIC_RELAXED);
-	return !((first - t->fast_limit) >> 48) && (first & what) == what;
+	return RT_LIKELY(cell != NULL) &&
+	       (access_done_by(t, cell, 0, what) || access_done_by(t, cell, 1, what));
 }
 
 static inline void access_plain(enum raw_op op, const void *address, uint32_t size, uintptr_t pc)

@@ -15,7 +15,7 @@ static uint32_t order_lock;
 /* Of this thread, and still to be reported. */
 static __thread struct check_cycle closed __attribute__((tls_model("initial-exec")));
 
-_Static_assert(ORDER_INDEX_BITS == 40 && sizeof(order_index) == sizeof(int64_t),
+_Static_assert(ORDER_INDEX_BITS == SHADOW_SLOT_SHIFT - SHADOW_TIME_SHIFT && sizeof(order_index) == sizeof(int64_t),
 	       "words of the shadow have steps in them");
 
 void check_give_up(const char *why)
@@ -39,31 +39,31 @@ void check_init(void)
 	check_on = true;
 }
 
-/* Steps before `now` are of no interest where nobody reaches them. */
-static void bury(const struct rt_thread *t, uint64_t now)
+/* Steps before now are of no interest where nobody reaches them. */
+static void bury(const struct rt_thread *t)
 {
 	if (!__atomic_load_n(t->others, __ATOMIC_RELAXED))
-		__atomic_store_n(&check_lines[t->slot].dead, now, __ATOMIC_RELAXED);
+		__atomic_store_n(&check_lines[t->slot].dead, check_time(t), __ATOMIC_RELAXED);
 }
 
 static bool too_late(struct rt_thread *t)
 {
-	if (RT_LIKELY(history_now(t) < SHADOW_TIMES - HISTORY_CHUNK))
+	if (RT_LIKELY(check_time(t) < SHADOW_TIMES / 2))
 		return false;
 	rt_say("thread %u has done more than can be counted: it is no longer checked", t->id);
 	check_thread_end(t);
 	return true;
 }
 
-static void begin(struct rt_thread *t, size_t txn, uint32_t mark, uint64_t now)
+static void begin(struct rt_thread *t, size_t txn, uint32_t mark)
 {
 	if (RT_UNLIKELY(too_late(t)))
 		return;
+	check_new_stretch(t);
 	t->txn = txn;
 	t->txn_mark = mark;
-	order_begin_alone(&order, t->slot, (order_index)now);
-	bury(t, now);
-	check_new_stretch(t, now);
+	order_begin_alone(&order, t->slot, (order_index)check_time(t));
+	bury(t);
 	t->transactions++;
 }
 
@@ -76,12 +76,12 @@ static void end(struct rt_thread *t)
 		order_end(&order, t->slot);
 		rt_unlock(&order_lock);
 	}
-	bury(t, history_now(t));
-	check_new_stretch(t, history_now(t));
+	check_new_stretch(t);
+	bury(t);
 }
 
 /* The cycle that an edge from `src` closes, backwards: order.h's `why` tells the way. */
-static void note_cycle(struct rt_thread *t, uint64_t src, uint64_t now)
+static void note_cycle(struct rt_thread *t, uint64_t src)
 {
 	uint32_t home = t->slot, s = step_slot(src);
 
@@ -91,7 +91,7 @@ static void note_cycle(struct rt_thread *t, uint64_t src, uint64_t now)
 		return; /* one access, one report */
 	closed.slot = home;
 	closed.begin = (uint64_t)step_index(order.slot[home].now);
-	closed.step[closed.n++] = (uint64_t)home << ORDER_INDEX_BITS | now;
+	closed.step[closed.n++] = shadow_step(t->now);
 	closed.step[closed.n++] = src;
 	while (s != home && closed.n + 2 <= CHECK_STEPS) {
 		const struct order_why *why = &order.why[(size_t)s * order.cap + home];
@@ -103,7 +103,7 @@ static void note_cycle(struct rt_thread *t, uint64_t src, uint64_t now)
 	}
 }
 
-bool check_edge(struct rt_thread *t, uint64_t word, uint64_t now)
+bool check_edge(struct rt_thread *t, uint64_t word, bool *fresh)
 {
 	step src = shadow_step(word);
 	bool added;
@@ -111,17 +111,19 @@ bool check_edge(struct rt_thread *t, uint64_t word, uint64_t now)
 	if (t->seen[step_slot(src)] >= step_index(src))
 		return true;
 	check_behind(t, word);
+	if (!*fresh)
+		check_new_stretch(t);
+	*fresh = true;
 	rt_lock(&order_lock);
 	/* An operation outside blocks: where it brings somebody new it begins here. */
 	if (!t->txn)
-		order.slot[t->slot].now = ((step)t->slot << ORDER_INDEX_BITS | now) - 1;
-	added = order_add(&order, t->slot, src, src, (step)t->slot << ORDER_INDEX_BITS | now) ==
-		ORDER_ADDED;
+		order.slot[t->slot].now = shadow_step(t->now) - 1;
+	added = order_add(&order, t->slot, src, src, shadow_step(t->now)) == ORDER_ADDED;
 	if (!added)
-		note_cycle(t, src, now);
+		note_cycle(t, src);
 	check_counts.edges++;
 	rt_unlock(&order_lock);
-	check_new_stretch(t, now);
+	history_put_edge(t, word);
 	return added;
 }
 
@@ -135,43 +137,42 @@ static bool enter(struct rt_thread *t)
 	order_threads(&order, (size_t)t->id + 2);
 	slot = order_enter(&order, t->id + 1);
 	rt_unlock(&order_lock);
-	t->slot = slot == ORDER_NO_SLOT ? 0 : slot;
+	t->slot = slot >= SHADOW_NOBODY ? 0 : slot;
 	return t->slot;
 }
 
 void check_thread_begin(struct rt_thread *t, struct check_point birth)
 {
-	uint64_t now;
+	bool fresh = false;
 
 	t->slot = 0;
 	t->txn = t->cut = 0;
 	t->nmarks = 0;
 	t->txn_mark = 0;
-	t->fast_limit = 0;
-	t->started = false;
+	t->txn_limit = 0;
+	t->started = t->closed = false;
 	if (!check_on)
 		return;
 	if (!enter(t)) {
-		rt_say("more than %d threads at a time: thread %u is not checked", SHADOW_SLOTS - 1,
-		       t->id);
+		rt_say("more than %d threads at a time: thread %u is not checked",
+		       SHADOW_NOBODY - 1, t->id);
 		return;
 	}
 	t->self = (uint64_t)t->slot << SHADOW_SLOT_SHIFT;
 	t->seen = order.slot[t->slot].row[ROW_SEEN];
 	t->others = &order.slot[t->slot].others;
 	t->clock = check_lines[t->slot].clock;
+	t->now = t->self | (uint64_t)(step_index(order.slot[t->slot].now) + 1) << SHADOW_TIME_SHIFT;
 	check_clock(t, birth.clock);
-	now = (uint64_t)step_index(order.slot[t->slot].now) + 1;
-	if (!history_begin(t, now)) {
+	if (!history_begin(t)) {
 		rt_say("no memory for the history of thread %u: it is not checked", t->id);
 		t->slot = 0;
 		return;
 	}
-	now = history_now(t);
-	bury(t, now);
-	check_new_stretch(t, now);
+	check_new_stretch(t);
+	bury(t);
 	if (birth.step)
-		check_edge(t, birth.step << SHADOW_TIME_SHIFT, now);
+		check_edge(t, birth.step << SHADOW_TIME_SHIFT, &fresh);
 }
 
 struct check_point check_thread_end(struct rt_thread *t)
@@ -182,7 +183,7 @@ struct check_point check_thread_end(struct rt_thread *t)
 		return last;
 	if (t->txn)
 		end(t);
-	last.step = (uint64_t)t->slot << ORDER_INDEX_BITS | history_now(t);
+	last.step = shadow_step(t->now);
 	last.clock = t->clock;
 	__atomic_fetch_add(&check_counts.transactions, t->transactions, __ATOMIC_RELAXED);
 	rt_lock(&order_lock);
@@ -192,7 +193,7 @@ struct check_point check_thread_end(struct rt_thread *t)
 	rt_unlock(&order_lock);
 	history_end(t);
 	t->slot = 0;
-	t->fast_limit = 0;
+	t->txn_limit = 0;
 	rt_pages_free(t->held, t->held_cap * sizeof *t->held);
 	t->held = NULL;
 	t->nheld = t->held_cap = 0;
@@ -229,24 +230,24 @@ void check_fork_child(struct rt_thread *t)
 
 /* --- blocks --- */
 
+/* Maybe a block begins: what happens in it is to be told from what was before. */
+static inline void inner(struct rt_thread *t)
+{
+	t->now += SHADOW_TICK;
+	t->limit = t->now;
+}
+
 void check_call(struct rt_thread *t, struct rt_frame *f)
 {
-	uint64_t time = t->clock, now;
-
 	if (RT_UNLIKELY(!t->slot))
 		return;
-	history_ready(t, &time, f->caller);
-	now = history_now(t);
-	history_put(t, RAW_CALL, f->function, f->kind, time, f->caller);
-	f->number = now;
 	f->limit = t->limit;
-	if (t->txn) {
-		/* Maybe a block: what happens in it is to be told from what was before. */
-		check_set_limit(t, t->self | now << SHADOW_TIME_SHIFT);
-		return;
-	}
-	if (functions_begin(t, f))
-		begin(t, t->depth, 0, now);
+	if (t->txn)
+		inner(t);
+	else if (functions_begin(t, f))
+		begin(t, t->depth, 0);
+	history_put(t, RAW_CALL, f->function, f->kind, f->caller);
+	f->unit = t->hist.next;
 }
 
 void check_return(struct rt_thread *t, struct rt_frame *f)
@@ -264,15 +265,14 @@ void check_return(struct rt_thread *t, struct rt_frame *f)
 	if (RT_UNLIKELY(!t->slot))
 		return;
 	/* A call in which nothing was noted need not have been. */
-	if (history_now(t) == f->number + 1)
+	if (t->hist.next == f->unit)
 		t->hist.next -= 2;
 	else
-		history_put(t, RAW_RETURN, 0, 0, t->clock, t->hist.pc_high);
-	if (t->txn == depth && !t->txn_mark) {
+		history_put(t, RAW_RETURN, 0, 0, t->hist.pc_high);
+	if (t->txn == depth && !t->txn_mark)
 		end(t);
-		return;
-	}
-	check_set_limit(t, f->limit > t->edge_limit ? f->limit : t->edge_limit);
+	else
+		t->limit = f->limit > t->edge_limit ? f->limit : t->edge_limit;
 }
 
 /* Every open block ends; the functions are seen to wait. */
@@ -288,20 +288,16 @@ static void cut(struct rt_thread *t)
 
 void check_mark(struct rt_thread *t, uint32_t label, uintptr_t pc)
 {
-	uint64_t time = t->clock, now;
-
 	if (!t->slot)
 		return;
-	history_ready(t, &time, pc);
-	now = history_now(t);
-	history_put(t, RAW_BEGIN, label, 0, time, pc);
 	if (t->nmarks < RT_MARKS)
 		t->mark[t->nmarks] = (struct rt_mark){t->depth, label, pc};
 	t->nmarks++;
 	if (t->txn)
-		check_set_limit(t, t->self | now << SHADOW_TIME_SHIFT);
+		inner(t);
 	else if (t->nmarks <= RT_MARKS && functions_label_begins(label))
-		begin(t, t->depth + 1, t->nmarks, now);
+		begin(t, t->depth + 1, t->nmarks);
+	history_put(t, RAW_BEGIN, label, 0, pc);
 }
 
 void check_unmark(struct rt_thread *t, uintptr_t pc)
@@ -311,7 +307,7 @@ void check_unmark(struct rt_thread *t, uintptr_t pc)
 	/* As a recording's reader has it: one of another function stays. */
 	if (t->nmarks <= RT_MARKS && t->mark[t->nmarks - 1].depth != t->depth)
 		return;
-	history_put(t, RAW_END, 0, 0, t->clock, pc);
+	history_put(t, RAW_END, 0, 0, pc);
 	if (t->txn_mark == t->nmarks)
 		end(t);
 	t->nmarks--;
@@ -321,7 +317,7 @@ void check_not_atomic(struct rt_thread *t, uintptr_t pc)
 {
 	if (!t->slot)
 		return;
-	history_put(t, RAW_NOT_ATOMIC, 0, 0, t->clock, pc);
+	history_put(t, RAW_NOT_ATOMIC, 0, 0, pc);
 	if (!t->depth || t->depth <= t->cut ||
 	    (t->nmarks && t->nmarks <= RT_MARKS && t->mark[t->nmarks - 1].depth == t->depth))
 		return;
@@ -378,52 +374,44 @@ static void acquire(struct rt_thread *t, uintptr_t address, uint32_t kind, bool 
 	if (!cell)
 		return;
 	if (for_one(kind))
-		check_mutex_edges(t, cell, history_now(t));
+		check_mutex_edges(t, cell);
 	else
-		check_lock_edges(t, cell, address, shared, history_now(t));
+		check_lock_edges(t, cell, address, shared);
 }
 
 /* Also where it does not matter to anybody: the next owner's clock is above this one. */
-static void release(struct rt_thread *t, uintptr_t address, uint32_t kind, bool shared,
-		    uint64_t now)
+static void release(struct rt_thread *t, uintptr_t address, uint32_t kind, bool shared)
 {
 	struct shadow_cell *cell = shadow_make(SHADOW_LOCKS, address);
 
 	if (!cell)
 		return;
 	if (for_one(kind) && !cell->w[1])
-		__atomic_store_n(&cell->w[0],
-				 t->self | now << SHADOW_TIME_SHIFT | SHADOW_WRITE | SHADOW_BYTES,
+		__atomic_store_n(&cell->w[0], t->now | SHADOW_WRITE | SHADOW_BYTES,
 				 __ATOMIC_RELAXED);
 	else
-		check_lock_store(t, cell, address, shared, now);
+		check_lock_store(t, cell, address, shared);
 }
 
 static void let_go(struct rt_thread *t, uintptr_t address, uint32_t kind, uintptr_t pc)
 {
 	struct rt_held *h = held(t, address);
-	uint64_t time = t->clock, now;
 
 	if (!h || --h->times)
 		return;
-	history_ready(t, &time, pc);
-	now = history_now(t);
-	history_put(t, h->shared ? RAW_RELEASE_SHARED : RAW_RELEASE, address, kind, time, pc);
-	release(t, address, kind, h->shared, now);
+	history_put(t, h->shared ? RAW_RELEASE_SHARED : RAW_RELEASE, address, kind, pc);
+	release(t, address, kind, h->shared);
 	*h = t->held[--t->nheld];
 }
 
-/* The edges come first: they set the clock. The number is the same, but for units in between. */
+/* The edges come first: they set the time and the clock. */
 static void take_lock(struct rt_thread *t, uintptr_t address, bool shared, uint32_t kind,
 		      uintptr_t pc)
 {
-	uint64_t time = t->clock;
-
 	if (!hold(t, address, kind, shared))
 		return;
-	history_ready(t, &time, pc);
 	acquire(t, address, kind, shared);
-	history_put(t, shared ? RAW_ACQUIRE_SHARED : RAW_ACQUIRE, address, kind, t->clock, pc);
+	history_put(t, shared ? RAW_ACQUIRE_SHARED : RAW_ACQUIRE, address, kind, pc);
 }
 
 /*
@@ -433,14 +421,10 @@ static void take_lock(struct rt_thread *t, uintptr_t address, bool shared, uint3
  */
 static void semaphore(struct rt_thread *t, enum raw_op op, uintptr_t address, uintptr_t pc)
 {
-	uint64_t time = t->clock, now;
-
-	history_ready(t, &time, pc);
-	now = history_now(t);
 	acquire(t, address, RAW_SEMAPHORE, false);
-	history_put(t, op, address, RAW_SEMAPHORE, t->clock, pc);
+	history_put(t, op, address, RAW_SEMAPHORE, pc);
 	if (op == RAW_SEM_POST)
-		release(t, address, RAW_SEMAPHORE, false, now);
+		release(t, address, RAW_SEMAPHORE, false);
 }
 
 void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t aux, uintptr_t pc)
@@ -464,11 +448,11 @@ void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t 
 		break;
 	case RAW_WAIT:
 	case RAW_BARRIER:
-		history_put(t, op, object, aux, t->clock, pc);
+		history_put(t, op, object, aux, pc);
 		cut(t);
 		break;
 	case RAW_NOTIFY:
-		history_put(t, op, object, aux, t->clock, pc);
+		history_put(t, op, object, aux, pc);
 		break;
 	default:
 		break;
@@ -478,32 +462,31 @@ void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t 
 
 struct check_point check_create(struct rt_thread *t, uint32_t id, uintptr_t pc)
 {
-	uint64_t time = t->clock, now;
+	struct check_point here = {0};
 
 	if (!t->slot || !check_on)
-		return (struct check_point){0};
+		return here;
 	history_restart(t);
 	cut(t);
-	history_ready(t, &time, pc);
-	now = history_now(t);
-	history_put(t, RAW_FORK, id, 0, t->clock, pc);
+	history_put(t, RAW_FORK, id, 0, pc);
 	report_created(t, id, pc);
-	return (struct check_point){
-		check_matters(t) ? (uint64_t)t->slot << ORDER_INDEX_BITS | now : 0, t->clock};
+	here.clock = t->clock;
+	if (check_matters(t))
+		here.step = shadow_step(t->now);
+	return here;
 }
 
 void check_join(struct rt_thread *t, uint32_t id, struct check_point last, uintptr_t pc)
 {
-	uint64_t time = t->clock;
+	bool fresh = false;
 
 	if (!t->slot || !check_on)
 		return;
 	cut(t);
 	check_clock(t, last.clock);
-	history_ready(t, &time, pc);
 	if (last.step)
-		check_edge(t, last.step << SHADOW_TIME_SHIFT, history_now(t));
-	history_put(t, RAW_JOIN, id, 0, t->clock, pc);
+		check_edge(t, last.step << SHADOW_TIME_SHIFT, &fresh);
+	history_put(t, RAW_JOIN, id, 0, pc);
 	check_report(t);
 }
 
@@ -525,7 +508,7 @@ void check_free(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t p
 	report_freed(address);
 	if (!rt_threads_out || !t->slot)
 		return;
-	history_put(t, RAW_FREE, address, 0, t->clock, pc);
+	history_put(t, RAW_FREE, address, 0, pc);
 	if (__atomic_load_n(last, __ATOMIC_RELAXED) < t->clock)
 		__atomic_store_n(last, t->clock, __ATOMIC_RELAXED);
 	shadow_clear(SHADOW_DATA, address, size);
@@ -538,7 +521,7 @@ void check_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t 
 	if (!rt_threads_out || !t->slot)
 		return;
 	check_clock(t, __atomic_load_n(freed_at(address), __ATOMIC_RELAXED));
-	history_put_sized(t, RAW_ALLOC, address, size, t->clock, pc);
+	history_put_sized(t, RAW_ALLOC, address, size, pc);
 }
 
 void check_report_now(struct rt_thread *t)

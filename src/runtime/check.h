@@ -2,18 +2,23 @@
  * The on-line check: is what happened so far serializable? The verdict of
  * Velodrome, at the access that makes it false, while the program runs.
  *
- * Time. A thread's time is the number of units in its history (history.h). A
- * step is a slot of the order and a time (engine/order.h); each word of the
- * shadow is one.
+ * Time. A thread's time goes up where a transaction begins or ends, where an edge
+ * comes in, and where, in a transaction, a function is entered. A step is a slot
+ * of the order and a time (engine/order.h); each word of the shadow is one.
  *
- * Stretches. A thread's stretch begins with each block, at the end of a transaction, and
- * at each edge that comes in. Within one, a repeated access changes nothing:
- * whoever conflicts with it conflicts with the first, and no block, no
- * transaction and nothing that the thread has heard of lies between the two. `limit` is
- * where the stretch began, or, behind an inner block that has ended, that of
- * the block around it: a word of this thread that is at or behind the limit
- * says "already done". That is the fast path: two loads for the shadow's place
- * and the word, a subtraction, a mask.
+ * Stretches. A thread's stretch begins with each transaction, at its end, and at
+ * each edge that comes in. Within one, a repeated access changes nothing for the
+ * verdict: whoever conflicts with it conflicts with the first, and nothing that
+ * the thread has heard of lies between the two. `txn_limit` is where the stretch
+ * began: a word of this thread at or behind it says "already done".
+ *
+ * Inner blocks. Whether an inner block is refuted, too, depends on which accesses were in it. So
+ * a word that is older than the innermost function, `limit`, is made
+ * young by its thread when it does the same again; behind a function that has
+ * returned the limit is the caller's again.
+ *
+ * The fast path is both: two loads for the shadow's place and the word, a
+ * subtraction and a mask, and where the function is new to it a store.
  *
  * What matters. A step that no open transaction reaches, and that lies in none, will never be on
  * a cycle: `check_lines[slot].dead` is the time before which all steps of a slot are so. A
@@ -133,16 +138,17 @@ static inline bool check_mine(const struct rt_thread *t, uint64_t word)
 	return !((word ^ t->self) >> SHADOW_SLOT_SHIFT);
 }
 
-static inline void check_set_limit(struct rt_thread *t, uint64_t limit)
+static inline uint64_t check_time(const struct rt_thread *t)
 {
-	t->limit = limit;
-	t->fast_limit = record_on ? (uint64_t)SHADOW_NOBODY << SHADOW_SLOT_SHIFT : limit;
+	return t->now >> SHADOW_TIME_SHIFT & (SHADOW_TIMES * 2 - 1);
 }
 
-static inline void check_new_stretch(struct rt_thread *t, uint64_t now)
+/* With a recording nothing is on the fast path. */
+static inline void check_new_stretch(struct rt_thread *t)
 {
-	t->edge_limit = t->self | now << SHADOW_TIME_SHIFT;
-	check_set_limit(t, t->edge_limit);
+	t->now += SHADOW_TICK;
+	t->limit = t->edge_limit = t->now;
+	t->txn_limit = record_on ? (uint64_t)SHADOW_NOBODY << SHADOW_SLOT_SHIFT : t->now;
 }
 
 /*
@@ -155,18 +161,18 @@ static inline bool check_matters(const struct rt_thread *t)
 }
 
 /*
- * An edge from a word of another thread into what this one is doing, at time
- * `now`. False: it closes a cycle, and was left out.
+ * An edge from a word of another thread into what this one is doing. `fresh`: an edge came in for
+ * the same access already. False: it closes a cycle, and was left out.
  */
-bool check_edge(struct rt_thread *t, uint64_t word, uint64_t now);
+bool check_edge(struct rt_thread *t, uint64_t word, bool *fresh);
 
 /* Operations on a lock's cell: edges from those who had it; a thread gives it back. */
-void check_lock_edges(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, bool shared,
-		      uint64_t now);
-void check_lock_store(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, bool shared,
-		      uint64_t now);
+void check_lock_edges(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address,
+		      bool shared);
+void check_lock_store(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address,
+		      bool shared);
 /* The same of one that only its owner looks at, and so needs no lock of ours. */
-void check_mutex_edges(struct rt_thread *t, struct shadow_cell *cell, uint64_t now);
+void check_mutex_edges(struct rt_thread *t, struct shadow_cell *cell);
 
 /* A cycle that was closed. */
 enum { CHECK_STEPS = 32 };

@@ -20,19 +20,17 @@
 #include "runtime/check.h"
 #include "runtime/record.h"
 
-static inline uint64_t word_at(const struct rt_thread *t, uint64_t now, uint64_t what)
-{
-	return t->self | now << SHADOW_TIME_SHIFT | what;
-}
-
 static inline bool conflicts(uint64_t word, uint64_t what)
 {
 	return (word & what & SHADOW_BYTES) && ((word | what) & SHADOW_WRITE);
 }
 
+/* With a recording there is no fast path, but there are stretches all the same. */
 static inline bool this_stretch(const struct rt_thread *t, uint64_t word)
 {
-	return !((word - t->limit) >> 48);
+	uint64_t limit = record_on ? t->edge_limit : t->txn_limit;
+
+	return !((word - limit) >> (SHADOW_SLOT_SHIFT - 1));
 }
 
 /* What is left of the thread's own earlier access when it does `what`. */
@@ -43,54 +41,53 @@ static inline uint64_t behind_own(uint64_t word, uint64_t what)
 	return word & SHADOW_BYTES ? word : 0;
 }
 
-/* The same bytes, or more, were touched in the same way in this stretch. */
-static inline bool done(const struct rt_thread *t, uint64_t word, uint64_t what)
+/* In the same stretch, in the same way: can one word stand for both? */
+static inline bool alike(const struct rt_thread *t, uint64_t word, uint64_t what)
 {
-	return this_stretch(t, word) && (word & what) == what;
+	return word && this_stretch(t, word) && !((word ^ what) & SHADOW_WRITE);
 }
 
 /*
  * A word of the cell is this thread's, and the other is empty, its own, or has nothing to do with
- * what it does: then it changes its own. False: the lock is needed. What the thread does is
- * noted under `now` where it changes something.
+ * what it does: then it changes its own. False: the lock is needed.
+ *
+ * Two words hold two ages. Of three, two of one stretch become one, of the older age: then an inner
+ * block may be thought not to have touched these bytes, never the other way round.
  */
-static inline bool alone(struct rt_thread *t, struct shadow_cell *cell, uint64_t what, uint64_t now,
-			 bool *noted)
+static inline bool alone(struct rt_thread *t, struct shadow_cell *cell, uint64_t what, bool *noted)
 {
 	uint64_t w[2] = {__atomic_load_n(&cell->w[0], __ATOMIC_RELAXED),
 			 __atomic_load_n(&cell->w[1], __ATOMIC_RELAXED)};
-	uint64_t fresh = word_at(t, now, what), rest;
+	uint64_t fresh = t->now | what;
 	int i = !check_mine(t, w[0]), other = !i;
+	bool both;
 
 	if (!check_mine(t, w[i]) || shadow_slot(w[other]) == SHADOW_LIST)
 		return false;
-	if (check_mine(t, w[other])) {
-		if (!check_matters(t))
-			return true; /* no edge can come from here, and nobody will ask */
-		w[other] = check_word_dead(w[other]) ? 0 : behind_own(w[other], what);
-		if (w[other] && this_stretch(t, w[other]) && !((w[other] ^ what) & SHADOW_WRITE)) {
-			fresh |= w[other] & SHADOW_BYTES;
-			w[other] = 0;
-		}
-	} else if (conflicts(w[other], what)) {
+	both = check_mine(t, w[other]);
+	if (!both && conflicts(w[other], what))
 		return false;
-	} else if (!check_matters(t)) {
-		return true;
-	}
-	rest = check_word_dead(w[i]) ? 0 : behind_own(w[i], what);
-	/* Neighbours, in the same stretch: one word for both. */
-	if (rest && this_stretch(t, rest) && !((rest ^ what) & SHADOW_WRITE)) {
-		fresh |= rest & SHADOW_BYTES;
-		rest = 0;
-	}
-	if (rest) {
-		if (w[other])
+	if (!check_matters(t))
+		return true; /* no edge can come from here, and nobody will ask */
+	w[i] = check_word_dead(w[i]) ? 0 : behind_own(w[i], what);
+	if (both)
+		w[other] = check_word_dead(w[other]) ? 0 : behind_own(w[other], what);
+	if (both || !w[other]) {
+		if (w[i] && w[other]) {
+			int merge = alike(t, w[i], what) ? i : other;
+
+			if (!alike(t, w[merge], what))
+				return false;
+			fresh = w[merge] | what;
+			w[merge] = 0;
+		}
+		__atomic_store_n(&cell->w[other], w[i] | w[other], __ATOMIC_RELAXED);
+	} else if (w[i]) {
+		if (!alike(t, w[i], what))
 			return false;
-		w[other] = rest;
+		fresh = w[i] | what;
 	}
 	*noted = true;
-	if (!cell->w[other] || check_mine(t, cell->w[other]))
-		__atomic_store_n(&cell->w[other], w[other], __ATOMIC_RELAXED);
 	__atomic_store_n(&cell->w[i], fresh, __ATOMIC_RELAXED);
 	return true;
 }
@@ -183,7 +180,7 @@ static void pack(struct words *ws, struct shadow_cell *cell)
 }
 
 /* Edges from all words that conflict with `what`; those bytes are somebody else's afterwards. */
-static void take_edges(struct rt_thread *t, struct words *ws, uint64_t what, uint64_t now)
+static void take_edges(struct rt_thread *t, struct words *ws, uint64_t what, bool *fresh)
 {
 	uint32_t kept = 0;
 
@@ -197,7 +194,7 @@ static void take_edges(struct rt_thread *t, struct words *ws, uint64_t what, uin
 				check_behind(t, word);
 				continue;
 			}
-			if ((check_edge(t, word, now) || word & SHADOW_WRITE) &&
+			if ((check_edge(t, word, fresh) || word & SHADOW_WRITE) &&
 			    what & SHADOW_WRITE)
 				word &= ~(what & SHADOW_BYTES);
 		}
@@ -208,24 +205,26 @@ static void take_edges(struct rt_thread *t, struct words *ws, uint64_t what, uin
 }
 
 /* Under the lock of its stripe. */
-static void together(struct rt_thread *t, struct shadow_cell *cell, uint64_t what, uint64_t now,
-		     bool *noted)
+static void together(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, uint64_t what,
+		     bool *fresh, bool *noted)
 {
 	struct words ws;
-	uint64_t fresh;
 
 	unpack(&ws, cell);
-	take_edges(t, &ws, what, now);
+	t->at = address & ~7ul;
+	take_edges(t, &ws, what, fresh);
+	t->at = 0;
 	if (check_matters(t)) {
-		fresh = word_at(t, now, what);
+		uint64_t word = t->now | what;
+
 		for (uint32_t i = 0; i < ws.n; i++)
-			if (check_mine(t, ws.v[i]) && this_stretch(t, ws.v[i]) &&
-			    !((ws.v[i] ^ what) & SHADOW_WRITE)) {
-				fresh |= ws.v[i] & SHADOW_BYTES;
-				ws.v[i--] = ws.v[--ws.n];
+			if (check_mine(t, ws.v[i]) && ws.n > 1 && alike(t, ws.v[i], what)) {
+				word = ws.v[i] | what;
+				ws.v[i] = ws.v[--ws.n];
+				break;
 			}
 		*noted = true;
-		if (!add(&ws, cell, fresh))
+		if (!add(&ws, cell, word))
 			return;
 	}
 	pack(&ws, cell);
@@ -256,13 +255,16 @@ static bool done_in_list(const struct rt_thread *t, const struct shadow_cell *ce
 
 	if (!list || what & SHADOW_WRITE)
 		return false;
-	for (uint32_t i = 0, n = list->n < list->cap ? list->n : list->cap; i < n && !found; i++)
-		found = done(t, __atomic_load_n(&list->w[i], __ATOMIC_RELAXED), what);
+	for (uint32_t i = 0, n = list->n < list->cap ? list->n : list->cap; i < n && !found; i++) {
+		uint64_t word = __atomic_load_n(&list->w[i], __ATOMIC_RELAXED);
+
+		found = (word & what) == what && check_mine(t, word) && word >= t->limit;
+	}
 	return found && __atomic_load_n(&cell->w[1], __ATOMIC_ACQUIRE) == tag;
 }
 
-static inline void one_cell(struct rt_thread *t, uintptr_t address, uint64_t what, uint64_t now,
-			    uint64_t *time, bool *noted)
+static inline void one_cell(struct rt_thread *t, uintptr_t address, uint64_t what, uint64_t *time,
+			    bool *fresh, bool *noted)
 {
 	struct shadow_cell *cell = shadow_find(SHADOW_DATA, address);
 	struct shadow_stripe *stripe;
@@ -273,14 +275,14 @@ static inline void one_cell(struct rt_thread *t, uintptr_t address, uint64_t wha
 			return;
 	}
 	if (RT_LIKELY(!record_on) &&
-	    (alone(t, cell, what, now, noted) || done_in_list(t, cell, what) ||
+	    (alone(t, cell, what, noted) || done_in_list(t, cell, what) ||
 	     nothing_to_do(t, cell, what)))
 		return;
 	stripe = shadow_stripe(address);
 	rt_lock(&stripe->lock);
 	if (record_on && !*noted)
 		*time = record_now_ordered();
-	together(t, cell, what, now, noted);
+	together(t, cell, address, what, fresh, noted);
 	rt_unlock(&stripe->lock);
 }
 
@@ -293,36 +295,25 @@ static inline uint64_t bytes_at(uintptr_t at, uintptr_t end)
 	return (stop > end ? bytes & SHADOW_BYTES >> (stop - end) : bytes) & SHADOW_BYTES;
 }
 
-/*
- * The cells were told `now`, and the unit of that number must follow. So it must where an edge
- * came in: what it brought can be passed on.
- */
-static inline bool must_note(const struct rt_thread *t, bool noted, uint64_t now)
-{
-	return noted || t->edge_limit == (t->self | now << SHADOW_TIME_SHIFT);
-}
-
+/* Where an edge came in it is noted, too: what it brought can be passed on. */
 void check_access(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t size, uintptr_t pc,
 		  uint64_t *time)
 {
-	uint64_t write = op == RAW_READ || op == RAW_READ_RANGE ? 0 : SHADOW_WRITE, now;
+	uint64_t write = op == RAW_READ || op == RAW_READ_RANGE ? 0 : SHADOW_WRITE;
 	uintptr_t end = address + size;
-	uint64_t clock = t->clock;
-	bool noted = false;
+	bool noted = false, fresh = false;
 
 	if (RT_UNLIKELY(record_on))
 		*time = record_now();
 	if (RT_UNLIKELY(!t->slot || !check_on))
 		return;
-	history_ready(t, &clock, pc);
-	now = history_now(t);
 	for (uintptr_t at = address; at < end && check_on; at = (at | 7) + 1)
-		one_cell(t, at, write | bytes_at(at, end), now, time, &noted);
-	if (must_note(t, noted, now)) {
+		one_cell(t, at, write | bytes_at(at, end), time, &fresh, &noted);
+	if (noted || fresh) {
 		if (op == RAW_READ_RANGE || op == RAW_WRITE_RANGE)
-			history_put_sized(t, op, address, size, t->clock, pc);
+			history_put_sized(t, op, address, size, pc);
 		else
-			history_put(t, op, address, (uint32_t)size, t->clock, pc);
+			history_put(t, op, address, (uint32_t)size, pc);
 	}
 	check_report(t);
 }
@@ -330,29 +321,27 @@ void check_access(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t
 void check_atomic(struct rt_thread *t, enum raw_op op, uintptr_t address, uint32_t size,
 		  uintptr_t pc)
 {
-	uint64_t write = op == RAW_READ ? 0 : SHADOW_WRITE, clock = t->clock, now;
+	uint64_t write = op == RAW_READ ? 0 : SHADOW_WRITE;
 	uintptr_t end = address + size;
-	bool noted = false;
+	bool noted = false, fresh = false;
 
 	if (!t->slot || !check_on)
 		return;
-	history_ready(t, &clock, pc);
-	now = history_now(t);
 	for (uintptr_t at = address; at < end && check_on; at = (at | 7) + 1) {
 		struct shadow_cell *cell = shadow_make(SHADOW_DATA, at);
 
 		if (cell)
-			together(t, cell, write | bytes_at(at, end), now, &noted);
+			together(t, cell, at, write | bytes_at(at, end), &fresh, &noted);
 	}
-	if (must_note(t, noted, now))
-		history_put(t, op, address, size, t->clock, pc);
+	if (noted || fresh)
+		history_put(t, op, address, size, pc);
 }
 
 /* --- locks --- */
 
-void check_lock_edges(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, bool shared,
-		      uint64_t now)
+void check_lock_edges(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, bool shared)
 {
+	bool fresh = false;
 	struct shadow_stripe *stripe;
 	struct words ws;
 	uint32_t kept = 0;
@@ -382,7 +371,7 @@ void check_lock_edges(struct rt_thread *t, struct shadow_cell *cell, uintptr_t a
 			continue;
 		}
 		if (check_mine(t, word) || (shared && !write) ||
-		    !check_edge(t, word, now) || write)
+		    !check_edge(t, word, &fresh) || write)
 			ws.v[kept++] = word;
 	}
 	ws.n = kept;
@@ -390,10 +379,9 @@ void check_lock_edges(struct rt_thread *t, struct shadow_cell *cell, uintptr_t a
 	rt_unlock(&stripe->lock);
 }
 
-void check_lock_store(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, bool shared,
-		      uint64_t now)
+void check_lock_store(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, bool shared)
 {
-	uint64_t fresh = word_at(t, now, SHADOW_BYTES | (shared ? 0 : SHADOW_WRITE));
+	uint64_t fresh = t->now | SHADOW_BYTES | (shared ? 0 : SHADOW_WRITE);
 	struct shadow_stripe *stripe = shadow_stripe(address);
 	struct words ws;
 	uint32_t kept = 0;
@@ -414,8 +402,10 @@ void check_lock_store(struct rt_thread *t, struct shadow_cell *cell, uintptr_t a
 	rt_unlock(&stripe->lock);
 }
 
-void check_mutex_edges(struct rt_thread *t, struct shadow_cell *cell, uint64_t now)
+void check_mutex_edges(struct rt_thread *t, struct shadow_cell *cell)
 {
+	bool fresh = false;
+
 	for (int i = 0; i < 2; i++) {
 		uint64_t word = cell->w[i];
 
@@ -424,6 +414,6 @@ void check_mutex_edges(struct rt_thread *t, struct shadow_cell *cell, uint64_t n
 		if (check_word_dead(word))
 			check_behind(t, word);
 		else
-			check_edge(t, word, now);
+			check_edge(t, word, &fresh);
 	}
 }

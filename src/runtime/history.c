@@ -17,7 +17,7 @@ static uint64_t *chunk_start(const struct history *h, uint32_t at)
 
 static void put_call(struct rt_thread *t, const struct rt_frame *f)
 {
-	history_put(t, RAW_CALL, f->function, f->kind, t->clock, f->caller);
+	history_put(t, RAW_CALL, f->function, f->kind, f->caller);
 }
 
 /* Of a very deep stack the middle is not told. */
@@ -27,8 +27,7 @@ static void put_calls(struct rt_thread *t)
 
 	for (size_t i = 0; i <= t->depth; i++) {
 		for (; mark < t->nmarks && mark < RT_MARKS && t->mark[mark].depth <= i; mark++)
-			history_put(t, RAW_BEGIN, t->mark[mark].label, 0, t->clock,
-				    t->mark[mark].pc);
+			history_put(t, RAW_BEGIN, t->mark[mark].label, 0, t->mark[mark].pc);
 		if (i == t->depth)
 			break;
 		if (deep && i == deep)
@@ -41,55 +40,69 @@ static void put_held(struct rt_thread *t)
 {
 	for (size_t i = 0; i < t->nheld && i < PROLOGUE_MAX / 4; i++)
 		history_put(t, t->held[i].shared ? RAW_ACQUIRE_SHARED : RAW_ACQUIRE,
-			    t->held[i].address, t->held[i].kind, t->clock, t->hist.pc_high);
+			    t->held[i].address, t->held[i].kind, t->hist.pc_high);
 }
 
-static void new_chunk(struct rt_thread *t, uint64_t number, uint64_t time, uintptr_t pc)
+static void new_chunk(struct rt_thread *t, uintptr_t pc)
 {
 	struct history *h = t->history;
 	struct history_chunk *c;
 	struct rt_log *l = &t->hist;
 
-	h->at = h->chunk[h->at].first ? (h->at + 1) % h->nchunks : h->at;
+	if (h->serial) {
+		h->chunk[h->at].end = l->next;
+		h->at = (h->at + 1) % h->nchunks;
+	}
 	c = &h->chunk[h->at];
-	__atomic_store_n(&c->first, 0, __ATOMIC_RELEASE); /* who reads it now gives up */
+	__atomic_store_n(&c->serial, 0, __ATOMIC_SEQ_CST); /* who reads it now gives up */
 	l->next = chunk_start(h, h->at);
 	l->end = l->next + 2 * (HISTORY_CHUNK - SPARE);
-	l->base = l->last = time;
+	l->base = t->now >> SHADOW_TIME_SHIFT;
+	l->clock = t->clock;
 	l->pc_high = pc & ~0xffffffffull;
-	c->base = l->base;
+	c->base = l->base & (2 * SHADOW_TIMES - 1); /* without the slot */
+	c->clock = l->clock;
 	c->pc_high = l->pc_high;
-	t->hist_bias = (uintptr_t)l->next - (number << 4);
+	for (size_t i = 0; i < t->depth; i++)
+		t->frame[i].unit = NULL;
 	put_calls(t);
 	put_held(t);
 	c->started = t->started && !(t->depth && t->frame[0].starts);
-	c->prologue = (uint32_t)(history_now(t) - number);
-	__atomic_store_n(&c->first, number, __ATOMIC_RELEASE);
+	c->prologue = (uint32_t)(l->next - chunk_start(h, h->at)) / 2;
+	__atomic_store_n(&c->serial, ++h->serial, __ATOMIC_RELEASE);
 }
 
 void history_restart(struct rt_thread *t)
 {
-	new_chunk(t, history_now(t), t->clock, t->hist.pc_high);
+	new_chunk(t, t->hist.pc_high);
 }
 
-void history_room(struct rt_thread *t, uint64_t *time, uintptr_t pc)
+void history_room(struct rt_thread *t, uintptr_t pc)
 {
 	struct rt_log *l = &t->hist;
 
-	if (l->next >= l->end)
-		new_chunk(t, history_now(t), *time, pc);
-	if ((*time - l->base) >> 32) {
-		l->base = *time;
+	if (l->next >= l->end || ((t->now >> SHADOW_TIME_SHIFT) - l->base) >> 32)
+		new_chunk(t, pc);
+	if (t->clock != l->clock) {
+		l->clock = t->clock;
 		l->next[0] = record_what(RAW_TIME, 0, 0);
-		l->next[1] = l->base;
+		l->next[1] = l->clock;
 		l->next += 2;
 	}
 	if ((pc ^ l->pc_high) >> 32) {
 		l->pc_high = pc & ~0xffffffffull;
 		l->next[0] = record_what(RAW_PC_HIGH, pc >> 32, 0);
-		l->next[1] = (uint32_t)(*time - l->base);
+		l->next[1] = 0;
 		l->next += 2;
 	}
+}
+
+void history_put_edge(struct rt_thread *t, uint64_t word)
+{
+	history_put(t, (enum raw_op)HISTORY_EDGE, t->at, 0, t->hist.pc_high);
+	t->hist.next[0] = word;
+	t->hist.next[1] = 0;
+	t->hist.next += 2;
 }
 
 /* Does the number of chunks follow from the option? Each step doubles. */
@@ -120,7 +133,7 @@ static struct history *make(void)
 enum { KEEP = 64 };
 static uint32_t nended;
 
-bool history_begin(struct rt_thread *t, uint64_t number)
+bool history_begin(struct rt_thread *t)
 {
 	struct history *h = NULL;
 
@@ -141,15 +154,15 @@ bool history_begin(struct rt_thread *t, uint64_t number)
 		h->thread = t->id;
 		h->slot = t->slot;
 		h->at = 0;
+		h->serial = 0;
 		for (uint32_t i = 0; i < h->nchunks; i++)
-			h->chunk[i].first = 0;
+			h->chunk[i].serial = 0;
 		h->stack_low = t->stack_low;
 		h->stack_high = t->stack_high;
 		h->owner = t;
-		h->born = number;
 		by_slot[t->slot] = h;
 		t->history = h;
-		new_chunk(t, number, t->clock, 0);
+		new_chunk(t, 0);
 	}
 	rt_unlock(&lock);
 	return h != NULL;
@@ -163,7 +176,7 @@ void history_end(struct rt_thread *t)
 		return;
 	rt_lock(&lock);
 	h->next = t->hist.next;
-	h->last = t->hist.last;
+	h->last = t->clock;
 	h->owner = NULL;
 	*ended_tail = h;
 	ended_tail = &h->next_free;
@@ -182,7 +195,7 @@ void history_child(struct rt_thread *t)
 			continue;
 		/* Its thread is not there any more; its memory is. */
 		h->next = h->owner->hist.next;
-		h->last = h->owner->hist.last;
+		h->last = h->owner->clock;
 		h->owner = NULL;
 		*ended_tail = h;
 		ended_tail = &h->next_free;
@@ -225,48 +238,58 @@ struct history *history_next(struct history *after)
 	return slot < SHADOW_SLOTS ? by_slot[slot] : NULL;
 }
 
-bool history_look(const struct history *h, uint64_t number, struct history_unit *to)
+static bool is_sized(enum raw_op op)
 {
-	for (uint32_t k = 0; k < h->nchunks; k++) {
-		const struct history_chunk *c = &h->chunk[k];
-		uint64_t first = __atomic_load_n(&c->first, __ATOMIC_ACQUIRE);
-		uint64_t base = c->base, pc_high = c->pc_high, *start = chunk_start(h, k), *u, *at;
-		uint64_t what, when;
+	return op == RAW_READ_RANGE || op == RAW_WRITE_RANGE || op == RAW_ALLOC ||
+	       op == (enum raw_op)HISTORY_EDGE;
+}
 
-		if (!first || number < first || number - first >= HISTORY_CHUNK)
-			continue;
-		/* The base and the high half may change on the way. */
-		for (u = start; u < start + 2 * (number - first); u += 2) {
-			enum raw_op op = (enum raw_op)(u[0] >> 48 & 0xff);
+bool history_walk(struct history_walk *w, const struct history *h, uint32_t chunk)
+{
+	const struct history_chunk *c = &h->chunk[chunk];
+	const uint64_t *start = chunk_start(h, chunk);
+	uint64_t serial = __atomic_load_n(&c->serial, __ATOMIC_ACQUIRE);
 
-			if (op == RAW_TIME)
-				base = u[1];
-			else if (op == RAW_PC_HIGH)
-				pc_high = (u[0] & RAW_ADDRESS_MASK) << 32;
-			else if (op == RAW_READ_RANGE || op == RAW_WRITE_RANGE || op == RAW_ALLOC)
-				u += 2;
-		}
-		at = u;
-		/* What had to be put before it counts for it. */
-		for (;; u += 2) {
-			enum raw_op op = (enum raw_op)(u[0] >> 48 & 0xff);
+	*w = (struct history_walk){.u = start,
+				   .end = c->end,
+				   .base = c->base,
+				   .clock = c->clock,
+				   .pc_high = c->pc_high,
+				   .prologue_end = start + 2 * (size_t)c->prologue};
+	if (chunk == h->at)
+		w->end = history_end_of(h);
+	return serial && w->end >= start && w->end <= start + 2 * HISTORY_CHUNK;
+}
 
-			if (op == RAW_TIME)
-				base = u[1];
-			else if (op == RAW_PC_HIGH)
-				pc_high = (u[0] & RAW_ADDRESS_MASK) << 32;
-			else
-				break;
-		}
-		what = u[0];
-		when = u[1];
-		if (at != start + 2 * (number - first) ||
-		    __atomic_load_n(&c->first, __ATOMIC_ACQUIRE) != first)
+bool history_walk_next(struct history_walk *w)
+{
+	for (; w->u < w->end; w->u += 2) {
+		const uint64_t *u = w->u;
+
+		w->op = (enum raw_op)(u[0] >> 48 & 0xff);
+		w->address = u[0] & RAW_ADDRESS_MASK;
+		w->aux = (uint32_t)(u[0] >> 56);
+		if (w->op == RAW_NONE || w->op > (enum raw_op)HISTORY_EDGE)
 			return false;
-		*to = (struct history_unit){what & RAW_ADDRESS_MASK, base + (uint32_t)when,
-					    pc_high | when >> 32,
-					    (enum raw_op)(what >> 48 & 0xff),
-					    (uint32_t)(what >> 56)};
+		if (w->op == RAW_TIME) {
+			w->clock = u[1];
+			continue;
+		}
+		if (w->op == RAW_PC_HIGH) {
+			w->pc_high = w->address << 32;
+			continue;
+		}
+		w->prologue = u < w->prologue_end;
+		w->time = w->base + (uint32_t)u[1];
+		w->pc = w->pc_high | u[1] >> 32;
+		w->size = w->aux;
+		w->u += 2;
+		if (is_sized(w->op)) {
+			if (w->u >= w->end)
+				return false;
+			w->size = w->u[0];
+			w->u += 2;
+		}
 		return true;
 	}
 	return false;

@@ -283,50 +283,183 @@ static void out_before(struct out *o, uint32_t thread, const bool *told_fork)
 	}
 }
 
-/* The units of one chunk of a history, up to a time. False: it was overwritten meanwhile. */
+/*
+ * Accesses that are not in the histories, since they repeated others: an edge came from them, so it
+ * is known that they were, what they touched and when. They are told at their place, as if done
+ * at the beginning of the function.
+ */
+enum { REPEATS = 1 << 12 };
+struct repeat {
+	uint64_t word;
+	uintptr_t address; /* of the cell */
+	bool told;
+};
+/* With the histories held. */
+static struct repeat repeats[REPEATS];
+static uint32_t nrepeats;
+
+static bool is_access(enum raw_op op)
+{
+	return op == RAW_READ || op == RAW_WRITE || op == RAW_UPDATE || op == RAW_READ_RANGE ||
+	       op == RAW_WRITE_RANGE;
+}
+
+static bool writes(enum raw_op op)
+{
+	return op != RAW_READ && op != RAW_READ_RANGE;
+}
+
+static uint64_t word_time(uint64_t word)
+{
+	return (uint64_t)step_index(shadow_step(word));
+}
+
+/* Is this the access that the edge came from? */
+static bool is_repeat(const struct repeat *r, const struct history_walk *w, uint32_t slot)
+{
+	uintptr_t first = r->address + (uintptr_t)__builtin_ctzll(r->word & SHADOW_BYTES);
+
+	return shadow_slot(r->word) == slot && w->time == word_time(r->word) &&
+	       writes(w->op) == !!(r->word & SHADOW_WRITE) && first >= w->address &&
+	       first < w->address + w->size;
+}
+
+/* Which chunks of a history are told: from the one that holds the clock `from`. */
+struct span {
+	uint32_t oldest;
+	bool far; /* it goes back so far */
+};
+
+static struct span span_of(const struct history *h, uint64_t from)
+{
+	struct span s = {h->at, false};
+	uint32_t k = h->at;
+
+	for (uint32_t i = 0; i < h->nchunks; i++) {
+		const struct history_chunk *c = &h->chunk[k];
+		uint64_t serial = __atomic_load_n(&c->serial, __ATOMIC_ACQUIRE);
+
+		if (!serial)
+			break;
+		s.oldest = k;
+		/* Or it is the first of all. */
+		s.far = c->clock <= from || serial == 1;
+		if (s.far)
+			break;
+		k = (k + h->nchunks - 1) % h->nchunks;
+	}
+	return s;
+}
+
+#define EACH_CHUNK(k, h, span)                                                                     \
+	for (uint32_t k = (span).oldest, last_ = 0; !last_;                                        \
+	     last_ = k == (h)->at, k = (k + 1) % (h)->nchunks)
+
+static void collect_repeats(const struct history *h, struct span span)
+{
+	struct history_walk w;
+
+	EACH_CHUNK(k, h, span) {
+		if (!history_walk(&w, h, k))
+			continue;
+		while (history_walk_next(&w))
+			if (w.op == (enum raw_op)HISTORY_EDGE && w.address && nrepeats < REPEATS)
+				repeats[nrepeats++] = (struct repeat){w.size, w.address, false};
+	}
+}
+
+static void drop_told(const struct history *h, struct span span)
+{
+	struct history_walk w;
+
+	EACH_CHUNK(k, h, span) {
+		if (!history_walk(&w, h, k))
+			continue;
+		while (history_walk_next(&w))
+			for (uint32_t i = 0; is_access(w.op) && i < nrepeats; i++)
+				repeats[i].told |= is_repeat(&repeats[i], &w, h->slot);
+	}
+}
+
+struct put {
+	struct out *o;
+	uint64_t base, pc_high;
+};
+
+static void put(struct put *p, enum raw_op op, uint64_t address, uint32_t aux, uint64_t clock,
+		uintptr_t pc)
+{
+	if ((clock - p->base) >> 32) {
+		p->base = clock;
+		out_unit(p->o, record_what(RAW_TIME, 0, 0), clock);
+	}
+	pc = (uintptr_t)(out_pc(p->o, &p->pc_high, pc) >> 32);
+	out_unit(p->o, record_what(op, address, aux), (clock - p->base) | (uint64_t)pc << 32);
+}
+
+/* The repeats of this thread before a time. */
+static void put_repeats(struct put *p, const struct history *h, uint64_t time, uint64_t clock,
+			uintptr_t function)
+{
+	for (uint32_t i = 0; i < nrepeats; i++) {
+		struct repeat *r = &repeats[i];
+		uint64_t bytes = r->word & SHADOW_BYTES;
+		uint32_t first;
+
+		if (r->told || shadow_slot(r->word) != h->slot || word_time(r->word) >= time)
+			continue;
+		r->told = true;
+		first = (uint32_t)__builtin_ctzll(bytes);
+		put(p, r->word & SHADOW_WRITE ? RAW_WRITE : RAW_READ, r->address + first,
+		    (uint32_t)(64 - __builtin_clzll(bytes)) - first, clock, function);
+	}
+}
+
+/*
+ * The units of one chunk of a history, up to a clock. False: there is nothing to tell, or it was
+ * overwritten meanwhile.
+ */
+enum { DEEP = 1 << 10 };
 static bool out_chunk(struct out *o, const struct history *h, uint32_t k, uint32_t number,
 		      bool first, uint64_t until, bool *told_fork)
 {
-	const struct history_chunk *c = &h->chunk[k];
-	uint64_t serial = __atomic_load_n(&c->first, __ATOMIC_ACQUIRE), base = c->base;
-	const uint64_t *u = h->units + (size_t)k * HISTORY_CHUNK * 2, *end;
-	size_t before = o->n;
+	static uintptr_t function[DEEP];
+	uint64_t serial = __atomic_load_n(&h->chunk[k].serial, __ATOMIC_ACQUIRE), clock;
+	size_t before = o->n, depth = 0;
+	struct history_walk w;
 	struct chunk_at at;
+	struct put p = {o, 0, 0};
 	bool own = h->owner == &rt_self; /* its last unit is to be the last of all */
 
-	end = k == h->at ? history_end_of(h) : u + 2 * HISTORY_CHUNK;
-	if (!serial || end < u || end > u + 2 * HISTORY_CHUNK)
+	if (!history_walk(&w, h, k))
 		return false;
-	at = chunk_open(o, h->thread, number, c->base, c->pc_high);
-	if (first && c->started) {
+	p.base = clock = w.clock;
+	at = chunk_open(o, h->thread, number, p.base, 0);
+	if (first && h->chunk[k].started) {
 		/* The function that the thread began with has been left. */
-		out_unit(o, record_what(RAW_CALL, 0, 0), 0);
-		out_unit(o, record_what(RAW_RETURN, 0, 0), 0);
+		put(&p, RAW_CALL, 0, 0, clock, 0);
+		put(&p, RAW_RETURN, 0, 0, clock, 0);
 	}
-	for (uint32_t i = 0; u < end; i++, u += 2) {
-		enum raw_op op = (enum raw_op)(u[0] >> 48 & 0xff);
-		bool sized = op == RAW_READ_RANGE || op == RAW_WRITE_RANGE || op == RAW_ALLOC;
-
-		if (op == RAW_NONE || op >= RAW_OPS)
-			break;
-		if (op == RAW_TIME)
-			base = u[1];
-		else if (base + (uint32_t)u[1] >= until + own)
-			break;
+	while (history_walk_next(&w) && w.clock < until + own) {
+		put_repeats(&p, h, w.time, clock, depth ? function[(depth - 1) % DEEP] : 0);
+		clock = w.clock;
+		if (w.op == RAW_CALL)
+			function[depth++ % DEEP] = w.address;
+		else if (w.op == RAW_RETURN && depth)
+			depth--;
 		/* How things stood is known from the chunk before. */
-		if (first || i >= c->prologue || op == RAW_TIME || op == RAW_PC_HIGH) {
-			out_unit(o, u[0], u[1]);
-			if (sized)
-				out_unit(o, u[2], u[3]);
-			if (op == RAW_FORK)
-				told_fork[(u[0] & RAW_ADDRESS_MASK) % CREATIONS] = true;
-		}
-		if (sized) {
-			u += 2;
-			i++;
-		}
+		if ((w.prologue && !first) || w.op == (enum raw_op)HISTORY_EDGE)
+			continue;
+		put(&p, w.op, w.address, w.aux, clock, w.pc);
+		if (w.op == RAW_READ_RANGE || w.op == RAW_WRITE_RANGE || w.op == RAW_ALLOC)
+			out_unit(o, w.size, 0);
+		if (w.op == RAW_FORK)
+			told_fork[w.address % CREATIONS] = true;
 	}
-	if (k != h->at && __atomic_load_n(&c->first, __ATOMIC_ACQUIRE) != serial) {
+	if (k == h->at && !own)
+		put_repeats(&p, h, UINT64_MAX, clock,
+			    depth ? function[(depth - 1) % DEEP] : 0);
+	if (k != h->at && __atomic_load_n(&h->chunk[k].serial, __ATOMIC_ACQUIRE) != serial) {
 		o->n = before;
 		return false;
 	}
@@ -334,34 +467,14 @@ static bool out_chunk(struct out *o, const struct history *h, uint32_t k, uint32
 	return true;
 }
 
-/* The thread's chunks from the one that holds the time `from`; false: it goes back not so far. */
-static bool out_history(struct out *o, const struct history *h, uint64_t from, uint64_t until,
+static void out_history(struct out *o, const struct history *h, struct span span, uint64_t until,
 			bool *told_fork)
 {
-	uint32_t k = h->at, oldest = k, number = 1;
-	bool far = false, first = true;
+	uint32_t number = 1;
 
-	for (uint32_t i = 0; i < h->nchunks; i++) {
-		const struct history_chunk *c = &h->chunk[k];
-
-		if (!__atomic_load_n(&c->first, __ATOMIC_ACQUIRE))
-			break;
-		oldest = k;
-		/* Or it is the first of all. */
-		far = c->base <= from || c->first == h->born;
-		if (far)
-			break;
-		k = (k + h->nchunks - 1) % h->nchunks;
-	}
-	for (k = oldest;; k = (k + 1) % h->nchunks) {
-		if (out_chunk(o, h, k, number, first, until, told_fork)) {
+	EACH_CHUNK(k, h, span)
+		if (out_chunk(o, h, k, number, number == 1, until, told_fork))
 			number++;
-			first = false;
-		}
-		if (k == h->at)
-			break;
-	}
-	return far;
 }
 
 static void out_header(struct out *o)
@@ -426,9 +539,20 @@ static bool out_all(struct out *o, uint64_t from, uint64_t until)
 
 	memset(told_fork, 0, sizeof told_fork);
 	out_header(o);
+	nrepeats = 0;
+	for (struct history *h = NULL; (h = history_next(h)) != NULL;)
+		if (lived(h, from)) {
+			struct span span = span_of(h, from);
+
+			far &= span.far;
+			collect_repeats(h, span);
+		}
+	for (struct history *h = NULL; nrepeats && (h = history_next(h)) != NULL;)
+		if (lived(h, from))
+			drop_told(h, span_of(h, from));
 	for (struct history *h = NULL; (h = history_next(h)) != NULL;)
 		if (lived(h, from))
-			far &= out_history(o, h, from, until, told_fork);
+			out_history(o, h, span_of(h, from), until, told_fork);
 	for (struct history *h = NULL; (h = history_next(h)) != NULL;)
 		if (lived(h, from)) {
 			out_first(o, h, h->thread, told_fork);
@@ -443,28 +567,57 @@ static bool out_all(struct out *o, uint64_t from, uint64_t until)
 
 /* --- a cycle --- */
 
-static bool look(uint64_t s, struct live_step *to)
+/* An operation at this time, of this memory if there is one, else the first. */
+static bool look_in(const struct history *h, uint32_t k, uint64_t time, uint64_t address,
+		    struct live_step *to)
+{
+	struct history_walk w;
+	bool any = false;
+
+	if (!history_walk(&w, h, k))
+		return false;
+	to->time = w.clock;
+	while (history_walk_next(&w) && w.time <= time) {
+		to->time = w.clock;
+		if (w.time != time || w.prologue ||
+		    !(is_access(w.op) || (w.op >= RAW_ACQUIRE && w.op <= RAW_SEM_POST) ||
+		      w.op == RAW_FORK || w.op == RAW_JOIN))
+			continue;
+		if (any && (!address || address < w.address || address >= w.address + w.size))
+			continue;
+		to->address = w.address;
+		to->pc = w.pc;
+		to->op = (uint8_t)w.op;
+		to->aux = (uint8_t)w.aux;
+		if (any || !address)
+			break;
+		any = true;
+	}
+	return true;
+}
+
+/* What is known of a step; false: it is so long ago that it is forgotten. */
+static bool look(uint64_t s, uint64_t address, struct live_step *to)
 {
 	const struct history *h = history_of_slot(step_slot(s));
-	struct history_unit u;
+	uint64_t time = (uint64_t)step_index(s), newest = 0;
+	uint32_t best = 0;
 
 	memset(to, 0, sizeof *to);
 	to->evicted = 1;
 	if (!h)
 		return false;
 	to->thread = h->thread;
-	/* The thread has said so in the shadow, and may be about to note it. */
-	for (int i = 0; i < 1000 && h->owner && history_now(h->owner) <= (uint64_t)step_index(s); i++)
-		rt_yield();
-	if (!history_look(h, (uint64_t)step_index(s), &u))
-		return false;
-	to->address = u.address;
-	to->pc = u.pc;
-	to->time = u.time;
-	to->op = (uint8_t)u.op;
-	to->aux = (uint8_t)u.aux;
-	to->evicted = 0;
-	return true;
+	for (uint32_t k = 0; k < h->nchunks; k++) {
+		uint64_t serial = __atomic_load_n(&h->chunk[k].serial, __ATOMIC_ACQUIRE);
+
+		if (serial > newest && h->chunk[k].base <= time) {
+			newest = serial;
+			best = k;
+		}
+	}
+	to->evicted = !newest || !look_in(h, best, time, address, to);
+	return !to->evicted;
 }
 
 static uint64_t mix(uint64_t h, uint64_t v)
@@ -499,14 +652,14 @@ void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 	for (uint32_t i = 0; i < c->n; i++) {
 		struct live_step *s = &steps[c->n - 1 - i];
 
-		far &= look(c->step[i], s);
+		far &= look(c->step[i], i ? s[1].address : 0, s);
 		if (!s->evicted && s->time < from)
 			from = s->time;
 	}
-	if (look((uint64_t)c->slot << ORDER_INDEX_BITS | c->begin, &begin) && begin.time < from)
+	if (look((uint64_t)c->slot << ORDER_INDEX_BITS | c->begin, 0, &begin) && begin.time < from)
 		from = begin.time;
 	until = steps[c->n - 1].time;
-	key = mix(mix(key, begin.address), begin.op);
+	key = mix(key, t->txn && !t->txn_mark ? t->frame[t->txn - 1].function : 0);
 	for (uint32_t i = 0; i < c->n; i++)
 		if (i == 0 || i + 2 >= c->n)
 			key = mix(mix(key, steps[i].pc), steps[i].op);

@@ -41,8 +41,8 @@ struct rt_frame {
 	uintptr_t sp;       /* tells which ones were left without notice */
 	uintptr_t function; /* an address in it */
 	uintptr_t caller;
-	uint64_t limit;  /* the check's, of its caller */
-	uint64_t number; /* of its call in the history */
+	uint64_t limit; /* the check's, of its caller */
+	uint64_t *unit; /* its call in the history */
 	uint8_t kind;    /* see RAW_CALL's aux */
 	bool starts;     /* the thread began with it */
 	bool hands_on;   /* as blocks.h has it */
@@ -68,7 +68,7 @@ struct rt_held {
 struct rt_log {
 	uint64_t *next, *end;
 	uint64_t base, pc_high;
-	uint64_t last; /* the last time given out */
+	uint64_t clock; /* of the history */
 };
 
 /* Why a thread notes nothing; 0: it does. */
@@ -79,23 +79,22 @@ enum rt_quiet {
 };
 
 struct rt_thread {
-	/* The check's, in the order in which an access asks for it: see check.h. */
-	uint64_t fast_limit;
-	uint64_t limit, edge_limit;
-	uint64_t self;
-	struct rt_log hist;
-	uintptr_t hist_bias;
-	struct history *history;
+	/* The check's: see check.h. */
+	uint64_t txn_limit, limit, now;
+	uint64_t edge_limit, self;
+	uint64_t clock;
+	uintptr_t at; /* the memory whose edges are being taken; 0: a lock's, or a thread's */
 	const int64_t *seen;
 	const uint32_t *others; /* how many open transactions of others reach this thread */
-	uint64_t clock;         /* see check.h */
+	struct rt_log hist;
+	struct history *history;
 	uint32_t slot; /* 0: this thread is not checked */
 	uint32_t nmarks;
-	size_t txn;       /* 1 + depth of the frame that the transaction began with; 0: none */
+	size_t txn;        /* 1 + depth of the frame that the transaction began with; 0: none */
 	uint32_t txn_mark; /* 1 + index of the mark, where it is not the function itself */
-	size_t cut;       /* frames below this are no blocks any more */
-	bool started;     /* it has called its first function */
-	bool closed;      /* a cycle, which is still to be reported */
+	bool started;      /* it has called its first function */
+	bool closed;       /* a cycle, which is still to be reported */
+	size_t cut;        /* frames below this are no blocks any more */
 	uint64_t transactions;
 	struct rt_mark mark[RT_MARKS];
 	struct rt_held *held;

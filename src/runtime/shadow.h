@@ -5,7 +5,7 @@
  * A word is one last access: the slot of its thread, when in the life of that
  * slot, whether it wrote, and which of the 8 bytes:
  *
- *	slot:15 time:40 write:1 bytes:8
+ *	slot:12 time:43 write:1 bytes:8
  *
  * A cell has two words. 0 is empty. What does not fit (three threads that read
  * and are still of interest, neighbours of different sizes) goes to a list:
@@ -41,13 +41,14 @@ enum {
 	SHADOW_WRITE = 1 << 8,
 	SHADOW_BYTES = 0xff,
 	SHADOW_TIME_SHIFT = 9,
-	SHADOW_SLOT_SHIFT = 49,
+	SHADOW_SLOT_SHIFT = 52,
 	SHADOW_SLOTS = 1 << 12,
-	SHADOW_LIST = 0x7fff,
-	SHADOW_NOBODY = 0x7ffe, /* a slot that is never given out */
+	SHADOW_LIST = SHADOW_SLOTS - 1,
+	SHADOW_NOBODY = SHADOW_SLOTS - 2, /* never given out */
 };
 /* Times stay below this: then one subtraction tells whether slot and time are right. */
-#define SHADOW_TIMES (1ull << 39)
+#define SHADOW_TIMES (1ull << 42)
+#define SHADOW_TICK  (1ull << SHADOW_TIME_SHIFT)
 
 enum shadow_space { SHADOW_DATA, SHADOW_LOCKS, SHADOW_SPACES };
 enum { SHADOW_REGION = 30, SHADOW_REGIONS = 1 << (47 - SHADOW_REGION) };
