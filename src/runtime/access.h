@@ -54,8 +54,11 @@ static inline bool access_done(const struct rt_thread *t, bool write, uintptr_t 
 	if (size > 8 || (address & 7) + size > 8)
 		return false;
 	cell = shadow_find(SHADOW_DATA, address);
-	return RT_LIKELY(cell != NULL) &&
-	       (access_done_by(t, cell, 0, what) || access_done_by(t, cell, 1, what));
+	if (RT_UNLIKELY(!cell))
+		return false;
+	return access_done_by(t, cell, 0, what) || access_done_by(t, cell, 1, what) ||
+	       (t->outside && !(__atomic_load_n(&cell->w[0], __ATOMIC_RELAXED) |
+				__atomic_load_n(&cell->w[1], __ATOMIC_RELAXED)));
 }
 
 static inline void access_plain(enum raw_op op, const void *address, uint32_t size, uintptr_t pc)

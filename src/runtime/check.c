@@ -40,10 +40,12 @@ void check_init(void)
 }
 
 /* Steps before now are of no interest where nobody reaches them. */
-static void bury(const struct rt_thread *t)
+static void bury(struct rt_thread *t)
 {
-	if (!__atomic_load_n(t->others, __ATOMIC_RELAXED))
+	if (!__atomic_load_n(t->others, __ATOMIC_RELAXED)) {
+		t->dead = t->now;
 		__atomic_store_n(&check_lines[t->slot].dead, check_time(t), __ATOMIC_RELAXED);
+	}
 }
 
 static bool too_late(struct rt_thread *t)
@@ -62,6 +64,7 @@ static void begin(struct rt_thread *t, size_t txn, uint32_t mark)
 	check_new_stretch(t);
 	t->txn = txn;
 	t->txn_mark = mark;
+	t->outside = false;
 	order_begin_alone(&order, t->slot, (order_index)check_time(t));
 	bury(t);
 	t->transactions++;
@@ -78,6 +81,7 @@ static void end(struct rt_thread *t)
 	}
 	check_new_stretch(t);
 	bury(t);
+	t->outside = !check_matters(t) && !record_on;
 }
 
 /* The cycle that an edge from `src` closes, backwards: order.h's `why` tells the way. */
@@ -123,6 +127,7 @@ bool check_edge(struct rt_thread *t, uint64_t word, bool *fresh)
 		note_cycle(t, src);
 	check_counts.edges++;
 	rt_unlock(&order_lock);
+	t->outside = false;
 	history_put_edge(t, word);
 	return added;
 }
@@ -171,6 +176,7 @@ void check_thread_begin(struct rt_thread *t, struct check_point birth)
 	}
 	check_new_stretch(t);
 	bury(t);
+	t->outside = !record_on;
 	if (birth.step)
 		check_edge(t, birth.step << SHADOW_TIME_SHIFT, &fresh);
 }
@@ -194,6 +200,7 @@ struct check_point check_thread_end(struct rt_thread *t)
 	history_end(t);
 	t->slot = 0;
 	t->txn_limit = 0;
+	t->outside = false;
 	rt_pages_free(t->held, t->held_cap * sizeof *t->held);
 	t->held = NULL;
 	t->nheld = t->held_cap = 0;

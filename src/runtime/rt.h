@@ -81,7 +81,8 @@ enum rt_quiet {
 struct rt_thread {
 	/* The check's: see check.h. */
 	uint64_t txn_limit, limit, now;
-	uint64_t edge_limit, self;
+	uint64_t edge_limit, self, dead;
+	bool outside; /* of transactions, and nobody reaches it: nothing that it does matters */
 	uint64_t clock;
 	uintptr_t at; /* the memory whose edges are being taken; 0: a lock's, or a thread's */
 	const int64_t *seen;
