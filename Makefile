@@ -35,6 +35,7 @@ real: all
 	@tests/real/run $(PROGRAMS)
 
 bench: all
+	@scripts/setup bench
 	@bench/run
 
 # Each fuzz target for FUZZ_SECONDS.
