@@ -31,6 +31,8 @@ struct engine_options {
 	bool blocks_sets; /* blocks: cycles of three and more transactions too */
 	bool all;         /* predict: a schedule also for findings that look the same */
 	bool two;         /* predict: with two variables too */
+	uint64_t from;    /* frontier: of this event and those behind it; what was found before is
+			     counted in the stats and not told */
 };
 
 /* One figure of --format=json's "stats". */

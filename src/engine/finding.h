@@ -100,6 +100,10 @@ struct finding {
 	struct finding_thread *threads; /* of the steps, each once, as far as known */
 	size_t nthreads;
 	bool recorded;        /* of a recorded run: see tell.h */
+	bool live;            /* found while the program ran: event numbers tell the order of the
+				 finding's own events, and nothing else */
+	bool evicted;         /* of a live one: what came before was forgotten, so that the steps
+				 are all that is known */
 	uint64_t fingerprint; /* see finding_seal() */
 	uint64_t count;       /* how many of this fingerprint were found */
 	struct arena arena;

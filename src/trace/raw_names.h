@@ -5,7 +5,7 @@
  * A recording may be read several times: a name that a first pass has made is
  * found again by the same number.
  *
- * Who may include this: the reader of raw recordings.
+ * Who may include this: the reader of raw recordings, the commands that serve a running program.
  */
 #ifndef ATOMSAN_TRACE_RAW_NAMES_H
 #define ATOMSAN_TRACE_RAW_NAMES_H

@@ -103,6 +103,7 @@ struct raw {
 	/* Events that are ready. */
 	struct event *out;
 	size_t nout, at, out_cap;
+	uint64_t delivered; /* events, before those in `out` */
 	uint64_t unshared, repaired, units;
 	uint32_t broken; /* threads whose units make no sense from some point on */
 	bool noted;
@@ -767,8 +768,9 @@ static void start_threads(struct raw *a)
 }
 
 /* The notes that come first, and those that are known at the end. */
-static void first_notes(struct raw *a)
+static void first_notes(struct reader *r)
 {
+	struct raw *a = r->state;
 	const struct raw_header *h = a->file.header;
 	const char *p = (const char *)(h + 1);
 
@@ -781,6 +783,9 @@ static void first_notes(struct raw *a)
 		if (p[i] || i + 1 < h->command)
 			str_addc(&a->names.text, p[i] ? p[i] : ' ');
 	raw_names_note(&a->names);
+	for (size_t i = 0; i < r->nmodules; i++)
+		raw_names_module(&a->names, r->modules[i].bias, r->modules[i].text,
+				 r->modules[i].len);
 }
 
 static void last_notes(struct raw *a)
@@ -846,7 +851,7 @@ static void raw_start(struct reader *r)
 	}
 	look(a);
 	r->in.size = size;
-	first_notes(a);
+	first_notes(r);
 	start_threads(a);
 	a->started = true;
 }
@@ -862,15 +867,19 @@ static int raw_next(struct reader *r, struct event *ev)
 			return 0;
 	}
 	if (a->at == a->nout) {
+		a->delivered += a->nout;
 		a->at = a->nout = 0;
 		while (a->nheap && a->nout < READER_BATCH) {
 			uint32_t t = a->heap[0];
+			size_t before_it = a->nout;
 
 			take(a, t, &a->thread[t].item);
 			a->units++;
 			if (!advance(a, t))
 				a->heap[0] = a->heap[--a->nheap];
 			sink(a, 0);
+			if (!a->nheap)
+				r->last_unit = a->delivered + before_it + 1;
 		}
 		r->in.raw_read = a->units * sizeof(struct raw_unit);
 		if (!a->nheap)
@@ -896,11 +905,12 @@ static void raw_rewind(struct reader *r)
 	}
 	a->generation++;
 	a->nout = a->at = 0;
+	a->delivered = 0;
 	a->unshared = a->repaired = a->units = 0;
 	a->noted = false;
 	raw_memory_restart(a->memory);
 	raw_names_restart(&a->names);
-	first_notes(a);
+	first_notes(r);
 	start_threads(a);
 }
 

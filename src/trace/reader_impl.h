@@ -70,7 +70,10 @@ struct reader {
 	void *state;
 	struct blocks blocks;
 	struct validator check;
-	struct err err; /* set: deliver no more */
+	const struct reader_module *modules; /* reader_set_modules() */
+	size_t nmodules;
+	uint64_t last_unit; /* reader_last_unit() */
+	struct err err;     /* set: deliver no more */
 };
 
 void validator_init(struct validator *v);
