@@ -98,6 +98,17 @@ static void drop_left_out(struct reader *r, struct engine_result *res)
 		res->stats[res->nstats++] = (struct engine_stat){"findings_left_out", n};
 }
 
+static void drop_suppressed(struct engine_result *res)
+{
+	size_t n = suppressing_drop(&res->findings);
+
+	if (n && !o->quiet)
+		cli_note("%zu finding%s of %s suppressed by %s", n, n == 1 ? "" : "s",
+			 res->ops->name, suppressing_file);
+	if (suppressing_file && res->nstats < ENGINE_STATS_MAX)
+		res->stats[res->nstats++] = (struct engine_stat){"findings_suppressed", n};
+}
+
 /* Run the engines one after the other; returns how many ran before the trace failed. */
 static size_t run_engines(struct reader *r, const struct engine_ops **ops, size_t n,
 			  struct engine_result *results, struct err *err)
@@ -116,6 +127,7 @@ static size_t run_engines(struct reader *r, const struct engine_ops **ops, size_
 		engine_run(ops[i], &options, r, o->all, progress_tick, &results[i], err);
 		progress_end();
 		drop_left_out(r, &results[i]);
+		drop_suppressed(&results[i]);
 		if (!err_is_set(&first))
 			first = *err;
 		err->text[0] = 0;
@@ -167,6 +179,8 @@ int check_run(const struct command *cmd, int argc, char **argv)
 		return cli_usage(cmd, "--color takes auto, always or never");
 	if (o->output && strcmp(o->output, "-") && cli_same_file(argv[0], o->output))
 		return cli_error("%s and %s are the same file", argv[0], o->output);
+	if (suppressing_read(&err))
+		return cli_error("%s", err.text);
 	r = blockspec_open(argv[0], &ropt, &err);
 	if (!r)
 		return cli_error("%s", err.text);
@@ -184,6 +198,8 @@ int check_run(const struct command *cmd, int argc, char **argv)
 	};
 	rc = print(&rep, format);
 	blockspec_tell(r, stderr, "atomsan: ", o->verbose && !o->quiet);
+	if (!o->quiet)
+		suppressing_tell(suppressing_list(), stderr, "atomsan: ");
 	for (size_t i = 0; i < rep.nresults; i++) {
 		found += results[i].findings.n;
 		engine_result_free(&results[i]);

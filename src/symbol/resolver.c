@@ -62,7 +62,8 @@ static uint32_t find_module(struct symbols *s, const struct recorded_module *m)
 	for (size_t i = 0; i < s->nmodules; i++)
 		if (!strcmp(s->module[i]->path, m->path) &&
 		    strlen(s->module[i]->build_id) == m->build_id_len &&
-		    !strncmp(s->module[i]->build_id, m->build_id, m->build_id_len))
+		    (!m->build_id_len ||
+		     !strncmp(s->module[i]->build_id, m->build_id, m->build_id_len)))
 			return (uint32_t)i;
 	MEM_GROW(s->module, s->module_cap, s->nmodules + 1);
 	s->module[s->nmodules] = module_new(m->path, m->build_id, m->build_id_len);
