@@ -59,6 +59,13 @@ int child_descriptor(void)
 	return (int)syscall(SYS_pidfd_open, program, 0);
 }
 
+bool child_has_ended(void)
+{
+	siginfo_t info = {0};
+
+	return waitid(P_PID, (id_t)program, &info, WEXITED | WNOHANG | WNOWAIT) || info.si_pid;
+}
+
 int child_wait(void)
 {
 	int status = 0;

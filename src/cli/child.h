@@ -25,6 +25,7 @@ pid_t child_pid(void);
 /* A descriptor that polls as readable once it has ended; -1: the system has none. The caller's. */
 int child_descriptor(void);
 
+bool child_has_ended(void);
 /* Wait for its end; the command's status. */
 int child_wait(void);
 

@@ -123,8 +123,12 @@ static void write_verdict(const struct report *rep, const char *noun, const stru
 {
 	bool atomicity = true, blameless = false;
 	size_t blamed = 0;
+	uint64_t seen = 0;
 	struct str b = STR_INIT;
 
+	for (size_t i = 0; i < found->n; i++)
+		for (size_t k = 0; k < found->v[i].n; k++)
+			seen += found->v[i].v[k]->count;
 	for (size_t i = 0; i < blocks->n; i++) {
 		atomicity &= text_finding_is_atomicity(blocks->v[i].v[0]);
 		blameless |= text_story_is_blameless(blocks->v[i].v[0]);
@@ -139,6 +143,8 @@ static void write_verdict(const struct report *rep, const char *noun, const stru
 			str_fmt(&b, " (%zu block%s blamed)", blamed, blamed == 1 ? "" : "s");
 		else if (atomicity && blameless)
 			str_add(&b, " (no single block blamed)");
+		if (rep->source.program && seen > found->n)
+			str_fmt(&b, ", seen %" PRIu64 SHOW_TIE "times,", seen);
 	}
 	str_add(&b, " in ");
 	if (!rep->source.program) {

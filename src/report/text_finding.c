@@ -62,7 +62,7 @@ static void write_heading(const struct report *rep, const struct finding *f, FIL
 	str_add(&b, "WARNING: AtomSan: ");
 	add_what(&b, f);
 	if (text_story_is_blameless(f)) {
-		if (f->nsteps)
+		if (f->nsteps && !f->evicted)
 			str_fmt(&b, " among %zu transactions", step_count_transactions(f));
 	} else if (block->label || block->begin) {
 		str_add(&b, block->label ? " in block " : " in ");

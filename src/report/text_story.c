@@ -349,13 +349,12 @@ static void write_plain(const struct report *rep, const struct finding *f, FILE 
 }
 
 /* All that is known are the steps: who is to blame could not be found out. */
-static void write_evicted(const struct report *rep, const struct finding *f, FILE *out)
+static void write_evicted(FILE *out)
 {
-	show_wrap(out, "These steps form a cycle: no order of whole blocks has them all:", 2, 2);
-	write_orders(rep, f, out);
 	show_wrap(out,
-		  "Which block is to blame is not known: what came before these steps was "
-		  "forgotten. A larger history_size=N in ATOMSAN_OPTIONS keeps more.",
+		  "The steps below form a cycle: no order of whole blocks has them all. Which block "
+		  "is to blame is not known, since part of the history was evicted: "
+		  "history_size=N in ATOMSAN_OPTIONS widens it.",
 		  2, 2);
 }
 
@@ -364,7 +363,7 @@ void text_story_write(const struct report *rep, const struct finding *f, FILE *o
 	size_t lead, tail;
 
 	if (f->evicted)
-		write_evicted(rep, f, out);
+		write_evicted(out);
 	else if (step_same_name(f->kind, "lockset") && f->nsteps)
 		write_lockset(f, out);
 	else if (step_same_name(f->kind, "deadlock") && f->nsteps > 1)

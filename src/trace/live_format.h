@@ -32,6 +32,11 @@
 
 #define LIVE_VERSION 1u
 
+/* No message is longer: a reporter takes one that says it is for nonsense, and hangs up. */
+#define LIVE_BYTES_MAX (1u << 30)
+/* And no finding has more steps. */
+#define LIVE_STEPS_MAX 4096u
+
 enum live_type {
 	LIVE_HELLO = 1,
 	LIVE_MODULE,

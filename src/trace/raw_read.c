@@ -31,7 +31,7 @@
 
 #include "base/banned.h"
 
-static const char *const lock_names[RAW_LOCKS] = {
+const char *const raw_lock_names[RAW_LOCKS] = {
 	[RAW_MUTEX] = "mutex",         [RAW_RWLOCK] = "rwlock",
 	[RAW_SPINLOCK] = "spinlock",   [RAW_SEMAPHORE] = "semaphore",
 	[RAW_CONDITION] = "condition", [RAW_BARRIER_OBJECT] = "barrier",
@@ -491,7 +491,7 @@ static struct object *object_at(struct raw *a, uint64_t address, enum raw_lock k
 	o->nshared = 0;
 	str_reset(&a->names.text);
 	if (!is_var)
-		str_fmt(&a->names.text, "%s ", lock_names[kind]);
+		str_fmt(&a->names.text, "%s ", raw_lock_names[kind]);
 	raw_names_add_memory(&a->names, a->memory, address, 1);
 	o->id = raw_names_next(&a->names, is_var ? NAMES_VAR : NAMES_LOCK);
 	return o;
