@@ -3,6 +3,7 @@
  * `atomsan run`. Standard input is the connection; findings go to standard error, or where the
  * program's options say. It ends when the program does.
  */
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -32,8 +33,12 @@ static int live(int argc, char **argv)
 		signal(not_ours[i], SIG_IGN);
 	s = live_new(&options);
 	p = live_connect(s, 0, getppid());
-	while (live_serve(p))
-		;
+	do {
+		struct pollfd wait = {.fd = 0, .events = POLLIN};
+
+		if (live_holds(p) && !poll(&wait, 1, LIVE_HOLD_MS))
+			live_let_go(p);
+	} while (live_serve(p));
 	live_disconnect(p);
 	live_free(s);
 	return 0;

@@ -112,14 +112,21 @@ static void let_in(struct room *r)
 static bool serve(struct room *r, int program, int timeout)
 {
 	size_t n = CONNECTIONS, served = r->n, kept = 0;
+	bool holds = false;
+	int ready;
 
 	MEM_GROW(r->poll, r->poll_cap, CONNECTIONS + r->n);
 	r->poll[LISTENING] = (struct pollfd){.fd = r->listening, .events = POLLIN};
 	r->poll[PROGRAM] = (struct pollfd){.fd = program, .events = POLLIN};
-	for (size_t i = 0; i < r->n; i++)
+	for (size_t i = 0; i < r->n; i++) {
 		r->poll[n++] = (struct pollfd){.fd = live_descriptor(r->v[i]), .events = POLLIN};
-	if (poll(r->poll, n, timeout) <= 0)
-		return errno == EINTR && timeout < 0;
+		holds |= live_holds(r->v[i]);
+	}
+	ready = poll(r->poll, n, holds ? LIVE_HOLD_MS : timeout);
+	for (size_t i = 0; i < r->n && holds && !ready; i++)
+		live_let_go(r->v[i]);
+	if (ready <= 0)
+		return ready ? errno == EINTR : holds;
 	if (r->poll[LISTENING].revents)
 		let_in(r);
 	for (size_t i = 0; i < served; i++) {

@@ -113,6 +113,7 @@ void live_disconnect(struct live_process *p)
 	mem_free(p->log_path);
 	mem_free(p->kinds);
 	mem_free(p->entries);
+	mem_free(p->held);
 	mem_free(p);
 }
 
@@ -322,7 +323,7 @@ static int finding(struct live_process *p, const char *body, size_t n, struct er
 	r = (struct live_recording){&head, steps, body + sizeof head + bytes,
 				    n - sizeof head - bytes};
 	v = live_find(p, &r, &nv);
-	shown.findings = live_found(p, head.key, v, nv) > 0;
+	shown.findings = live_found(p, &head, v, nv) > 0;
 	mem_free(v);
 	mem_free(steps);
 	return head.answer ? answer(p, LIVE_SHOWN, &shown, sizeof shown, err) : 0;

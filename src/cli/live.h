@@ -53,6 +53,14 @@ struct live *live_new(const struct live_options *options);
 struct live_process *live_connect(struct live *s, int fd, pid_t pid);
 /* Read once, and do what is to be done; false: it has ended. */
 bool live_serve(struct live_process *p);
+/*
+ * A cycle of lock operations is mostly followed at once by that of the data which the locks should
+ * have kept together: so its text is held back for a moment, and the two are printed as one. Is
+ * something held back? Then wait for the process no longer than LIVE_HOLD_MS, and let it go.
+ */
+bool live_holds(const struct live_process *p);
+void live_let_go(struct live_process *p);
+enum { LIVE_HOLD_MS = 100 };
 void live_disconnect(struct live_process *p);
 int live_descriptor(const struct live_process *p); /* to wait for what it says */
 

@@ -15,6 +15,7 @@
 #include "cli/live_impl.h"
 #include "cli/printing.h"
 #include "cli/suppressing.h"
+#include "report/group.h"
 #include "symbol/symbol.h"
 
 #include "base/banned.h"
@@ -155,12 +156,77 @@ static void print_findings(struct live_process *p, const struct finding **v, siz
 	struct report rep = {.color = p->color, .verbosity = p->verbosity};
 	struct piece piece;
 
+	if (!n)
+		return;
 	piece_begin(&piece);
 	if (p->number > 1 && p->verbosity >= 0)
 		fprintf(piece.out, "atomsan: in process %d, %s\n", (int)p->pid, p->command);
 	report_text_finding(&rep, v, n, piece.out);
 	if (piece_write(&piece, p->out) && p->out != 2)
 		cli_note("%s", strerror(errno));
+}
+
+bool live_holds(const struct live_process *p)
+{
+	return p->nheld > 0;
+}
+
+void live_let_go(struct live_process *p)
+{
+	const struct finding **v = mem_alloc((p->nheld + 1) * sizeof(struct finding *));
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->nheld; i++) {
+		struct live_entry *e = &p->session->entry[p->held[i]];
+
+		/* It may have turned out to be none. */
+		if (stands(e)) {
+			e->printed = true;
+			v[n++] = e->f;
+		}
+	}
+	p->nheld = 0;
+	print_findings(p, v, n);
+	mem_free(v);
+}
+
+/* Of one run of a block, as far as can be told: the same thread was still there. */
+static bool is_same_block(const struct finding *a, const struct finding *b)
+{
+	return !group_order_string(a->transaction.label, b->transaction.label) &&
+	       !group_order_string(a->transaction.place, b->transaction.place) &&
+	       !a->blame.thread == !b->blame.thread;
+}
+
+/* Print entries [from, end), or hold them back where they may be part of a larger story. */
+static void show(struct live_process *p, const struct live_finding *head, size_t from)
+{
+	struct live *s = p->session;
+	bool locks = !head->answer, any = false;
+
+	for (size_t i = from; i < s->nentries; i++) {
+		any |= stands(&s->entry[i]);
+		locks &= s->entry[i].f->rests_on == RESTS_ON_LOCKS;
+	}
+	if (!any)
+		return;
+	p->any_shown = true;
+	if (p->nheld && p->held_thread == head->thread &&
+	    is_same_block(s->entry[p->held[0]].f, s->entry[from].f)) {
+		for (size_t i = from; i < s->nentries; i++)
+			s->entry[i].f->group = s->entry[p->held[0]].f->group;
+	} else {
+		live_let_go(p);
+		s->ngroups++;
+		for (size_t i = from; i < s->nentries; i++)
+			s->entry[i].f->group = s->ngroups;
+	}
+	p->held_thread = head->thread;
+	MEM_GROW(p->held, p->held_cap, p->nheld + s->nentries - from);
+	for (size_t i = from; i < s->nentries && is_text(s); i++)
+		p->held[p->nheld++] = (uint32_t)i;
+	if (!locks)
+		live_let_go(p);
 }
 
 static struct live_entry *add_entry(struct live_process *p, struct finding *f)
@@ -187,12 +253,12 @@ static void count(struct live *s, uint32_t index, uint64_t times)
 	s->suppressed += s->entry[index].suppressed ? times : 0;
 }
 
-size_t live_found(struct live_process *p, uint64_t key, struct finding **v, size_t n)
+size_t live_found(struct live_process *p, const struct live_finding *head, struct finding **v,
+		  size_t n)
 {
 	struct live *s = p->session;
 	struct live_kind kind = {(uint32_t)p->nentries, (uint32_t)n};
-	const struct finding **fresh = mem_alloc(n * sizeof(struct finding *));
-	size_t nfresh = 0;
+	size_t from = s->nentries, fresh = 0;
 
 	MEM_GROW(p->entries, p->entries_cap, p->nentries + n);
 	for (size_t i = 0; i < n; i++) {
@@ -207,22 +273,15 @@ size_t live_found(struct live_process *p, uint64_t key, struct finding **v, size
 
 			index = (uint32_t)(e - s->entry);
 			s->suppressed += e->suppressed ? v[i]->count : 0;
-			if (stands(e))
-				fresh[nfresh++] = v[i];
-			e->printed = stands(e) && is_text(s);
+			fresh += stands(e);
 		}
 		p->entries[p->nentries++] = index;
 	}
-	raw_map_put(&p->keys, key, 0, (uint32_t)p->nkinds);
+	raw_map_put(&p->keys, head->key, 0, (uint32_t)p->nkinds);
 	MEM_GROW(p->kinds, p->kinds_cap, p->nkinds + 1);
 	p->kinds[p->nkinds++] = kind;
-	if (nfresh) {
-		p->any_shown = true;
-		if (is_text(s))
-			print_findings(p, fresh, nfresh);
-	}
-	mem_free(fresh);
-	return nfresh;
+	show(p, head, from);
+	return fresh;
 }
 
 void live_found_again(struct live_process *p, uint64_t key, uint64_t times)
@@ -391,6 +450,7 @@ void live_found_end(struct live_process *p)
 	struct report rep = {.color = p->color, .verbosity = p->verbosity};
 	struct piece piece;
 
+	live_let_go(p);
 	if (p->summed_up || !p->greeted)
 		return;
 	piece_begin(&piece);

@@ -32,6 +32,7 @@ struct live {
 	size_t nentries, entry_cap;
 	struct raw_map known; /* fingerprint: index of the entry */
 	uint32_t nprocesses;
+	uint64_t ngroups;
 	char *program;
 	double since;
 	struct live_end total; /* of those processes that said END */
@@ -89,6 +90,10 @@ struct live_process {
 	uint32_t *entries; /* of the session */
 	size_t nentries, entries_cap;
 	bool any_shown;
+
+	/* Entries that are not printed yet: see live_found_flush(). */
+	uint32_t *held, held_thread;
+	size_t nheld, held_cap;
 };
 
 /* --- live_find.c --- */
@@ -109,8 +114,9 @@ struct finding *live_evicted(struct live_process *p, const struct live_recording
 
 /* --- live_found.c --- */
 
-/* Takes the findings; how many of them are new and were shown. */
-size_t live_found(struct live_process *p, uint64_t key, struct finding **v, size_t n);
+/* Takes the findings; how many of them are new and are shown. */
+size_t live_found(struct live_process *p, const struct live_finding *head, struct finding **v,
+		  size_t n);
 void live_found_again(struct live_process *p, uint64_t key, uint64_t times);
 /* p->out_names has grown: drop what blames only those. */
 void live_found_left_out(struct live_process *p);

@@ -102,6 +102,7 @@ struct finding {
 	bool recorded;        /* of a recorded run: see tell.h */
 	bool live;            /* found while the program ran: event numbers tell the order of the
 				 finding's own events, and nothing else */
+	uint64_t group;       /* of live ones: those of one transaction have one number */
 	bool evicted;         /* of a live one: what came before was forgotten, so that the steps
 				 are all that is known */
 	uint64_t fingerprint; /* see finding_seal() */
