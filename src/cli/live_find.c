@@ -62,20 +62,6 @@ static void close_recording(struct reader *reader)
 	symbol_resolver_free(resolver);
 }
 
-/* Which event is the first of the last unit? 0: the recording makes no sense. */
-static uint64_t find_last(struct reader *reader, struct err *err)
-{
-	struct event *ev = mem_alloc(READER_BATCH * sizeof *ev);
-	int n;
-
-	while ((n = reader_next(reader, ev, err)) > 0)
-		;
-	mem_free(ev);
-	if (n < 0 || reader_rewind(reader, err))
-		return 0;
-	return reader_last_unit(reader);
-}
-
 /* --- event numbers --- */
 
 struct numbers {
@@ -157,23 +143,20 @@ static size_t take(struct finding_list *l, uint32_t thread, struct finding **v)
 
 struct finding **live_find(struct live_process *p, const struct live_recording *r, size_t *n)
 {
-	struct engine_options options = {0};
+	struct engine_options options = {.last_unit = true};
 	struct engine_result res = {0};
 	struct finding **v = NULL;
 	struct err err = {0};
 	struct reader *reader = open_recording(p, r, &err);
 
 	*n = 0;
-	if (reader)
-		options.from = find_last(reader, &err);
-	if (options.from) {
+	if (reader) {
 		engine_run(engine_by_name("frontier"), &options, reader, true, NULL, &res, &err);
 		v = mem_alloc((res.findings.n + 1) * sizeof(struct finding *));
 		*n = take(&res.findings, r->head->thread, v);
 		engine_result_free(&res);
-	}
-	if (reader)
 		close_recording(reader);
+	}
 	if (err_is_set(&err))
 		cli_note("process %d: %s", (int)p->pid, err.text);
 	else if (!*n && !r->head->evicted && p->verbosity > 0)

@@ -49,7 +49,8 @@ struct frontier {
 	size_t nreads, reads_cap;
 	uint32_t free_reads;
 	struct closings closings;
-	uint64_t from, nclosings; /* which are to be told; how many there were */
+	const struct engine_options *options;
+	uint64_t nclosings; /* how many there were, told or not */
 	struct finding_sink *sink;
 	struct explain *explain;
 };
@@ -59,7 +60,7 @@ static void *frontier_create(const struct engine_options *options, struct findin
 	struct frontier *f = mem_zalloc(sizeof *f);
 
 	order_init(&f->order, false);
-	f->from = options->from;
+	f->options = options;
 	f->sink = sink;
 	return f;
 }
@@ -330,7 +331,7 @@ static void drop_early(struct frontier *f)
 
 	f->nclosings = f->closings.n;
 	for (size_t i = 0; i < f->closings.n; i++)
-		if (f->closings.v[i].event >= f->from)
+		if (f->closings.v[i].event >= f->options->from)
 			f->closings.v[kept++] = f->closings.v[i];
 	f->closings.n = kept;
 }

@@ -167,7 +167,7 @@ static uint64_t count_closings(size_t n)
 {
 	struct names_resolver *resolver = symbol_resolver_new();
 	struct reader_options ropt = {.rewindable = true};
-	struct engine_options options = {.from = UINT64_MAX};
+	struct engine_options options = {.last_unit = true};
 	struct engine_result res;
 	struct spec *spec = spec_new();
 	struct str bytes = STR_INIT;
