@@ -39,9 +39,9 @@ static int put_in_memory(const struct live_recording *r, struct err *err)
 }
 
 static struct reader *open_recording(struct live_process *p, const struct live_recording *r,
-				     struct err *err)
+				     struct block_rules *rules, struct err *err)
 {
-	struct reader_options ropt = {.rewindable = true};
+	struct reader_options ropt = {.unfinished = true, .rewindable = true};
 	int fd = put_in_memory(r, err);
 	struct reader *reader =
 		fd < 0 ? NULL : reader_open_fd(fd, "the recording of a finding", &ropt, err);
@@ -49,7 +49,7 @@ static struct reader *open_recording(struct live_process *p, const struct live_r
 	if (!reader)
 		return NULL;
 	reader_set_resolver(reader, symbol_resolver_beside(p->resolver));
-	reader_set_blocks(reader, &p->rules);
+	reader_set_blocks(reader, rules);
 	reader_set_modules(reader, p->module, p->nmodules);
 	return reader;
 }
@@ -141,28 +141,42 @@ static size_t take(struct finding_list *l, uint32_t thread, struct finding **v)
 	return n;
 }
 
-struct finding **live_find(struct live_process *p, const struct live_recording *r, size_t *n)
+/* Read the recording by these rules; NULL where it has no such finding. */
+static struct finding **replay(struct live_process *p, const struct live_recording *r,
+			       struct block_rules *rules, size_t *n, struct err *err)
 {
 	struct engine_options options = {.last_unit = true};
-	struct engine_result res = {0};
-	struct finding **v = NULL;
-	struct err err = {0};
-	struct reader *reader = open_recording(p, r, &err);
+	struct reader *reader = open_recording(p, r, rules, err);
+	struct engine_result res;
+	struct finding **v;
 
 	*n = 0;
-	if (reader) {
-		engine_run(engine_by_name("frontier"), &options, reader, true, NULL, &res, &err);
-		v = mem_alloc((res.findings.n + 1) * sizeof(struct finding *));
-		*n = take(&res.findings, r->head->thread, v);
-		engine_result_free(&res);
-		close_recording(reader);
-	}
+	if (!reader)
+		return NULL;
+	engine_run(engine_by_name("frontier"), &options, reader, true, NULL, &res, err);
+	v = mem_alloc((res.findings.n + 1) * sizeof(struct finding *));
+	*n = take(&res.findings, r->head->thread, v);
+	engine_result_free(&res);
+	close_recording(reader);
+	if (*n)
+		return v;
+	mem_free(v);
+	return NULL;
+}
+
+struct finding **live_find(struct live_process *p, const struct live_recording *r, size_t *n)
+{
+	struct err err = {0};
+	struct finding **v = replay(p, r, &p->rules, n, &err);
+
+	/* A call that was open when its function was left out is still a block. */
+	if (!v && !err_is_set(&err) && p->out_names.n)
+		v = replay(p, r, spec_rules(p->spec), n, &err);
 	if (err_is_set(&err))
 		cli_note("process %d: %s", (int)p->pid, err.text);
-	else if (!*n && !r->head->evicted && p->verbosity > 0)
+	else if (!v && !r->head->evicted && p->verbosity > 0)
 		cli_note("process %d: a finding is not in its own recording", (int)p->pid);
-	if (!*n) {
-		mem_free(v);
+	if (!v) {
 		v = mem_alloc(sizeof(struct finding *));
 		v[(*n)++] = live_evicted(p, r);
 	}

@@ -294,35 +294,40 @@ void live_found_again(struct live_process *p, uint64_t key, uint64_t times)
 		count(p->session, p->entries[p->kinds[index].first + i], times);
 }
 
-static void say_dropped(struct live_process *p, const struct finding *f)
+static void say_dropped(struct live_process *p, const char *label)
 {
-	struct str b = STR_INIT;
+	struct str shown = STR_INIT;
 	struct piece piece;
 
-	str_add(&b, "atomsan: what was found in block '");
-	str_add_shown(&b, f->blame.label ? f->blame.label : "?",
-		      f->blame.label ? strlen(f->blame.label) : 1, 200);
-	str_add(&b, "' does not count: that function turned out to wait, or says that it is not "
-		    "atomic\n");
+	str_add_shown(&shown, label, strlen(label), 200);
 	piece_begin(&piece);
-	fputs(b.s, piece.out);
+	fprintf(piece.out,
+		"atomsan: what was found in block '%s' does not count: it turned out to wait, or "
+		"says that it is not atomic\n",
+		shown.s);
 	piece_write(&piece, p->out);
-	str_free(&b);
+	str_free(&shown);
 }
 
 void live_found_left_out(struct live_process *p)
 {
 	struct live *s = p->session;
+	struct blockspec_names said = {0};
 
 	for (size_t i = 0; i < p->nentries; i++) {
 		struct live_entry *e = &s->entry[p->entries[i]];
+		size_t n = said.n;
 
 		if (e->dropped || !blockspec_blames_only(e->f, &p->out_names))
 			continue;
 		e->dropped = true;
-		if (e->printed && !e->suppressed && p->verbosity >= 0)
-			say_dropped(p, e->f);
+		if (!e->printed || p->verbosity < 0 || !e->f->transaction.label)
+			continue;
+		blockspec_names_add(&said, e->f->transaction.label);
+		if (said.n > n)
+			say_dropped(p, e->f->transaction.label);
 	}
+	blockspec_names_free(&said);
 }
 
 /* --- what stands --- */

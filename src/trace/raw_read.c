@@ -197,14 +197,14 @@ struct sem_use {
 };
 
 static void look_at_semaphore(struct raw *a, struct raw_map *uses, const struct raw_item *i,
-			      uint32_t thread)
+			      uint32_t thread, bool unfinished)
 {
 	uint32_t use = raw_map_get(uses, i->address, 0);
 	uint32_t state = use == RAW_MAP_NONE ? NOT_HELD : use % 3;
 	bool other = use != RAW_MAP_NONE && use / 3 != thread;
 
-	if (state == HELD && other)
-		state = NO_LOCK; /* a thread was done, and had not given it back */
+	if (state == HELD && other) /* a thread was done, and had not given it back */
+		state = unfinished ? NOT_HELD : NO_LOCK;
 	if (i->op == RAW_LOCK_NEW)
 		state = i->aux > 1 ? NO_LOCK : state;
 	else if (state != NO_LOCK)
@@ -217,7 +217,7 @@ static void look_at_semaphore(struct raw *a, struct raw_map *uses, const struct 
 		raw_map_put(uses, i->address, 0, thread * 3 + state);
 }
 
-static void look(struct raw *a)
+static void look(struct raw *a, bool unfinished)
 {
 	struct raw_map semaphores = {0};
 	struct raw_cursor c;
@@ -248,7 +248,7 @@ static void look(struct raw *a)
 			case RAW_LOCK_NEW:
 			case RAW_SEM_WAIT:
 			case RAW_SEM_POST:
-				look_at_semaphore(a, &semaphores, &i, t);
+				look_at_semaphore(a, &semaphores, &i, t, unfinished);
 				raw_memory_edge(a->memory, i.address);
 				break;
 			case RAW_ACQUIRE:
@@ -261,7 +261,7 @@ static void look(struct raw *a)
 		}
 	}
 	/* Still held when its last thread was done: not given back by the one that had it. */
-	for (size_t k = 0; k < semaphores.cap; k++)
+	for (size_t k = 0; k < semaphores.cap && !unfinished; k++)
 		if (semaphores.slot[k].value_plus_1 &&
 		    (semaphores.slot[k].value_plus_1 - 1) % 3 == HELD)
 			raw_map_put(&a->not_locks, semaphores.slot[k].a, 0, 1);
@@ -849,7 +849,7 @@ static void raw_start(struct reader *r)
 
 		table_append(&r->names.table[NAMES_THREAD], name, (size_t)n);
 	}
-	look(a);
+	look(a, r->opt.unfinished);
 	r->in.size = size;
 	first_notes(r);
 	start_threads(a);

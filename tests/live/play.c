@@ -166,7 +166,7 @@ static void cut_out(size_t from, size_t to, bool modules, struct str *out)
 static uint64_t count_closings(size_t n)
 {
 	struct names_resolver *resolver = symbol_resolver_new();
-	struct reader_options ropt = {.rewindable = true};
+	struct reader_options ropt = {.unfinished = true, .rewindable = true};
 	struct engine_options options = {.last_unit = true};
 	struct engine_result res;
 	struct spec *spec = spec_new();
