@@ -41,11 +41,15 @@ static int put_in_memory(const struct live_recording *r, struct err *err)
 static struct reader *open_recording(struct live_process *p, const struct live_recording *r,
 				     struct block_rules *rules, struct err *err)
 {
+	bool is_one = r->n >= 8 && !memcmp(r->bytes, RAW_MAGIC, 8);
 	struct reader_options ropt = {.unfinished = true, .rewindable = true};
-	int fd = put_in_memory(r, err);
-	struct reader *reader =
-		fd < 0 ? NULL : reader_open_fd(fd, "the recording of a finding", &ropt, err);
+	struct reader *reader;
+	int fd;
 
+	if (!is_one && r->n)
+		err_fail(err, "what comes with a finding is no recording");
+	fd = is_one ? put_in_memory(r, err) : -1;
+	reader = fd < 0 ? NULL : reader_open_fd(fd, "the recording of a finding", &ropt, err);
 	if (!reader)
 		return NULL;
 	reader_set_resolver(reader, symbol_resolver_beside(p->resolver));
