@@ -79,13 +79,17 @@ int child_add_option(const char *key, const char *value, struct err *err)
 {
 	const char *had = getenv(variable);
 	char quote = strchr(value, '"') ? '\'' : '"';
+	bool plain = !value[strcspn(value, "\"': ,")];
 	struct str s = STR_INIT;
 
 	if (strchr(value, quote) || strlen(value) > 4000)
 		return err_fail(err, "%s: this name cannot be passed on to the program", value);
 	if (had && *had)
 		str_fmt(&s, "%s:", had);
-	str_fmt(&s, "%s=%c%s%c", key, quote, value, quote);
+	if (plain)
+		str_fmt(&s, "%s=%s", key, value);
+	else
+		str_fmt(&s, "%s=%c%s%c", key, quote, value, quote);
 	setenv(variable, s.s, 1);
 	str_free(&s);
 	return 0;
