@@ -310,6 +310,7 @@ static int finding(struct live_process *p, const char *body, size_t n, struct er
 	struct live_step *steps;
 	struct finding **v;
 	size_t nv, bytes;
+	bool excluded;
 
 	if (n < sizeof head)
 		return err_fail(err, "a finding of %zu bytes", n);
@@ -322,8 +323,8 @@ static int finding(struct live_process *p, const char *body, size_t n, struct er
 		memcpy(steps, body + sizeof head, bytes);
 	r = (struct live_recording){&head, steps, body + sizeof head + bytes,
 				    n - sizeof head - bytes};
-	v = live_find(p, &r, &nv);
-	shown.findings = live_found(p, &head, v, nv) > 0;
+	v = live_find(p, &r, &nv, &excluded);
+	shown.findings = live_found(p, &head, v, nv, excluded) > 0;
 	mem_free(v);
 	mem_free(steps);
 	return head.answer ? answer(p, LIVE_SHOWN, &shown, sizeof shown, err) : 0;

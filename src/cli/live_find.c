@@ -168,7 +168,20 @@ static struct finding **replay(struct live_process *p, const struct live_recordi
 	return NULL;
 }
 
-struct finding **live_find(struct live_process *p, const struct live_recording *r, size_t *n)
+/* Would it be one if the specification were not there? Then that says that it is none. */
+static struct finding **replay_by_default(struct live_process *p, const struct live_recording *r,
+					  size_t *n)
+{
+	struct spec *none = spec_new();
+	struct err ignored = {0};
+	struct finding **v = replay(p, r, spec_rules(none), n, &ignored);
+
+	spec_free(none);
+	return v;
+}
+
+struct finding **live_find(struct live_process *p, const struct live_recording *r, size_t *n,
+			   bool *excluded)
 {
 	struct err err = {0};
 	struct finding **v = replay(p, r, &p->rules, n, &err);
@@ -176,6 +189,11 @@ struct finding **live_find(struct live_process *p, const struct live_recording *
 	/* A call that was open when its function was left out is still a block. */
 	if (!v && !err_is_set(&err) && p->out_names.n)
 		v = replay(p, r, spec_rules(p->spec), n, &err);
+	*excluded = false;
+	if (!v && !err_is_set(&err)) {
+		v = replay_by_default(p, r, n);
+		*excluded = v != NULL;
+	}
 	if (err_is_set(&err))
 		cli_note("process %d: %s", (int)p->pid, err.text);
 	else if (!v && !r->head->evicted && p->verbosity > 0)

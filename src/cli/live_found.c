@@ -254,7 +254,7 @@ static void count(struct live *s, uint32_t index, uint64_t times)
 }
 
 size_t live_found(struct live_process *p, const struct live_finding *head, struct finding **v,
-		  size_t n)
+		  size_t n, bool excluded)
 {
 	struct live *s = p->session;
 	struct live_kind kind = {(uint32_t)p->nentries, (uint32_t)n};
@@ -272,6 +272,7 @@ size_t live_found(struct live_process *p, const struct live_finding *head, struc
 			struct live_entry *e = add_entry(p, v[i]);
 
 			index = (uint32_t)(e - s->entry);
+			e->dropped |= excluded;
 			s->suppressed += e->suppressed ? v[i]->count : 0;
 			fresh += stands(e);
 		}

@@ -105,8 +105,12 @@ struct live_recording {
 	size_t n;
 };
 
-/* The findings in it: at least one, each the caller's. In an array that the caller frees. */
-struct finding **live_find(struct live_process *p, const struct live_recording *r, size_t *n);
+/*
+ * The findings in it: at least one, each the caller's, in an array that the caller frees.
+ * *excluded: by the specification, which the program may not have asked about, they are none.
+ */
+struct finding **live_find(struct live_process *p, const struct live_recording *r, size_t *n,
+			   bool *excluded);
 
 /* --- live_evicted.c --- */
 
@@ -116,7 +120,7 @@ struct finding *live_evicted(struct live_process *p, const struct live_recording
 
 /* Takes the findings; how many of them are new and are shown. */
 size_t live_found(struct live_process *p, const struct live_finding *head, struct finding **v,
-		  size_t n);
+		  size_t n, bool excluded);
 void live_found_again(struct live_process *p, uint64_t key, uint64_t times);
 /* p->out_names has grown: drop what blames only those. */
 void live_found_left_out(struct live_process *p);

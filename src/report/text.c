@@ -155,7 +155,11 @@ static void write_verdict(const struct report *rep, const char *noun, const stru
 		add_count(&b, rep->source.transactions, "transaction");
 		str_add(&b, ", ");
 	}
-	add_count(&b, rep->source.threads, "thread");
+	/* A program that was killed did not come to say how many. */
+	if (rep->source.program && !rep->source.threads)
+		b.s[b.n -= 2] = 0;
+	else
+		add_count(&b, rep->source.threads, "thread");
 	show_wrap_styled(out, b.s, rep->color, found->n ? SHOW_BOLD : SHOW_GREEN);
 	str_free(&b);
 }
