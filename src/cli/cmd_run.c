@@ -217,7 +217,8 @@ static void tell_unused(const char *name)
 	if (is_plain(name))
 		cli_note("nothing was checked: %s was not linked by atomsan-cc", name);
 	else if (o.verbose)
-		cli_note("nothing was checked: no process that was linked by atomsan-cc had a second "
+		cli_note("nothing was checked: no process that was linked by atomsan-cc had a "
+			 "second "
 			 "thread");
 }
 
@@ -269,7 +270,8 @@ static int prepare(struct live_options *options, struct err *err)
 	options->out = 2;
 	if (o.output && strcmp(o.output, "-") != 0) {
 		/* Better now than when the program has run for an hour. */
-		options->out = open(o.output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+		options->out =
+			open(o.output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
 		if (options->out < 0)
 			return err_sys(err, "%s", o.output);
 	} else if (o.output) {
@@ -305,7 +307,8 @@ static int run(int argc, char **argv)
 	if (prepare(&options, &err))
 		return cli_error("%s", err.text);
 	room.listening = listen_to(&name, &err);
-	/* Without rules the program knows by itself which functions are blocks, and need not ask. */
+	/* Without rules the program knows by itself which functions are blocks, and need not ask.
+	 */
 	if (room.listening < 0 || child_add_option("reporter", name.s, &err) ||
 	    (blockspec_file && child_add_option("rules", "1", &err)))
 		return cli_error("%s", err.text);

@@ -297,8 +297,8 @@ static int ask(struct live_process *p, const char *body, size_t n, struct err *e
 	a.decide = rules->decide(rules, &p->names, raw_names_label(&p->raw, q.kind, q.pc, NULL, 0),
 				 q.kind, q.start);
 	/* Only of a function that hands on does it matter, and it costs names. */
-	a.hands_on = !q.start || rules->hands_on_at(rules, &p->names,
-						    raw_names_place(&p->raw, 0, q.call));
+	a.hands_on = !q.start ||
+		     rules->hands_on_at(rules, &p->names, raw_names_place(&p->raw, 0, q.call));
 	return answer(p, LIVE_ANSWER, &a, sizeof a, err);
 }
 
@@ -449,7 +449,7 @@ bool live_serve(struct live_process *p)
 	p->n += (size_t)n;
 	rc = take_all(p, &err);
 	if (err_is_set(&err))
-		cli_note("process %d makes no sense and is no longer listened to: %s",
-			 (int)p->pid, err.text);
+		cli_note("process %d makes no sense and is no longer listened to: %s", (int)p->pid,
+			 err.text);
 	return !rc;
 }

@@ -33,16 +33,16 @@
 
 struct live_options {
 	const struct report_format *format;
-	int out;               /* where findings go */
-	bool own_file;         /* that was asked for: log_path of a process changes nothing */
-	const char *color;     /* auto, always, never; NULL: as the process says */
-	int verbosity;         /* -1, 0, 1; of a process without a session of its own, 0 */
-	bool all;              /* no deduplication */
-	bool each;             /* each process has a summary of its own, at its end */
-	bool verdict;          /* say also that nothing was found */
-	struct spec *spec;     /* NULL: as the process says */
+	int out;                   /* where findings go */
+	bool own_file;             /* that was asked for: log_path of a process changes nothing */
+	const char *color;         /* auto, always, never; NULL: as the process says */
+	int verbosity;             /* -1, 0, 1; of a process without a session of its own, 0 */
+	bool all;                  /* no deduplication */
+	bool each;                 /* each process has a summary of its own, at its end */
+	bool verdict;              /* say also that nothing was found */
+	struct spec *spec;         /* NULL: as the process says */
 	struct suppress *suppress; /* NULL: none but those of the process */
-	const char *program;   /* for reports; NULL: what the first process says */
+	const char *program;       /* for reports; NULL: what the first process says */
 };
 
 struct live;

@@ -97,9 +97,10 @@ static uint32_t memory_at(struct live_process *p, const struct live_step *s, boo
 	str_reset(&p->raw.text);
 	if (lock)
 		str_fmt(&p->raw.text, "%s ",
-			raw_lock_names[s->op == RAW_SEM_WAIT || s->op == RAW_SEM_POST ? RAW_SEMAPHORE
-				       : s->aux < RAW_LOCKS                          ? s->aux
-										      : RAW_MUTEX]);
+			raw_lock_names[s->op == RAW_SEM_WAIT || s->op == RAW_SEM_POST
+					       ? RAW_SEMAPHORE
+				       : s->aux < RAW_LOCKS ? s->aux
+							    : RAW_MUTEX]);
 	raw_names_add_memory(&p->raw, p->memory, s->address, size);
 	id = raw_names_next(&p->raw, lock ? NAMES_LOCK : NAMES_VAR);
 	raw_map_put(&p->vars, s->address, b, id);
@@ -143,7 +144,7 @@ static void number(struct finding *f, const struct live_step *s)
 		uint64_t before = 1;
 
 		for (size_t k = 0; k < f->nsteps; k++)
-			before += s[k].time < s[i].time || (s[k].time == s[i].time && k < i);
+			before += k < i ? s[k].time <= s[i].time : s[k].time < s[i].time;
 		f->steps[i].event = before;
 	}
 }
@@ -163,6 +164,7 @@ struct finding *live_evicted(struct live_process *p, const struct live_recording
 	f->status = FINDING_OBSERVED;
 	f->kind = "cycle";
 	f->evicted = f->recorded = true;
+	f->out_of_order = !r->head->evicted && r->n;
 	f->nsteps = r->head->nsteps;
 	f->steps = arena_alloc(&f->arena, (f->nsteps + 1) * sizeof *f->steps);
 	memset(f->steps, 0, f->nsteps * sizeof *f->steps);

@@ -90,7 +90,8 @@ static int by_number(const void *a, const void *b)
 
 static uint64_t rank(const struct numbers *x, uint64_t event)
 {
-	const uint64_t *at = event ? bsearch(&event, x->v, x->n, sizeof *x->v, by_number) : NULL;
+	const uint64_t *at =
+		event && x->n ? bsearch(&event, x->v, x->n, sizeof *x->v, by_number) : NULL;
 
 	return at ? (uint64_t)(at - x->v) + 1 : 0;
 }
@@ -107,7 +108,8 @@ static void renumber(struct finding *f)
 		numbers_add(&x, f->steps[i].event);
 		numbers_add(&x, f->steps[i].begin);
 	}
-	qsort(x.v, x.n, sizeof *x.v, by_number);
+	if (x.n)
+		qsort(x.v, x.n, sizeof *x.v, by_number);
 	for (size_t i = 0; i < x.n; i++)
 		if (!kept || x.v[kept - 1] != x.v[i])
 			x.v[kept++] = x.v[i];

@@ -262,8 +262,8 @@ size_t live_found(struct live_process *p, const struct live_finding *head, struc
 
 	MEM_GROW(p->entries, p->entries_cap, p->nentries + n);
 	for (size_t i = 0; i < n; i++) {
-		uint32_t index = s->o.all ? RAW_MAP_NONE
-					  : raw_map_get(&s->known, v[i]->fingerprint, 0);
+		uint32_t index =
+			s->o.all ? RAW_MAP_NONE : raw_map_get(&s->known, v[i]->fingerprint, 0);
 
 		if (index != RAW_MAP_NONE) {
 			count(s, index, v[i]->count);
@@ -440,7 +440,8 @@ static void tell_rest(struct live *s, int verbosity, FILE *out)
 
 		str_add_shown(&name, s->out.v[i], strlen(s->out.v[i]), SIZE_MAX);
 		fprintf(out,
-			"atomsan: left out: %s (waits, joins, creates threads or passes a barrier, or "
+			"atomsan: left out: %s (waits, joins, creates threads or passes a barrier, "
+			"or "
 			"says that it is not atomic)\n",
 			name.s);
 		str_free(&name);

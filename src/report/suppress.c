@@ -110,8 +110,9 @@ struct suppress *suppress_parse(const char *path, const char *text, size_t n, st
 	while (text < end && !err_is_set(err)) {
 		const char *stop = memchr(text, '\n', (size_t)(end - text));
 		const char *from = text, *to = stop ? stop : end;
-		struct line l = {.number = ++number};
+		struct line l = {0};
 
+		l.number = ++number;
 		text = stop ? stop + 1 : end;
 		while (from < to && is_blank(*from))
 			from++;

@@ -46,8 +46,8 @@ bool suppress_matches(struct suppress *s, const struct finding *f);
 unsigned suppress_unused(const struct suppress *s, size_t *at, const char **line);
 
 /*
- * Add the line, without a newline, that suppresses this finding and others of the same block; nothing
- * where it has no name at all.
+ * Add the line, without a newline, that suppresses this finding and others of the same block;
+ * nothing where it has no name at all.
  */
 void suppress_add_line(struct str *out, const struct finding *f);
 

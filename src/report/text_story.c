@@ -349,13 +349,18 @@ static void write_plain(const struct report *rep, const struct finding *f, FILE 
 }
 
 /* All that is known are the steps: who is to blame could not be found out. */
-static void write_evicted(FILE *out)
+static void write_evicted(const struct finding *f, FILE *out)
 {
-	show_wrap(out,
-		  "The steps below form a cycle: no order of whole blocks has them all. Which block "
-		  "is to blame is not known, since part of the history was evicted: "
-		  "history_size=N in ATOMSAN_OPTIONS widens it.",
-		  2, 2);
+	struct str b = STR_INIT;
+
+	str_add(&b, "The steps below form a cycle: no order of whole blocks has them all. Which "
+		    "block is to blame is not known, since ");
+	str_add(&b, f->out_of_order
+			    ? "by the clock of the machine they came in another order."
+			    : "part of the history was evicted: history_size=N in ATOMSAN_OPTIONS "
+			      "widens it.");
+	show_wrap(out, b.s, 2, 2);
+	str_free(&b);
 }
 
 void text_story_write(const struct report *rep, const struct finding *f, FILE *out)
@@ -363,7 +368,7 @@ void text_story_write(const struct report *rep, const struct finding *f, FILE *o
 	size_t lead, tail;
 
 	if (f->evicted)
-		write_evicted(out);
+		write_evicted(f, out);
 	else if (step_same_name(f->kind, "lockset") && f->nsteps)
 		write_lockset(f, out);
 	else if (step_same_name(f->kind, "deadlock") && f->nsteps > 1)

@@ -33,7 +33,8 @@ struct reader_options {
 	bool lenient;      /* skip impossible events, and count them */
 	bool keep_repeats; /* deliver repeated acquires and their releases as they stand */
 	bool all_blocks;   /* recorded runs: every function, as the file has it; see blocks.h */
-	bool unfinished;   /* raw recordings: the run goes on, and what is held at the end is just held */
+	bool unfinished;   /* raw recordings: the run goes on, and what is held at the end is just
+			      held */
 	bool rewindable;   /* reader_rewind() may be called, also on a pipe */
 };
 

@@ -14,7 +14,8 @@
  *	--save=FILE        write the messages there instead, and hear no answers
  *	--option=KEY=VALUE what HELLO says
  *	--findings=N       at most so many
- *	--ask=ADDRESS[k]   in the program's own addresses; k: f (if absent), s or m. Prints the answer
+ *	--ask=ADDRESS[k]   in the program's own addresses; k: f (if absent), s or m. Prints the
+ *answer
  *	--left-out=ADDRESS of a function, after the findings
  *	--left-out-first=ADDRESS   the same before them
  *	--again=N          each finding was made so many times more
@@ -417,10 +418,8 @@ static uint32_t add_steps(size_t n, struct str *body)
 
 static void tell_finding(size_t n, uint64_t key)
 {
-	struct live_finding f = {.key = key,
-				 .thread = units[n - 1].thread,
-				 .answer = o.wait,
-				 .evicted = o.evict};
+	struct live_finding f = {
+		.key = key, .thread = units[n - 1].thread, .answer = o.wait, .evicted = o.evict};
 	struct str body = STR_INIT, raw = STR_INIT, steps = STR_INIT;
 	struct live_shown shown;
 
@@ -448,7 +447,8 @@ static void tell_finding(size_t n, uint64_t key)
 
 static void play(void)
 {
-	struct live_end e = {.transactions = 10, .accesses = nunits, .threads = (uint32_t)file.nthreads};
+	struct live_end e = {
+		.transactions = 10, .accesses = nunits, .threads = (uint32_t)file.nthreads};
 	struct str body = STR_INIT;
 	struct live_shown shown;
 	uint64_t closings, key = 0;
@@ -484,39 +484,76 @@ static void play(void)
 int main(int argc, char **argv)
 {
 	static const struct option table[] = {
-		{"live", 1, NULL, 'l'},       {"save", 1, NULL, 's'},
-		{"option", 1, NULL, 'o'},     {"findings", 1, NULL, 'n'},
-		{"ask", 1, NULL, 'q'},        {"left-out", 1, NULL, 'x'},
+		{"live", 1, NULL, 'l'},
+		{"save", 1, NULL, 's'},
+		{"option", 1, NULL, 'o'},
+		{"findings", 1, NULL, 'n'},
+		{"ask", 1, NULL, 'q'},
+		{"left-out", 1, NULL, 'x'},
 		{"left-out-first", 1, NULL, 'X'},
-		{"again", 1, NULL, 'a'},      {"evict", 0, NULL, 'e'},
+		{"again", 1, NULL, 'a'},
+		{"evict", 0, NULL, 'e'},
 		{"modules-inside", 0, NULL, 'm'},
-		{"wait", 0, NULL, 'w'},       {"twice", 0, NULL, 't'},
-		{"print", 1, NULL, 'p'},      {"kill", 0, NULL, 'k'},
-		{"status", 1, NULL, 'S'},     {0},
+		{"wait", 0, NULL, 'w'},
+		{"twice", 0, NULL, 't'},
+		{"print", 1, NULL, 'p'},
+		{"kill", 0, NULL, 'k'},
+		{"status", 1, NULL, 'S'},
+		{0},
 	};
 	pid_t child = -1;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "", table, NULL)) >= 0) {
 		switch (c) {
-		case 'l': o.live = optarg; break;
-		case 's': o.save = optarg; break;
-		case 'o': str_fmt(&o.options, "%s\n", optarg); break;
-		case 'n': o.findings = strtoull(optarg, NULL, 10); break;
-		case 'q': o.ask[o.nask++ % LIST_MAX] = optarg; break;
-		case 'x': o.left_out[o.nleft_out++ % LIST_MAX] = strtoull(optarg, NULL, 16); break;
-		case 'X':
-			o.left_out_first[o.nleft_out_first++ % LIST_MAX] = strtoull(optarg, NULL, 16);
+		case 'l':
+			o.live = optarg;
 			break;
-		case 'a': o.again = strtoull(optarg, NULL, 10); break;
-		case 'e': o.evict = true; break;
-		case 'm': o.inside = true; break;
-		case 'w': o.wait = true; break;
-		case 't': o.twice = true; break;
-		case 'p': o.print = optarg; break;
-		case 'k': o.kill = true; break;
-		case 'S': o.status = (int)strtol(optarg, NULL, 10); break;
-		default: return 99;
+		case 's':
+			o.save = optarg;
+			break;
+		case 'o':
+			str_fmt(&o.options, "%s\n", optarg);
+			break;
+		case 'n':
+			o.findings = strtoull(optarg, NULL, 10);
+			break;
+		case 'q':
+			o.ask[o.nask++ % LIST_MAX] = optarg;
+			break;
+		case 'x':
+			o.left_out[o.nleft_out++ % LIST_MAX] = strtoull(optarg, NULL, 16);
+			break;
+		case 'X':
+			o.left_out_first[o.nleft_out_first++ % LIST_MAX] =
+				strtoull(optarg, NULL, 16);
+			break;
+		case 'a':
+			o.again = strtoull(optarg, NULL, 10);
+			break;
+		case 'e':
+			o.evict = true;
+			break;
+		case 'm':
+			o.inside = true;
+			break;
+		case 'w':
+			o.wait = true;
+			break;
+		case 't':
+			o.twice = true;
+			break;
+		case 'p':
+			o.print = optarg;
+			break;
+		case 'k':
+			o.kill = true;
+			break;
+		case 'S':
+			o.status = (int)strtol(optarg, NULL, 10);
+			break;
+		default:
+			return 99;
 		}
 	}
 	if (optind != argc - 1)

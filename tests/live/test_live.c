@@ -124,10 +124,9 @@ static void make_recording(struct str *raw, uint32_t function, uint64_t address)
 
 static void add_finding(struct str *out, uint64_t key, uint32_t function, bool answer, bool whole)
 {
-	struct live_step steps[] = {
-		{BALANCE, function + 4, 10, 1, RAW_READ, 4, 0, 0},
-		{BALANCE, function + 8, 20, 2, RAW_WRITE, 4, 0, 0},
-		{BALANCE, function + 8, 30, 1, RAW_WRITE, 4, 0, 0}};
+	struct live_step steps[] = {{BALANCE, function + 4, 10, 1, RAW_READ, 4, 0, 0},
+				    {BALANCE, function + 8, 20, 2, RAW_WRITE, 4, 0, 0},
+				    {BALANCE, function + 8, 30, 1, RAW_WRITE, 4, 0, 0}};
 	struct live_finding f = {key, 1, N(steps), answer, !whole};
 	struct str body = STR_INIT, raw = STR_INIT;
 
@@ -478,9 +477,8 @@ static void wrong_messages(void **state)
 
 static void wrong_lengths(void **state)
 {
-	static const struct live_head huge[] = {{LIVE_FINDING, UINT32_MAX},
-						{LIVE_FINDING, LIVE_BYTES_MAX + 1},
-						{77, UINT32_MAX}};
+	static const struct live_head huge[] = {
+		{LIVE_FINDING, UINT32_MAX}, {LIVE_FINDING, LIVE_BYTES_MAX + 1}, {77, UINT32_MAX}};
 	struct live_finding many = {.nsteps = UINT32_MAX};
 	struct live_hello other = {LIVE_VERSION + 1, 1};
 	struct bench *b = *state;
@@ -533,7 +531,7 @@ static void cut_off(void **state)
 	make_stream(&s);
 	/* Most of it is the zeros of a recording. */
 	recording = (size_t)((char *)memmem(s.s, s.n, RAW_MAGIC, 8) - s.s) + 512;
-	for (size_t n = 0; n < s.n; n += n > recording && n < recording + 11000 ? 61 : 1) {
+	for (size_t n = 0; n<s.n; n += n> recording && n < recording + 11000 ? 61 : 1) {
 		void *own;
 
 		setup(&own);
@@ -576,12 +574,12 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	static const struct CMUnitTest tests[] = {
-		TEST(every_message), TEST(picture_without_numbers),
-		TEST(evicted),       TEST(left_out),
-		TEST(two_processes), TEST(all_of_them),
-		TEST(suppressed),    TEST(json),
+		TEST(every_message),  TEST(picture_without_numbers),
+		TEST(evicted),        TEST(left_out),
+		TEST(two_processes),  TEST(all_of_them),
+		TEST(suppressed),     TEST(json),
 		TEST(wrong_messages), TEST(wrong_lengths),
-		TEST(cut_off),       TEST(damaged),
+		TEST(cut_off),        TEST(damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,12 +53,14 @@ static void bad_files(void **state)
 		const char *text, *wrong;
 	} v[] = {
 		{"race:f\n", "f:1: a suppression begins with 'atomicity:', not 'race'"},
-		{"# x\n\n  deposit\n", "f:3: a suppression begins with 'atomicity:', not 'deposit'"},
+		{"# x\n\n  deposit\n",
+		 "f:3: a suppression begins with 'atomicity:', not 'deposit'"},
 		{"atomicity:\n", "f:1: which block? the pattern is missing"},
 		{"atomicity:  \n", "f:1: which block? the pattern is missing"},
 		{"atomicity:*\n", "f:1: this pattern matches everything"},
 		{"atomicity:^*$\n", "f:1: this pattern matches everything"},
-		{"atomicity:a\nAtomicity:b", "f:2: a suppression begins with 'atomicity:', not 'Atomicity'"},
+		{"atomicity:a\nAtomicity:b",
+		 "f:2: a suppression begins with 'atomicity:', not 'Atomicity'"},
 	};
 	struct err err = {0};
 
@@ -90,16 +92,21 @@ static bool matches(const char *text, const struct finding *f)
 
 static void finding_by_all_its_names(void **state)
 {
-	static const char *const refuted[] = {"outer", "inner"}, *const locks[] = {"mutex bank_lock"};
+	static const char *const refuted[] = {"outer", "inner"}, *const locks[] = {
+									 "mutex bank_lock"};
 	static struct finding_frame frames[] = {
 		{.function = "get", .file = "/src/bank.c", .module = "/opt/libbank.so.1"},
 		{.function = "audit", .file = "/src/main.c", .module = "/opt/bank"}};
-	static struct finding_step steps[] = {
-		{.thread = "T1", .op = "r", .label = "outer", .stack = {frames, 2}, .place = "elsewhere"},
-		{.thread = "T2", .op = "w", .place = "tail.c:3"}};
+	static struct finding_step steps[] = {{.thread = "T1",
+					       .op = "r",
+					       .label = "outer",
+					       .stack = {frames, 2},
+					       .place = "elsewhere"},
+					      {.thread = "T2", .op = "w", .place = "tail.c:3"}};
 	struct finding f = {.kind = "cycle", .steps = steps, .nsteps = 2, .variable = "balance"};
-	static const char *const hits[] = {"outer",  "inner",     "^bank*lock",  "get",    "audit",
-					   "bank.c", "libbank.*", "^/opt/bank$", "tail.c", "^balance$"};
+	static const char *const hits[] = {"outer",  "inner",    "^bank*lock", "get",
+					   "audit",  "bank.c",   "libbank.*",  "^/opt/bank$",
+					   "tail.c", "^balance$"};
 	static const char *const misses[] = {"elsewhere", "T1", "^bank$", "cycle"};
 	char line[64];
 
@@ -148,9 +155,18 @@ static void unused_lines(void **state)
 /* Whatever a finding is called, the line that stands under it suppresses it. */
 static void ready_lines(void **state)
 {
-	static const char *const names[] = {
-		"deposit", "ns::Stack<int*>::push(int const&)", "operator^", "a$", "^a", "two\nlines",
-		"\033[31mred", " blanks ", "\xc3\xa4", "\xe2\x80\xae" "turned", "x*y"};
+	static const char *const names[] = {"deposit",
+					    "ns::Stack<int*>::push(int const&)",
+					    "operator^",
+					    "a$",
+					    "^a",
+					    "two\nlines",
+					    "\033[31mred",
+					    " blanks ",
+					    "\xc3\xa4",
+					    "\xe2\x80\xae"
+					    "turned",
+					    "x*y"};
 	struct str line = STR_INIT;
 
 	(void)state;
@@ -171,7 +187,9 @@ static void ready_lines(void **state)
 static void ready_line_without_a_block(void **state)
 {
 	static struct finding_frame frames[] = {
-		{.function = "std::atomic<int>::load", .file = "/usr/include/c++/12/atomic", .line = 3},
+		{.function = "std::atomic<int>::load",
+		 .file = "/usr/include/c++/12/atomic",
+		 .line = 3},
 		{.function = "poll", .file = "/src/poll.c", .line = 9}};
 	static struct finding_step step = {.thread = "T1", .op = "r", .stack = {frames, 2}};
 	struct finding f = {.kind = "cycle", .steps = &step, .nsteps = 1}, none = {.kind = "cycle"};
