@@ -104,7 +104,7 @@ static void show_progress(const char *raw, double since)
 	if (n == (ssize_t)sizeof h)
 		fprintf(stderr,
 			"\r\033[Krecording: %.0f s, %.1f million events, %.1f MB, %u thread%s",
-			seconds() - since, (double)(h.end / sizeof(struct raw_unit)) / 1e6,
+			seconds() - since, (double)h.end / sizeof(struct raw_unit) / 1e6,
 			(double)h.end / 1e6, h.threads, h.threads == 1 ? "" : "s");
 }
 

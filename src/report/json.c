@@ -104,7 +104,10 @@ static void write_steps(struct json_emit *j, const struct finding *f)
 
 		json_emit_open(j, NULL, '{', s->stack.n ? JSON_LINES : JSON_ONE_LINE);
 		json_emit_str(j, "thread", s->thread);
-		write_number(j, "event", f->live ? 0 : s->event);
+		if (f->live)
+			json_emit_null(j, "event");
+		else
+			json_emit_u64(j, "event", s->event);
 		json_emit_str(j, "op", s->op);
 		json_emit_str(j, "operand", s->operand);
 		json_emit_str(j, "label", s->label);

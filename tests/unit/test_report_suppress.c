@@ -155,17 +155,11 @@ static void unused_lines(void **state)
 /* Whatever a finding is called, the line that stands under it suppresses it. */
 static void ready_lines(void **state)
 {
-	static const char *const names[] = {"deposit",
-					    "ns::Stack<int*>::push(int const&)",
-					    "operator^",
-					    "a$",
-					    "^a",
-					    "two\nlines",
-					    "\033[31mred",
-					    " blanks ",
-					    "\xc3\xa4",
-					    "\xe2\x80\xae"
-					    "turned",
+	static const char *const names[] = {"deposit",     "ns::Stack<int*>::push(int const&)",
+					    "operator^",   "a$",
+					    "^a",          "two\nlines",
+					    "\033[31mred", " blanks ",
+					    "\xc3\xa4",    "\xe2\x80\xae!",
 					    "x*y"};
 	struct str line = STR_INIT;
 
