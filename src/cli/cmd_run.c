@@ -325,8 +325,9 @@ static int run(int argc, char **argv)
 	rc = child_wait();
 	if (!live_was_used(room.session) && !o.quiet)
 		tell_unused(argv[0]);
-	if (live_end(room.session) && !rc)
-		rc = cli_error("%s: writing failed", o.output ? o.output : "standard error");
+	/* Whoever closed standard error did not want to know. */
+	if (live_end(room.session) && o.output && !rc)
+		rc = cli_error("%s: writing failed", o.output);
 	if (!rc && live_findings(room.session))
 		rc = found;
 	live_free(room.session);
