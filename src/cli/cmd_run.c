@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -55,7 +56,10 @@ enum {
 	EXIT_FOUND = 66,
 	BACKLOG = 64,
 	ASK_AGAIN_MS = 50,
-	AFTERWARDS_MS = 1000 /* for what processes that end with the program still say */
+	/* For what processes that end with the program still say: so long a silence, so long at
+	   all. */
+	AFTERWARDS_MS = 1000,
+	AFTERWARDS_MOST_S = 20
 };
 
 /* A name that nobody else has, in no folder. */
@@ -145,6 +149,8 @@ static bool serve(struct room *r, int program, int timeout)
 static void serve_all(struct room *r)
 {
 	int program = child_descriptor();
+	struct timespec now;
+	time_t until;
 
 	/* A system without such descriptors is asked again and again. */
 	do
@@ -153,8 +159,10 @@ static void serve_all(struct room *r)
 	if (program >= 0)
 		close(program);
 	/* Those that go on without the program are on their own. */
-	while (serve(r, -1, r->n ? AFTERWARDS_MS : 0))
-		;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	until = now.tv_sec + AFTERWARDS_MOST_S;
+	while (now.tv_sec < until && serve(r, -1, r->n ? AFTERWARDS_MS : 0))
+		clock_gettime(CLOCK_MONOTONIC, &now);
 	if (r->n && !o.quiet)
 		cli_note("%zu process%s still running: what %s from now on is not reported", r->n,
 			 r->n == 1 ? " is" : "es are", r->n == 1 ? "it finds" : "they find");
@@ -189,37 +197,49 @@ static int open_program(const char *name)
 	return fd;
 }
 
-/* Is it an executable, no script, and the runtime is not in it? */
-static bool is_plain(const char *name)
+enum kind { NOT_KNOWN, PLAIN, INSTRUMENTED };
+
+/* An executable has the runtime in it or not; of a script nobody knows. */
+static enum kind kind_of(const char *name)
 {
 	static const char symbol[] = "atomsan_rt_version", elf[] = "\177ELF";
 	int fd = open_program(name);
-	bool plain = false;
+	enum kind kind = NOT_KNOWN;
 	struct stat st;
 	void *map;
 
 	if (fd < 0)
-		return false;
+		return NOT_KNOWN;
 	if (!fstat(fd, &st) && st.st_size > 4) {
-		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		size_t n = (size_t)st.st_size;
+
+		map = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (map != MAP_FAILED) {
-			plain = !memcmp(map, elf, 4) &&
-				!memmem(map, (size_t)st.st_size, symbol, sizeof symbol);
-			munmap(map, (size_t)st.st_size);
+			if (!memcmp(map, elf, 4))
+				kind = memmem(map, n, symbol, sizeof symbol) ? INSTRUMENTED : PLAIN;
+			munmap(map, n);
 		}
 	}
 	close(fd);
-	return plain;
+	return kind;
 }
 
-static void tell_unused(const char *name)
+/* A program that finds nothing and has nothing to ask does not call us. */
+static void tell_silence(const char *name, bool text)
 {
-	if (is_plain(name))
+	switch (kind_of(name)) {
+	case PLAIN:
 		cli_note("nothing was checked: %s was not linked by atomsan-cc", name);
-	else if (o.verbose)
-		cli_note("nothing was checked: no process that was linked by atomsan-cc had a "
-			 "second "
-			 "thread");
+		break;
+	case INSTRUMENTED:
+		if (text)
+			cli_note("no atomicity violation");
+		break;
+	case NOT_KNOWN:
+		if (o.verbose)
+			cli_note("no process that was linked by atomsan-cc had anything to say");
+		break;
+	}
 }
 
 /* --- before it starts --- */
@@ -324,7 +344,7 @@ static int run(int argc, char **argv)
 	serve_all(&room);
 	rc = child_wait();
 	if (!live_was_used(room.session) && !o.quiet)
-		tell_unused(argv[0]);
+		tell_silence(argv[0], options.format == &text_format);
 	/* Whoever closed standard error did not want to know. */
 	if (live_end(room.session) && o.output && !rc)
 		rc = cli_error("%s: writing failed", o.output);

@@ -114,6 +114,7 @@ void live_disconnect(struct live_process *p)
 	mem_free(p->kinds);
 	mem_free(p->entries);
 	mem_free(p->held);
+	mem_free(p->out_pcs);
 	mem_free(p);
 }
 
@@ -302,6 +303,25 @@ static int ask(struct live_process *p, const char *body, size_t n, struct err *e
 	return answer(p, LIVE_ANSWER, &a, sizeof a, err);
 }
 
+/* Most programs have no findings, and their symbols are never read. */
+static void name_left_out(struct live_process *p)
+{
+	struct str name = STR_INIT;
+
+	if (!p->nout_pcs)
+		return;
+	for (size_t i = 0; i < p->nout_pcs; i++) {
+		str_reset(&name);
+		names_add_string(&p->names, raw_names_label(&p->raw, 'f', p->out_pcs[i], NULL, 0),
+				 &name);
+		blockspec_names_add(&p->out_names, name.s);
+		blockspec_names_add(&p->session->out, name.s);
+	}
+	p->nout_pcs = 0;
+	str_free(&name);
+	live_found_left_out(p);
+}
+
 static int finding(struct live_process *p, const char *body, size_t n, struct err *err)
 {
 	struct live_recording r = {0};
@@ -323,6 +343,7 @@ static int finding(struct live_process *p, const char *body, size_t n, struct er
 		memcpy(steps, body + sizeof head, bytes);
 	r = (struct live_recording){&head, steps, body + sizeof head + bytes,
 				    n - sizeof head - bytes};
+	name_left_out(p);
 	v = live_find(p, &r, &nv, &excluded);
 	shown.findings = live_found(p, &head, v, nv, excluded) > 0;
 	mem_free(v);
@@ -343,21 +364,14 @@ static int again(struct live_process *p, const char *body, size_t n, struct err 
 
 static int left_out(struct live_process *p, const char *body, size_t n, struct err *err)
 {
-	struct str name = STR_INIT;
-
-	if (n % sizeof(uint64_t))
+	if (n % sizeof *p->out_pcs)
 		return err_fail(err, "functions left out in %zu bytes", n);
-	for (size_t i = 0; i < n; i += sizeof(uint64_t)) {
-		uint64_t pc;
-
-		memcpy(&pc, body + i, sizeof pc);
-		str_reset(&name);
-		names_add_string(&p->names, raw_names_label(&p->raw, 'f', pc, NULL, 0), &name);
-		blockspec_names_add(&p->out_names, name.s);
-		blockspec_names_add(&p->session->out, name.s);
-	}
-	str_free(&name);
-	live_found_left_out(p);
+	MEM_GROW(p->out_pcs, p->out_pcs_cap, p->nout_pcs + n / sizeof *p->out_pcs);
+	if (n)
+		memcpy(p->out_pcs + p->nout_pcs, body, n);
+	p->nout_pcs += n / sizeof *p->out_pcs;
+	if (p->nentries || p->verbosity > 0)
+		name_left_out(p);
 	return 0;
 }
 

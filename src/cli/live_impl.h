@@ -83,6 +83,8 @@ struct live_process {
 	/* For reading its recordings: the specification's rules, but for what was left out. */
 	struct block_rules rules;
 	struct blockspec_names out_names;
+	uint64_t *out_pcs; /* whose names were not needed so far */
+	size_t nout_pcs, out_pcs_cap;
 
 	struct raw_map keys; /* of findings: index into `kinds` */
 	struct live_kind *kinds;
