@@ -3,7 +3,7 @@
  *
  * The recording is read as any other. The engine that knows cycles finds again what
  * the runtime found, by the same rules, and tells it with all that people want to know. Only what
- * the last unit closes is of interest: what was closed before was reported before.
+ * the last unit of the finding's thread closes is of interest: the rest has findings of its own.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,7 +151,7 @@ static size_t take(struct finding_list *l, uint32_t thread, struct finding **v)
 static struct finding **replay(struct live_process *p, const struct live_recording *r,
 			       struct block_rules *rules, size_t *n, struct err *err)
 {
-	struct engine_options options = {.last_unit = true};
+	struct engine_options options = {.last_unit = true, .thread = r->head->thread};
 	struct reader *reader = open_recording(p, r, rules, err);
 	struct engine_result res;
 	struct finding **v;

@@ -31,9 +31,11 @@ struct engine_options {
 	bool blocks_sets; /* blocks: cycles of three and more transactions too */
 	bool all;         /* predict: a schedule also for findings that look the same */
 	bool two;         /* predict: with two variables too */
-	bool last_unit; /* frontier: of a raw recording, what its last unit closes; what was closed
-			   before is counted in the stats and not told */
-	uint64_t from;  /* that unit's first event: engine_run() sets it, after the first pass */
+	bool last_unit; /* frontier: of a raw recording, what the last unit of `thread` closes; what
+			   others close is counted in the stats and not told */
+	uint32_t thread;
+	uint64_t from; /* that unit's first event, or 0: engine_run() sets it, after the first pass
+			*/
 };
 
 /* One figure of --format=json's "stats". */

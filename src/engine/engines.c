@@ -82,7 +82,7 @@ int engine_run(const struct engine_ops *ops, const struct engine_options *option
 	rc = pass(ops, engine, r, 0, tick, pass_no, err);
 	out->counts = *reader_counts(r);
 	if (o.last_unit)
-		o.from = rc ? UINT64_MAX : reader_last_unit(r);
+		o.from = rc ? 0 : reader_last_unit(r, o.thread);
 	/* What broke off in the first pass does so again, behind the last event wanted. */
 	while ((last = ops->finish(engine)) != 0) {
 		if (reader_rewind(r, &again) ||

@@ -325,13 +325,15 @@ static void frontier_take(void *engine, const struct batch *b)
 }
 
 /* Whether the others are told or not: an event closes the same cycle. */
-static void drop_early(struct frontier *f)
+static void drop_others(struct frontier *f)
 {
 	size_t kept = 0;
 
 	f->nclosings = f->closings.n;
 	for (size_t i = 0; i < f->closings.n; i++)
-		if (f->closings.v[i].event >= f->options->from)
+		if (!f->options->last_unit ||
+		    (f->options->from && f->closings.v[i].event >= f->options->from &&
+		     f->closings.v[i].thread == f->options->thread))
 			f->closings.v[kept++] = f->closings.v[i];
 	f->closings.n = kept;
 }
@@ -342,7 +344,7 @@ static uint64_t frontier_finish(void *engine)
 
 	if (f->explain)
 		return explain_finish(f->explain);
-	drop_early(f);
+	drop_others(f);
 	if (!f->closings.n)
 		return 0;
 	drop_state(f);

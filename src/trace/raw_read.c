@@ -58,6 +58,7 @@ struct thread {
 	uint32_t held;  /* locks that it holds for writing */
 	bool ran, joined;
 	uint64_t stack, stack_size;
+	uint64_t last_unit; /* its first event */
 	uint32_t creator;
 	strref created;
 	/* The last place: loops ask for it again and again. */
@@ -856,6 +857,17 @@ static void raw_start(struct reader *r)
 	a->started = true;
 }
 
+/* They have all been seen. */
+static void keep_last_units(struct reader *r)
+{
+	const struct raw *a = r->state;
+
+	MEM_GROW0(r->last_unit, r->last_unit_cap, a->nthreads);
+	r->nlast_units = a->nthreads;
+	for (size_t t = 0; t < a->nthreads; t++)
+		r->last_unit[t] = a->thread[t].last_unit;
+}
+
 static int raw_next(struct reader *r, struct event *ev)
 {
 	struct raw *a = r->state;
@@ -871,15 +883,15 @@ static int raw_next(struct reader *r, struct event *ev)
 		a->at = a->nout = 0;
 		while (a->nheap && a->nout < READER_BATCH) {
 			uint32_t t = a->heap[0];
-			size_t before_it = a->nout;
 
+			a->thread[t].last_unit = a->delivered + a->nout + 1;
 			take(a, t, &a->thread[t].item);
 			a->units++;
 			if (!advance(a, t))
 				a->heap[0] = a->heap[--a->nheap];
 			sink(a, 0);
 			if (!a->nheap)
-				r->last_unit = a->delivered + before_it + 1;
+				keep_last_units(r);
 		}
 		r->in.raw_read = a->units * sizeof(struct raw_unit);
 		if (!a->nheap)

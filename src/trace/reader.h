@@ -88,9 +88,10 @@ struct reader_module {
 void reader_set_modules(struct reader *r, const struct reader_module *modules, size_t n);
 /*
  * Of a raw recording that has been read to its end: the number of the first event that came of
- * its last unit, by time; one more than there are events where nothing came of it. 0: not known.
+ * the last unit of a thread; one more than there were events before it where nothing came of it.
+ * 0: not known, or the thread has none.
  */
-uint64_t reader_last_unit(const struct reader *r);
+uint64_t reader_last_unit(const struct reader *r, uint32_t thread);
 const struct reader_counts *reader_counts(const struct reader *r);
 const char *reader_path(const struct reader *r);
 /* "std" or "atrace", and whether the whole file is inside a zstd frame. */

@@ -72,8 +72,9 @@ struct reader {
 	struct validator check;
 	const struct reader_module *modules; /* reader_set_modules() */
 	size_t nmodules;
-	uint64_t last_unit; /* reader_last_unit() */
-	struct err err;     /* set: deliver no more */
+	uint64_t *last_unit; /* reader_last_unit(), by thread */
+	size_t nlast_units, last_unit_cap;
+	struct err err; /* set: deliver no more */
 };
 
 void validator_init(struct validator *v);

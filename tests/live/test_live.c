@@ -118,6 +118,9 @@ static void make_recording(struct str *raw, uint32_t function, uint64_t address)
 	raw_put(&b, 1, 10, RAW_READ, address, 4, function + 4);
 	raw_put(&b, 2, 20, RAW_WRITE, address, 4, function + 8);
 	raw_put(&b, 1, 30, RAW_WRITE, address, 4, function + 8);
+	/* Others go on, and close cycles of their own. */
+	raw_put(&b, 2, 30, RAW_READ, address, 4, function + 12);
+	raw_put(&b, 2, 31, RAW_RETURN, 0, 0, 0);
 	raw_assemble(&b, raw);
 	raw_build_free(&b);
 }

@@ -531,7 +531,7 @@ static void odd_chunks(void **state)
 	assert_int_equal(events_in(file.n), 3);
 }
 
-/* Which events came of the last unit, by time, also when the reading stopped before it. */
+/* Which events came of a thread's last unit, also when the reading stopped before it. */
 static void last_unit(void **state)
 {
 	struct err err = {0};
@@ -544,20 +544,22 @@ static void last_unit(void **state)
 	raw_put(&b, 0, 20, RAW_CALL, 7, 0, 2);
 	raw_put(&b, 0, 30, RAW_READ, A, 8, 2); /* a begin and two reads */
 	r = open_built("x.raw");
-	assert_int_equal(reader_last_unit(r), 0);
+	assert_int_equal(reader_last_unit(r, 0), 0);
 	one_pass(r, &text);
 	assert_string_equal(text.s, "T1 w 0\nT1 w 1\nT0 begin f ?+0x7\nT0 r 0\nT0 r 1\n");
-	assert_int_equal(reader_last_unit(r), 3);
+	assert_int_equal(reader_last_unit(r, 0), 3);
+	assert_int_equal(reader_last_unit(r, 1), 2);
+	assert_int_equal(reader_last_unit(r, 2), 0);
 	assert_int_equal(reader_rewind(r, &err), 0);
 	assert_true(reader_next(r, ev, &err) > 0);
-	assert_int_equal(reader_last_unit(r), 3);
+	assert_int_equal(reader_last_unit(r, 0), 3);
 	reader_close(r);
 
 	/* Nothing comes of it. */
 	raw_put(&b, 1, 40, RAW_READ, A + 64, 4, 1);
 	r = open_built("x.raw");
 	one_pass(r, &text);
-	assert_int_equal(reader_last_unit(r), 6);
+	assert_int_equal(reader_last_unit(r, 1), 6);
 	reader_close(r);
 }
 
@@ -571,7 +573,8 @@ static void last_unit_of_many(void **state)
 		raw_put(&b, i % 2, i, RAW_WRITE, A, 4, 1);
 	r = open_built("x.raw");
 	one_pass(r, &text);
-	assert_int_equal(reader_last_unit(r), 3 * READER_BATCH);
+	assert_int_equal(reader_last_unit(r, 1), 3 * READER_BATCH);
+	assert_int_equal(reader_last_unit(r, 0), 3 * READER_BATCH - 1);
 	reader_close(r);
 }
 
