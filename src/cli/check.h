@@ -15,6 +15,7 @@
 #include "cli/blockspec.h"
 #include "cli/cli.h"
 #include "cli/schedule.h"
+#include "cli/suppressing.h"
 
 struct check_options {
 	const char *engine, *format, *output, *color, *blocks; /* NULL: the default */
@@ -36,6 +37,7 @@ extern struct check_options check_asked;
 		 "skip events that cannot have happened, and count them"),                         \
 	SCHEDULE_VARS_OPT(&check_asked.vars),                                                         \
 	BLOCKSPEC_OPT,                                                                             \
+	SUPPRESSING_OPT,                                                                           \
 	OPT_COUNT('q', "quiet", &check_asked.quiet, "one line a finding"),                         \
 	OPT_COUNT('v', "verbose", &check_asked.verbose,                                            \
 		  "leave nothing out; the engine's figures too")

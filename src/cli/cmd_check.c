@@ -1,14 +1,13 @@
 #include <errno.h>
-#include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/blockspec.h"
 #include "cli/check.h"
 #include "cli/cli.h"
+#include "cli/printing.h"
 #include "cli/progress.h"
 #include "cli/trace_open.h"
 #include "engine/engine.h"
@@ -60,35 +59,6 @@ static size_t pick_engines(const char *names, const struct engine_ops **v, struc
 	return n;
 }
 
-static int use_color(bool *color)
-{
-	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
-
-	if (!o->color || !strcmp(o->color, "auto"))
-		*color = !o->output && isatty(1) && term && strcmp(term, "dumb") && !(no && *no);
-	else if (!strcmp(o->color, "always") || !strcmp(o->color, "never"))
-		*color = o->color[0] == 'a';
-	else
-		return -1;
-	return 0;
-}
-
-/* "--format takes text, json or dot, not 'xml'" */
-static int bad_format(const struct command *cmd)
-{
-	struct str list = STR_INIT;
-	int rc;
-
-	for (size_t i = 0; report_formats[i]; i++) {
-		if (i)
-			str_add(&list, report_formats[i + 1] ? ", " : " or ");
-		str_add(&list, report_formats[i]->name);
-	}
-	rc = cli_usage(cmd, "--format takes %s, not '%s'", list.s, o->format);
-	str_free(&list);
-	return rc;
-}
-
 /* What blames functions that are not meant to be atomic after all is not a finding. */
 static void drop_left_out(struct reader *r, struct engine_result *res)
 {
@@ -96,6 +66,17 @@ static void drop_left_out(struct reader *r, struct engine_result *res)
 
 	if (reader_is_recorded(r) && res->nstats < ENGINE_STATS_MAX)
 		res->stats[res->nstats++] = (struct engine_stat){"findings_left_out", n};
+}
+
+static void drop_suppressed(struct engine_result *res)
+{
+	size_t n = suppressing_drop(&res->findings);
+
+	if (n && !o->quiet)
+		cli_note("%zu finding%s of %s suppressed by %s", n, n == 1 ? "" : "s",
+			 res->ops->name, suppressing_file);
+	if (suppressing_file && res->nstats < ENGINE_STATS_MAX)
+		res->stats[res->nstats++] = (struct engine_stat){"findings_suppressed", n};
 }
 
 /* Run the engines one after the other; returns how many ran before the trace failed. */
@@ -116,6 +97,7 @@ static size_t run_engines(struct reader *r, const struct engine_ops **ops, size_
 		engine_run(ops[i], &options, r, o->all, progress_tick, &results[i], err);
 		progress_end();
 		drop_left_out(r, &results[i]);
+		drop_suppressed(&results[i]);
 		if (!err_is_set(&first))
 			first = *err;
 		err->text[0] = 0;
@@ -144,7 +126,7 @@ int check_run(const struct command *cmd, int argc, char **argv)
 {
 	const struct engine_ops *ops[MAX_ENGINES];
 	struct engine_result results[MAX_ENGINES];
-	const struct report_format *format = report_format_by_name(o->format ? o->format : "text");
+	const struct report_format *format;
 	struct report rep = {.results = results, .verbosity = o->quiet ? -1 : o->verbose};
 	struct reader_options ropt = {.lenient = o->lenient, .rewindable = true};
 	struct err err = {0};
@@ -157,16 +139,19 @@ int check_run(const struct command *cmd, int argc, char **argv)
 	n = pick_engines(o->engine ? o->engine : engines[0]->name, ops, &err);
 	if (!n)
 		return cli_usage(cmd, "%s", err_is_set(&err) ? err.text : "too many engines");
+	format = printing_format(cmd, o->format);
 	if (!format)
-		return bad_format(cmd);
+		return EXIT_BAD;
 	if (schedule_check_vars(o->vars, &err))
 		return cli_usage(cmd, "%s", err.text);
 	if (o->blocks && strcmp(o->blocks, "pairs") && strcmp(o->blocks, "sets"))
 		return cli_usage(cmd, "--blocks takes pairs or sets, not '%s'", o->blocks);
-	if (use_color(&rep.color))
+	if (printing_color(o->color, o->output ? -1 : 1, &rep.color))
 		return cli_usage(cmd, "--color takes auto, always or never");
 	if (o->output && strcmp(o->output, "-") && cli_same_file(argv[0], o->output))
 		return cli_error("%s and %s are the same file", argv[0], o->output);
+	if (suppressing_read(&err))
+		return cli_error("%s", err.text);
 	r = blockspec_open(argv[0], &ropt, &err);
 	if (!r)
 		return cli_error("%s", err.text);
@@ -184,6 +169,8 @@ int check_run(const struct command *cmd, int argc, char **argv)
 	};
 	rc = print(&rep, format);
 	blockspec_tell(r, stderr, "atomsan: ", o->verbose && !o->quiet);
+	if (!o->quiet)
+		suppressing_tell(suppressing_list(), stderr, "atomsan: ");
 	for (size_t i = 0; i < rep.nresults; i++) {
 		found += results[i].findings.n;
 		engine_result_free(&results[i]);

@@ -16,7 +16,8 @@
 
 /* Where the findings came from. */
 struct report_source {
-	const char *trace; /* its path, as given */
+	const char *trace;   /* its path, as given; NULL of a run that was checked as it went */
+	const char *program; /* of such a run its command line; else NULL */
 	uint64_t events, threads, transactions, variables, locks, skipped;
 	const char *error; /* the sentence, where the trace broke off; or NULL */
 };
@@ -38,6 +39,14 @@ struct report_format {
 extern const struct report_format *const report_formats[]; /* ends with NULL; text first */
 extern const struct report_format text_format, json_format, dot_format;
 const struct report_format *report_format_by_name(const char *name);
+
+/*
+ * Text in pieces, for a run that is checked as it goes: findings that belong together, when they
+ * are made; at the end what text_format prints below the findings of rep->results.
+ */
+void report_text_finding(const struct report *rep, const struct finding *const *v, size_t n,
+			 FILE *out);
+void report_text_end(const struct report *rep, FILE *out);
 
 /* "observed", "predicted", "confirmed": the same word in every form. */
 const char *report_status_name(enum finding_status status);

@@ -82,6 +82,6 @@ void step_add_block(struct str *b, const char *label, uint64_t begin);
 /* "thread T2's block 'deposit'", "thread T2" outside blocks */
 void step_add_owner(struct str *b, const char *thread, const char *label, uint64_t begin);
 /* "'deposit' (T2)", "event 9 (T2)" outside blocks */
-void step_add_transaction(struct str *b, const struct finding_step *s);
+void step_add_transaction(struct str *b, const struct finding *f, const struct finding_step *s);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "report/show.h"
 #include "report/step.h"
+#include "report/suppress.h"
 
 #include "base/banned.h"
 
@@ -61,7 +62,7 @@ static void write_heading(const struct report *rep, const struct finding *f, FIL
 	str_add(&b, "WARNING: AtomSan: ");
 	add_what(&b, f);
 	if (text_story_is_blameless(f)) {
-		if (f->nsteps)
+		if (f->nsteps && !f->evicted)
 			str_fmt(&b, " among %zu transactions", step_count_transactions(f));
 	} else if (block->label || block->begin) {
 		str_add(&b, block->label ? " in block " : " in ");
@@ -93,7 +94,7 @@ static void write_blamed(const struct report *rep, const struct finding *f, FILE
 	step_add_block(&b, f->blame.label, f->blame.begin);
 	str_add(&b, " (thread" SHOW_TIE);
 	show_add(&b, f->blame.thread, 24, SHOW_CUT_TAIL);
-	if (f->blame.label)
+	if (f->blame.label && !f->live)
 		str_fmt(&b, ", begun at event" SHOW_TIE "%" PRIu64, f->blame.begin);
 	step_add_short_place(&place, f, f->blame.place);
 	if (place.n) {
@@ -183,7 +184,10 @@ static void write_also(const struct finding *f, FILE *out)
 {
 	struct str b = STR_INIT, place = STR_INIT;
 
-	str_fmt(&b, "Also closes at event" SHOW_TIE "%" PRIu64, f->event);
+	if (f->live)
+		str_add(&b, "Also closes a cycle");
+	else
+		str_fmt(&b, "Also closes at event" SHOW_TIE "%" PRIu64, f->event);
 	if (f->nsteps) {
 		const struct finding_step *last = &f->steps[f->nsteps - 1];
 
@@ -251,7 +255,7 @@ void text_finding_summary(const struct report *rep, const struct group *g, FILE 
 		step_add_place(&at, f, &f->steps[f->nsteps - 1]);
 	if (at.n)
 		show_add(&place, at.s, SIZE_MAX, SHOW_CUT_HEAD);
-	else if (f->event)
+	else if (f->event && !f->live)
 		str_fmt(&place, "at event %" PRIu64, f->event);
 	if (subject->label)
 		show_add(&block, subject->label, SIZE_MAX, SHOW_CUT_TAIL);
@@ -280,6 +284,17 @@ void text_finding_summary(const struct report *rep, const struct group *g, FILE 
 	str_free(&b);
 }
 
+/* Ready to be copied: never broken, never cut. */
+static void write_suppression(const struct finding *f, FILE *out)
+{
+	struct str b = STR_INIT;
+
+	suppress_add_line(&b, f);
+	if (b.n)
+		fprintf(out, "  To suppress it: %s\n", b.s);
+	str_free(&b);
+}
+
 void text_finding_write(const struct report *rep, const struct group *g, FILE *out)
 {
 	const struct finding *f = best_of(g);
@@ -298,5 +313,6 @@ void text_finding_write(const struct report *rep, const struct group *g, FILE *o
 	write_schedule(rep, f, out);
 	write_seen(f, out);
 	write_others(rep, g, out);
+	write_suppression(f, out);
 	text_finding_summary(rep, g, out);
 }

@@ -19,9 +19,17 @@ bool text_story_is_blameless(const struct finding *f)
 	       step_same_name(f->kind, "cycle");
 }
 
-static void add_event(struct str *b, uint64_t event)
+/* " (event 8)": of a live finding nobody could look that up. */
+static void add_event(struct str *b, const struct finding *f, uint64_t event)
 {
-	str_fmt(b, " (event" SHOW_TIE "%" PRIu64 ")", event);
+	if (!f->live)
+		str_fmt(b, " (event" SHOW_TIE "%" PRIu64 ")", event);
+}
+
+static void add_at_event(struct str *b, const struct finding *f, uint64_t event)
+{
+	if (!f->live)
+		str_fmt(b, " at event" SHOW_TIE "%" PRIu64, event);
 }
 
 /*
@@ -89,12 +97,12 @@ static void add_visit(struct str *b, const struct finding *f, size_t from, size_
 		str_add(b, predicted ? " can " : " ");
 	}
 	(predicted ? step_add_verb : step_add_past)(b, &first);
-	add_event(b, s[from].event);
+	add_event(b, f, s[from].event);
 	if (to == from)
 		return;
 	str_add(b, to - from > 1 ? ", ... and " : " and ");
 	(predicted ? step_add_verb : step_add_past)(b, &last);
-	add_event(b, s[to].event);
+	add_event(b, f, s[to].event);
 }
 
 /* What came between: one visit for each transaction, the middle of many left to the picture. */
@@ -134,15 +142,15 @@ static void write_story(const struct finding *f, size_t lead, size_t tail, FILE 
 
 	step_add_owner(&b, s[0].thread, s[0].label, s[0].begin);
 	b.s[0] = (char)toupper((unsigned char)b.s[0]);
-	if (s[0].label)
+	if (s[0].label && !f->live)
 		str_fmt(&b, " (begun at event" SHOW_TIE "%" PRIu64 ")", s[0].begin);
 	str_add(&b, f->status == FINDING_PREDICTED ? " may not be atomic: " : " is not atomic: ");
 	str_add(&b, "between its ");
 	step_add_noun(&b, &s[lead]);
-	add_event(&b, s[lead].event);
+	add_event(&b, f, s[lead].event);
 	str_add(&b, " and its ");
 	step_add_noun(&b, &end);
-	add_event(&b, s[tail].event);
+	add_event(&b, f, s[tail].event);
 	str_add(&b, ", ");
 	add_visits(&b, f, lead + 1, tail - 1);
 	str_add(&b,
@@ -154,13 +162,14 @@ static void write_story(const struct finding *f, size_t lead, size_t tail, FILE 
 }
 
 /* "'a' (T1) before 'b' (T2): w(x) at event 1, then r(x) at event 3" */
-static void write_order(const struct finding_step *from, const struct finding_step *to, FILE *out)
+static void write_order(const struct finding *f, const struct finding_step *from,
+			const struct finding_step *to, FILE *out)
 {
 	struct str b = STR_INIT;
 
-	step_add_transaction(&b, from);
+	step_add_transaction(&b, f, from);
 	str_add(&b, " before ");
-	step_add_transaction(&b, to);
+	step_add_transaction(&b, f, to);
 	str_add(&b, ": ");
 	switch (step_tie(from, to)) {
 	case STEP_SAME_BLOCK:
@@ -169,17 +178,18 @@ static void write_order(const struct finding_step *from, const struct finding_st
 		break;
 	case STEP_FORK:
 		step_add_op(&b, from, 40);
-		str_fmt(&b, " at event" SHOW_TIE "%" PRIu64, from->event);
+		add_at_event(&b, f, from->event);
 		break;
 	case STEP_JOIN:
 		step_add_op(&b, to, 40);
-		str_fmt(&b, " at event" SHOW_TIE "%" PRIu64, to->event);
+		add_at_event(&b, f, to->event);
 		break;
 	case STEP_CONFLICT:
 		step_add_op(&b, from, 40);
-		str_fmt(&b, " at event" SHOW_TIE "%" PRIu64 ", then ", from->event);
+		add_at_event(&b, f, from->event);
+		str_add(&b, ", then ");
 		step_add_op(&b, to, 40);
-		str_fmt(&b, " at event" SHOW_TIE "%" PRIu64, to->event);
+		add_at_event(&b, f, to->event);
 		break;
 	}
 	show_wrap(out, b.s, 4, 8);
@@ -194,7 +204,7 @@ static void write_orders(const struct report *rep, const struct finding *f, FILE
 		if (step_same_block(&f->steps[i], &f->steps[i + 1]))
 			continue;
 		if (n++ < ORDERS_MAX || rep->verbosity > 0)
-			write_order(&f->steps[i], &f->steps[i + 1], out);
+			write_order(f, &f->steps[i], &f->steps[i + 1], out);
 		else
 			left_out++;
 	}
@@ -221,12 +231,12 @@ static void write_blameless(const struct report *rep, const struct finding *f, F
 }
 
 /* "Thread T1 read balance (event 11)": who did what. */
-static void add_deed(struct str *b, const struct finding_step *s)
+static void add_deed(struct str *b, const struct finding *f, const struct finding_step *s)
 {
 	step_add_owner(b, s->thread, s->label, s->begin);
 	str_addc(b, ' ');
 	step_add_past(b, s);
-	add_event(b, s->event);
+	add_event(b, f, s->event);
 }
 
 static void write_lockset(const struct finding *f, FILE *out)
@@ -236,7 +246,7 @@ static void write_lockset(const struct finding *f, FILE *out)
 	for (size_t i = 0; i < f->nsteps; i++) {
 		if (i)
 			str_add(&b, ", and ");
-		add_deed(&b, &f->steps[i]);
+		add_deed(&b, f, &f->steps[i]);
 	}
 	b.s[0] = (char)toupper((unsigned char)b.s[0]);
 	str_add(&b, ". No lock keeps the two apart.");
@@ -257,10 +267,10 @@ static void write_deadlock(const struct report *rep, const struct finding *f, FI
 		show_add(&b, holds->thread ? holds->thread : "?", 24, SHOW_CUT_TAIL);
 		str_add(&b, " holds ");
 		show_add(&b, holds->operand ? holds->operand : "?", 24, SHOW_CUT_TAIL);
-		add_event(&b, holds->event);
+		add_event(&b, f, holds->event);
 		str_add(&b, " and wants ");
 		show_add(&b, wants->operand ? wants->operand : "?", 24, SHOW_CUT_TAIL);
-		add_event(&b, wants->event);
+		add_event(&b, f, wants->event);
 		str_addc(&b, '.');
 		show_wrap(out, b.s, 2, 4);
 		str_free(&b);
@@ -271,10 +281,11 @@ static void write_deadlock(const struct report *rep, const struct finding *f, FI
 }
 
 /* "its read of x (event 5) cannot be moved", by the letter of its mover. */
-static void add_mover(struct str *b, const struct finding_step *s, char mover)
+static void add_mover(struct str *b, const struct finding *f, const struct finding_step *s,
+		      char mover)
 {
 	step_add_noun(b, s);
-	add_event(b, s->event);
+	add_event(b, f, s->event);
 	str_add(b, mover == 'L'   ? " can only be done earlier"
 		   : mover == 'R' ? " can only be done later"
 				  : " cannot be moved");
@@ -292,9 +303,9 @@ static void write_movers(const struct finding *f, FILE *out)
 	step_add_owner(&b, block->thread, block->label, block->begin);
 	b.s[0] = (char)toupper((unsigned char)b.s[0]);
 	str_add(&b, " may not be atomic: its ");
-	add_mover(&b, &f->steps[turn], f->pattern[2 * turn]);
+	add_mover(&b, f, &f->steps[turn], f->pattern[2 * turn]);
 	str_add(&b, ", then its ");
-	add_mover(&b, &f->steps[f->nsteps - 1], f->pattern[2 * (f->nsteps - 1)]);
+	add_mover(&b, f, &f->steps[f->nsteps - 1], f->pattern[2 * (f->nsteps - 1)]);
 	str_add(&b, "; so others may come between the two. Movers, step by step: ");
 	str_fmt(&b, "%s.", f->pattern);
 	show_wrap(out, b.s, 2, 2);
@@ -317,14 +328,14 @@ static void write_plain(const struct report *rep, const struct finding *f, FILE 
 		b.s[0] = (char)toupper((unsigned char)b.s[0]);
 		str_add(&b, f->blame.thread ? " is not atomic" : " may not be atomic");
 		if (f->event)
-			add_event(&b, f->event);
+			add_event(&b, f, f->event);
 	} else if (f->variable) {
 		str_add(&b, "This is about ");
 		step_add_variable(&b, f, 40);
 	} else {
 		str_add(&b, "This came up");
 		if (f->event)
-			str_fmt(&b, " at event" SHOW_TIE "%" PRIu64, f->event);
+			add_at_event(&b, f, f->event);
 	}
 	if (f->blame.thread && f->nsteps > 1) {
 		str_add(&b, ": others have to come after one part of it and before another:");
@@ -337,11 +348,28 @@ static void write_plain(const struct report *rep, const struct finding *f, FILE 
 	str_free(&b);
 }
 
+/* All that is known are the steps: who is to blame could not be found out. */
+static void write_evicted(const struct finding *f, FILE *out)
+{
+	struct str b = STR_INIT;
+
+	str_add(&b, "The steps below form a cycle: no order of whole blocks has them all. Which "
+		    "block is to blame is not known, since ");
+	str_add(&b, f->out_of_order
+			    ? "by the clock of the machine they came in another order."
+			    : "part of the history was evicted: history_size=N in ATOMSAN_OPTIONS "
+			      "widens it.");
+	show_wrap(out, b.s, 2, 2);
+	str_free(&b);
+}
+
 void text_story_write(const struct report *rep, const struct finding *f, FILE *out)
 {
 	size_t lead, tail;
 
-	if (step_same_name(f->kind, "lockset") && f->nsteps)
+	if (f->evicted)
+		write_evicted(f, out);
+	else if (step_same_name(f->kind, "lockset") && f->nsteps)
 		write_lockset(f, out);
 	else if (step_same_name(f->kind, "deadlock") && f->nsteps > 1)
 		write_deadlock(rep, f, out);
