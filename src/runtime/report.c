@@ -29,7 +29,10 @@ static bool note_kind(uint64_t key)
 	while (kinds[i].key && kinds[i].key != key)
 		i = (i + 1) & (KINDS - 1);
 	fresh = !kinds[i].key && nkinds < KINDS - 1;
-	if (fresh) {
+	if (rt_options.all) {
+		fresh = true;
+		nkinds = 1;
+	} else if (fresh) {
 		kinds[i].key = key;
 		nkinds++;
 	} else if (kinds[i].key) {
