@@ -253,10 +253,27 @@ static void out_module(uint64_t bias, const char *text, size_t n, void *o)
 	out_text(o, RAW_MODULE, bias, text, n);
 }
 
+/* Threads of the report. */
+enum { TOLD_MAX = SHADOW_SLOTS };
+static uint32_t told[TOLD_MAX], ntold;
+
+static bool is_told(uint32_t thread)
+{
+	for (uint32_t i = 0; i < ntold; i++)
+		if (told[i] == thread)
+			return true;
+	return false;
+}
+
 /*
  * What this thread did before all that is told: allocations, threads that it created, where
- * those are not told.
+ * those are not told. The first one does it for those of which nothing else is told.
  */
+static bool is_by(uint32_t who, uint32_t thread)
+{
+	return who == thread || (!thread && !is_told(who));
+}
+
 static void out_before(struct out *o, uint32_t thread, const bool *told_fork)
 {
 	uint64_t high = 0;
@@ -265,7 +282,7 @@ static void out_before(struct out *o, uint32_t thread, const bool *told_fork)
 	for (size_t i = 0; i < CREATIONS; i++) {
 		struct creation *c = &creations[i];
 
-		if (!c->pc || c->creator != thread || told_fork[i])
+		if (!c->pc || !is_by(c->creator, thread) || told_fork[i])
 			continue;
 		out_stack(o, &high, &c->stack, true);
 		out_unit(o, record_what(RAW_FORK, c->id, 0), out_pc(o, &high, c->pc));
@@ -276,7 +293,7 @@ static void out_before(struct out *o, uint32_t thread, const bool *told_fork)
 		struct allocation a = allocations[i];
 
 		RT_COMPILER_BARRIER();
-		if (!a.address || a.thread != thread ||
+		if (!a.address || !is_by(a.thread, thread) ||
 		    __atomic_load_n(&allocations[i].address, __ATOMIC_ACQUIRE) != a.address)
 			continue;
 		out_stack(o, &high, &a.stack, true);
@@ -542,12 +559,13 @@ static bool out_all(struct out *o, uint64_t from, uint64_t until)
 
 	memset(told_fork, 0, sizeof told_fork);
 	out_header(o);
-	nrepeats = 0;
+	nrepeats = ntold = 0;
 	for (struct history *h = NULL; (h = history_next(h)) != NULL;)
 		if (lived(h, from)) {
 			struct span span = span_of(h, from);
 
 			far &= span.far;
+			told[ntold++] = h->thread;
 			collect_repeats(h, span);
 		}
 	for (struct history *h = NULL; nrepeats && (h = history_next(h)) != NULL;)
