@@ -289,7 +289,7 @@ static void cut(struct rt_thread *t)
 		end(t);
 	for (size_t i = t->cut; i < t->depth; i++)
 		if (!t->frame[i].hands_on)
-			functions_leave_out(t->frame[i].function, false);
+			functions_leave_out(t, t->frame[i].function, false);
 	t->cut = t->depth;
 }
 
@@ -328,7 +328,7 @@ void check_not_atomic(struct rt_thread *t, uintptr_t pc)
 	if (!t->depth || t->depth <= t->cut ||
 	    (t->nmarks && t->nmarks <= RT_MARKS && t->mark[t->nmarks - 1].depth == t->depth))
 		return;
-	functions_leave_out(t->frame[t->depth - 1].function, true);
+	functions_leave_out(t, t->frame[t->depth - 1].function, true);
 	if (t->txn == t->depth && !t->txn_mark)
 		end(t);
 }
@@ -462,8 +462,8 @@ void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t 
 		break;
 	case RAW_WAIT:
 	case RAW_BARRIER:
-		history_put(t, op, object, aux, pc);
 		cut(t);
+		history_put(t, op, object, aux, pc);
 		break;
 	case RAW_NOTIFY:
 		history_put(t, op, object, aux, pc);

@@ -508,11 +508,14 @@ static void out_header(struct out *o)
 	h->closed = 1;
 }
 
-/* The functions that are no blocks: the first thread seems to have waited in each of them. */
-static void out_left_out(struct out *o)
+/*
+ * The functions that were no blocks by then: the first thread seems to have waited in each of them.
+ * Of the others the histories tell.
+ */
+static void out_left_out(struct out *o, uint64_t before)
 {
 	static uint64_t v[4096];
-	size_t n = functions_left_out(v, sizeof v / sizeof *v);
+	size_t n = functions_left_out(v, sizeof v / sizeof *v, before);
 
 	for (size_t i = 0; i < n; i++) {
 		out_unit(o, record_what(RAW_CALL, v[i], 2), 0);
@@ -522,7 +525,7 @@ static void out_left_out(struct out *o)
 }
 
 /* What belongs to no thread is told by the first. */
-static void out_first(struct out *o, const struct history *h, uint32_t thread,
+static void out_first(struct out *o, const struct history *h, uint32_t thread, uint64_t from,
 		      const bool *told_fork)
 {
 	struct chunk_at at = chunk_open(o, thread, 0, 0, 0);
@@ -533,7 +536,7 @@ static void out_first(struct out *o, const struct history *h, uint32_t thread,
 			if (labels[i].number)
 				out_text(o, RAW_LABEL, labels[i].number, labels[i].text,
 					 labels[i].n);
-		out_left_out(o);
+		out_left_out(o, from);
 	}
 	if (h) {
 		out_unit(o, record_what(RAW_START, h->stack_low, 0), 0);
@@ -576,11 +579,11 @@ static bool out_all(struct out *o, uint64_t from, uint64_t until)
 			out_history(o, h, span_of(h, from), until, told_fork);
 	for (struct history *h = NULL; (h = history_next(h)) != NULL;)
 		if (lived(h, from)) {
-			out_first(o, h, h->thread, told_fork);
+			out_first(o, h, h->thread, from, told_fork);
 			first |= !h->thread;
 		}
 	if (!first)
-		out_first(o, NULL, 0, told_fork);
+		out_first(o, NULL, 0, from, told_fork);
 	if (!o->failed)
 		((struct raw_header *)o->p)->end = o->n;
 	return far;
@@ -726,7 +729,7 @@ uint64_t report_end(uint32_t slots)
 		if (a.key && a.times)
 			live_say(LIVE_AGAIN, &(struct live_part){&a, sizeof a}, 1, NULL, 0);
 	}
-	n = functions_left_out(left_out, sizeof left_out / sizeof *left_out);
+	n = functions_left_out(left_out, sizeof left_out / sizeof *left_out, UINT64_MAX);
 	if (n)
 		live_say(LIVE_LEFT_OUT, &(struct live_part){left_out, n * sizeof *left_out}, 1,
 			 NULL, 0);
