@@ -67,7 +67,7 @@ struct table_of {
 	size_t state_cap, logged_cap;
 };
 
-enum phase { IMPRECISE, PRECISE, EXPLAIN };
+enum phase { IMPRECISE, PRECISE, EXPLAIN, TELL };
 
 struct doublechecker {
 	struct engine_options options;
@@ -331,6 +331,20 @@ static void log_other(struct doublechecker *d, uint32_t thread, uint8_t op, uint
 		add_to_log(d, node, op, operand);
 }
 
+/*
+ * A repeat that is left out, and nobody could tell: nothing has come after its
+ * transaction, so that the first of its kind closed no cycle, nor does it; and
+ * what the precise check keeps of the variable is the same.
+ */
+static bool without_trace(const struct idg_node *node, const struct logged *had, uint8_t op)
+{
+	bool has_read = had->mask & HAS_READ;
+
+	if (!node->open || node->out)
+		return false;
+	return uses[op].is == HAS_READ ? has_read : !uses[op].write || !has_read;
+}
+
 static void log_access(struct doublechecker *d, const struct event *e, struct logged *had,
 		       icd_state before, bool quiet)
 {
@@ -344,7 +358,7 @@ static void log_access(struct doublechecker *d, const struct event *e, struct lo
 	d->idg.node[d->idg.node[node].of].accesses++;
 	if (quiet && had->stamp == t->stamp && (had->mask & uses[e->op].covered_by) &&
 	    !d->options.log_repeats) {
-		d->idg.node[node].elided = true;
+		d->idg.node[node].elided |= !without_trace(&d->idg.node[node], had, e->op);
 		return;
 	}
 	if (!t->open && before != icd_pack(ICD_WREX, e->thread))
@@ -352,6 +366,8 @@ static void log_access(struct doublechecker *d, const struct event *e, struct lo
 	if (had->stamp != t->stamp)
 		had->mask = 0;
 	had->stamp = t->stamp;
+	if (uses[e->op].write)
+		had->mask &= ~(uint32_t)HAS_READ; /* a write forgets the reads before it */
 	had->mask |= uses[e->op].is;
 	add_to_log(d, node, e->op, e->operand);
 }
@@ -497,7 +513,8 @@ static void doublechecker_take(void *engine, const struct batch *b)
 	struct doublechecker *d = engine;
 	struct batch part = *b;
 
-	if (d->filter)
+	/* Which locks were held is told by all events. */
+	if (d->filter && d->phase != TELL)
 		part.ev = filter_take(d->filter, b);
 	switch (d->phase) {
 	case IMPRECISE:
@@ -507,6 +524,7 @@ static void doublechecker_take(void *engine, const struct batch *b)
 		precise_take(&d->precise, &part);
 		break;
 	case EXPLAIN:
+	case TELL:
 		explain_take(d->explain, &part);
 		break;
 	}
@@ -527,8 +545,10 @@ static uint64_t doublechecker_finish(void *engine)
 
 	if (d->filter)
 		filter_rewind(d->filter);
-	if (d->phase == EXPLAIN)
+	if (d->explain) {
+		d->phase = TELL;
 		return explain_finish(d->explain);
+	}
 	if (d->phase == IMPRECISE) {
 		d->event++;
 		for (size_t i = 0; i < d->nthreads; i++)

@@ -51,7 +51,7 @@ struct idg_node {
 	uint32_t of;   /* the node that stands for its component */
 	uint32_t next; /* of the component's members, in a ring */
 	uint32_t search;
-	bool open, outside, elided; /* elided: not every access is in the log */
+	bool open, outside, elided; /* elided: repeats that matter are not in the log */
 	bool alive, reaches;
 	/* Of the component, in the node that stands for it. */
 	bool cyclic; /* it has, or may have, a cycle */

@@ -9,8 +9,9 @@
  * outside blocks is a transaction of its own here, whether the graph had merged
  * it or not.
  *
- * Where repeated accesses were left out of the logs, the verdict and the first
- * closing event are still right, but some that come later may be missing.
+ * Where repeats of accesses behind an outgoing edge were left out of the logs, the
+ * verdict and the first closing event are still right, but some that come later
+ * may be missing.
  *
  * Who may include this: doublechecker.c.
  */
@@ -20,7 +21,7 @@
 #include "engine/idg.h"
 #include "engine/precise.h"
 
-/* Closing events are added to p->closings; how many. `elided`: was something left out? */
+/* Closing events are added to p->closings; how many. `elided`: was such a repeat left out? */
 size_t pcd_replay(struct precise *p, const struct idg *g, uint32_t component, bool *elided);
 
 #endif
