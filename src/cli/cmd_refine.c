@@ -174,8 +174,8 @@ static bool failed(struct refine *f, const struct job *j, const struct refine_an
 	struct str s = STR_INIT;
 
 	if (a->timed_out)
-		str_fmt(&s, "ended after %llu seconds, as --timeout says",
-			(unsigned long long)o.timeout);
+		str_fmt(&s, "ended after %llu second%s, as --timeout says",
+			(unsigned long long)o.timeout, o.timeout == 1 ? "" : "s");
 	else if (WIFSIGNALED(a->status))
 		str_fmt(&s, "ended by signal %d (%s)", WTERMSIG(a->status),
 			strsignal(WTERMSIG(a->status)));
@@ -212,7 +212,7 @@ static void take_answer(struct refine *f, const struct job *j, struct refine_ans
 	}
 	keep_unused(f, a);
 	for (size_t i = 0; i < a->n; i++)
-		if (!refine_has(f->v, f->n, &a->v[i]))
+		if (!refine_find(f->v, f->n, a->v[i].what, a->v[i].name))
 			remove_block(f, &a->v[i], j->run);
 	if (f->n > had) {
 		f->quiet = 0;

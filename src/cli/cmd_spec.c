@@ -61,17 +61,8 @@ static void tell(struct diff *d, const char *kind, const char *name, enum spec_a
 	str_fmt(&d->out, ": %s, was %s\n", answers[is], answers[was]);
 }
 
-static void diff_function(void *arg, const struct names_frame *f)
-{
-	struct diff *d = arg;
-
-	if (f->function || f->linkage)
-		tell(d, "function", f->function ? f->function : f->linkage,
-		     spec_function(d->spec[0], f), spec_function(d->spec[1], f));
-}
-
 /* The names that the rules of either speak of. */
-static void diff_names(struct diff *d, bool functions)
+static void diff_names(struct diff *d)
 {
 	struct spec_rule r;
 
@@ -79,8 +70,9 @@ static void diff_names(struct diff *d, bool functions)
 		for (size_t i = 0; spec_rule_at(d->spec[side], i, &r); i++) {
 			struct names_frame f = {.function = r.plain, .linkage = r.plain};
 
-			if (r.plain && r.what == SPEC_FUNCTION && functions)
-				diff_function(d, &f);
+			if (r.plain && r.what == SPEC_FUNCTION)
+				tell(d, "function", r.plain, spec_function(d->spec[0], &f),
+				     spec_function(d->spec[1], &f));
 			else if (r.plain && r.what == SPEC_LABEL)
 				tell(d, "label", r.plain, spec_label(d->spec[0], r.plain),
 				     spec_label(d->spec[1], r.plain));
@@ -108,7 +100,7 @@ static bool has_rule(const struct spec *s, const char *text)
 	return false;
 }
 
-/* Rules with wildcards, on files and modules: only a program tells what they stand for. */
+/* Rules with wildcards, or on files and modules: only a program tells what they stand for. */
 static void diff_wide(struct diff *d)
 {
 	size_t i = 0, k = 0, had = d->out.n;
@@ -137,18 +129,15 @@ static int diff(int argc, char **argv)
 {
 	struct diff d = {.out = STR_INIT};
 	struct err err = {0};
-	int rc = 0;
+	int rc;
 
-	if (argc < 2)
+	if (argc != 2)
 		return cli_usage(&cmd_spec, "diff takes two specifications");
 	d.spec[0] = spec_read(argv[0], &err);
 	d.spec[1] = d.spec[0] ? spec_read(argv[1], &err) : NULL;
 	if (d.spec[1]) {
-		for (int i = 2; i < argc && !rc; i++)
-			rc = symbol_functions(argv[i], diff_function, &d, &err);
-		diff_names(&d, argc == 2);
-		if (argc == 2)
-			diff_wide(&d);
+		diff_names(&d);
+		diff_wide(&d);
 	}
 	if (err_is_set(&err))
 		rc = cli_error("%s", err.text);
@@ -215,7 +204,7 @@ static int spec(int argc, char **argv)
 
 const struct command cmd_spec = {
 	.name = "spec",
-	.synopsis = "diff OLD NEW [PROGRAM...] | check FILE PROGRAM...",
+	.synopsis = "diff OLD NEW | check FILE PROGRAM...",
 	.summary = "what changed between two specifications; rules that match nothing",
 	.opts = opts,
 	.run = spec,

@@ -23,6 +23,7 @@ struct refine_block {
 	enum spec_what what; /* SPEC_FUNCTION or SPEC_LABEL */
 	char *name;
 	char *why;  /* some lines, for a comment */
+	bool data;  /* that is about data, not only about locks */
 	bool stuck; /* no rule can take it out */
 };
 
@@ -39,8 +40,9 @@ struct refine_answer {
 	size_t nunused, unused_cap;
 };
 void refine_answer_free(struct refine_answer *a);
-/* Is this block among those? */
-bool refine_has(const struct refine_block *v, size_t n, const struct refine_block *b);
+/* That block among those, or NULL. */
+struct refine_block *refine_find(struct refine_block *v, size_t n, enum spec_what what,
+				 const char *name);
 
 struct refine_job {
 	char **argv;

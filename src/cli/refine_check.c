@@ -12,14 +12,6 @@
 /* A finding's steps in a comment; a cycle has hardly ever more. */
 enum { STEPS_MAX = 8 };
 
-bool refine_has(const struct refine_block *v, size_t n, const struct refine_block *b)
-{
-	for (size_t i = 0; i < n; i++)
-		if (v[i].what == b->what && !strcmp(v[i].name, b->name))
-			return true;
-	return false;
-}
-
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -90,26 +82,41 @@ struct taking {
 	bool more;         /* something was taken out by it */
 };
 
+struct refine_block *refine_find(struct refine_block *v, size_t n, enum spec_what what,
+				 const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i].what == what && !strcmp(v[i].name, name))
+			return &v[i];
+	return NULL;
+}
+
 static void take_out(struct taking *t, const struct finding *f, enum spec_what what,
 		     const char *name, bool stuck)
 {
 	struct refine_answer *out = t->out;
-	struct refine_block b = {.what = what, .name = (char *)name, .stuck = stuck};
+	struct refine_block *b = refine_find(out->v, out->n, what, name);
+	bool data = f->rests_on == RESTS_ON_DATA;
 
-	if (refine_has(out->v, out->n, &b)) {
-		/* If there was a rule for it in this check, that did not help. */
-		for (size_t i = 0; i < t->had; i++)
-			out->v[i].stuck |= out->v[i].what == what && !strcmp(out->v[i].name, name);
+	if (b && b < out->v + t->had) {
+		b->stuck = true; /* there was a rule for it, and that did not help */
 		return;
 	}
-	b.name = mem_strdup(name);
-	b.why = why(f, t->job->run);
-	MEM_GROW(out->v, out->cap, out->n + 1);
-	out->v[out->n++] = b;
-	if (stuck)
+	if (b && (b->data || !data))
 		return;
-	spec_add_rule(t->spec, false, what, name);
-	t->more = true;
+	if (b) {
+		/* What data say is easier to see than an order of locks. */
+		mem_free(b->why);
+	} else {
+		MEM_GROW(out->v, out->cap, out->n + 1);
+		b = &out->v[out->n++];
+		*b = (struct refine_block){.what = what, .name = mem_strdup(name), .stuck = stuck};
+		if (!stuck)
+			spec_add_rule(t->spec, false, what, name);
+		t->more |= !stuck;
+	}
+	b->data = data;
+	b->why = why(f, t->job->run);
 }
 
 static void take_label(struct taking *t, const struct finding *f, const char *label)

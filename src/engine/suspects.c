@@ -155,9 +155,9 @@ int suspects_write(const struct suspects *s, const char *path, struct err *err)
 	str_fmt(&part, "%s.%ld", path, (long)getpid());
 	f = fopen(part.s, "we");
 	if (!f) {
-		rc = err_sys(err, "%s", part.s);
+		rc = err_sys(err, "%s", path);
 	} else if ((fwrite(text.s, 1, text.n, f) != text.n) | fclose(f)) {
-		rc = err_sys(err, "%s", part.s);
+		rc = err_sys(err, "%s", path);
 	} else if (rename(part.s, path)) {
 		rc = err_sys(err, "%s", path);
 	}
