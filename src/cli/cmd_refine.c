@@ -23,7 +23,7 @@
 extern const struct command cmd_refine;
 
 static struct {
-	const char *output, *spec;
+	const char *output, *spec, *engine;
 	uint64_t runs, max_runs, jobs, timeout;
 	int quiet, verbose;
 } o = {.runs = 10, .max_runs = 1000, .jobs = 1};
@@ -31,6 +31,7 @@ static struct {
 static const struct opt opts[] = {
 	OPT_STR('o', "output", "FILE", &o.output, "write the specification there (atomsan.spec)"),
 	OPT_STR(0, "spec", "FILE", &o.spec, "start from this one, not from the default"),
+	OPT_STR('e', "engine", "NAME", &o.engine, "check each run with this one (frontier)"),
 	OPT_U64(0, "runs", "N", &o.runs, "until so many runs in a row are quiet (10)"),
 	OPT_U64(0, "max-runs", "N", &o.max_runs, "give up after so many (1000)"),
 	OPT_U64('j', "jobs", "N", &o.jobs, "so many runs at a time (1)"),
@@ -53,6 +54,7 @@ struct job {
 
 struct refine {
 	char **argv;
+	const struct engine_ops *engine;
 	struct str spec;             /* the text, as it will be written */
 	struct refine_block *v;      /* removed, and those that cannot be */
 	size_t n, cap;
@@ -250,6 +252,7 @@ static void end_job(struct refine *f, struct job *j)
 static void start_job(struct refine *f, struct job *j)
 {
 	struct refine_job what = {.argv = f->argv,
+				  .engine = f->engine,
 				  .spec = &f->spec,
 				  .run = f->started + 1,
 				  .timeout = o.timeout,
@@ -377,12 +380,18 @@ static int read_spec(struct refine *f, struct err *err)
 static int refine(int argc, char **argv)
 {
 	struct sigaction catch = {.sa_handler = on_signal};
+	const struct engine_ops *engine = engine_by_name(o.engine ? o.engine : engines[0]->name);
 	struct refine *f;
 	struct err err = {0};
 	int rc;
 
 	if (!argc)
 		return cli_usage(&cmd_refine, "which program?");
+	if (!engine)
+		return cli_usage(&cmd_refine,
+				 "there is no engine '%s' ('atomsan engines' lists them)", o.engine);
+	if (!strstr(engine->noun, "atomicity"))
+		return cli_usage(&cmd_refine, "engine '%s' does not speak of blocks", o.engine);
 	if (!o.runs || !o.max_runs || !o.jobs || o.jobs > JOBS_MAX)
 		return cli_usage(&cmd_refine, "--runs, --max-runs and --jobs (up to %d) are at least 1",
 				 JOBS_MAX);
@@ -395,6 +404,7 @@ static int refine(int argc, char **argv)
 	f = mem_zalloc(sizeof *f);
 	f->spec = (struct str)STR_INIT;
 	f->argv = argv;
+	f->engine = engine;
 	if (read_spec(f, &err)) {
 		rc = cli_error("%s", err.text);
 	} else {

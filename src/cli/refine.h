@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "base/str.h"
+#include "engine/engine.h"
 #include "spec/spec.h"
 
 /* A block that a run refuted. */
@@ -47,6 +48,7 @@ struct refine_block *refine_find(struct refine_block *v, size_t n, enum spec_wha
 struct refine_job {
 	char **argv;
 	const struct str *spec; /* the text of the specification so far */
+	const struct engine_ops *engine;
 	unsigned run;           /* which run this is, from 1 */
 	uint64_t timeout;       /* seconds; 0: none */
 	bool show;              /* the program's output goes where ours goes */

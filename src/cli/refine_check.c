@@ -39,10 +39,13 @@ static void add_step(struct str *s, const struct finding_step *step)
 static char *why(const struct finding *f, unsigned run)
 {
 	struct str s = STR_INIT;
+	const char *what = "others could come between its operations";
 
-	str_fmt(&s, "run %u: %s", run,
-		f->blame.thread ? "others come between its operations"
-				: "it closes a cycle for which no block is to blame");
+	if (f->status == FINDING_OBSERVED && f->blame.thread)
+		what = "others come between its operations";
+	else if (f->status == FINDING_OBSERVED)
+		what = "it closes a cycle for which no block is to blame";
+	str_fmt(&s, "run %u: %s", run, what);
 	for (size_t i = 0; i < f->nsteps && i < STEPS_MAX; i++)
 		add_step(&s, &f->steps[i]);
 	if (f->nsteps > STEPS_MAX)
@@ -189,7 +192,7 @@ static bool check_once(const char *path, struct taking *t, bool first)
 	if (r) {
 		reader_set_blocks(r, spec_rules(spec));
 		t->names = reader_names(r);
-		engine_run(engines[0], &options, r, false, NULL, &res, &err);
+		engine_run(t->job->engine, &options, r, false, NULL, &res, &err);
 		blockspec_drop(r, &res.findings);
 		for (size_t i = 0; i < res.findings.n; i++)
 			take_finding(t, res.findings.v[i]);
