@@ -7,7 +7,9 @@
  *
  * Memory. Logs and nodes go with their components. Where they take more than
  * the budget all the same (a transaction that does not end keeps all that comes
- * after it), logs are dropped, and then nodes are pooled. If such a
+ * after it), logs are dropped, and then nodes are pooled. They are pooled as well
+ * when searches take too long for the events that there were: a component that
+ * grows and grows is looked at each time. If such a
  * transaction is suspected later, the trace is read again and all of it checked
  * precisely: the verdict stays exact, and the figures say what happened.
  */
@@ -24,7 +26,8 @@
 
 #include "base/banned.h"
 
-enum { LOG_BUDGET = 64 << 20, NODE_BYTES = 256 };
+/* Edges that a search may look at, for each event, and besides a part of the budget. */
+enum { LOG_BUDGET = 64 << 20, NODE_BYTES = 256, WORK = 32, WORK_BYTES = 64 };
 
 struct thread {
 	idg_ref last;      /* its transaction, or what it did last; may be gone */
@@ -86,7 +89,7 @@ struct doublechecker {
 	uint64_t event;
 	struct filter *filter; /* NULL: everything is checked */
 	bool logging, again;   /* again: the whole trace is to be checked precisely */
-	uint64_t budget, max_nodes;
+	uint64_t budget, max_nodes, max_work;
 	struct precise precise;
 	struct explain *explain;
 	struct finding_sink *sink;
@@ -139,6 +142,7 @@ static void *doublechecker_create(const struct engine_options *options, struct f
 	d->sink = sink;
 	d->budget = options->log_budget ? options->log_budget : LOG_BUDGET;
 	d->max_nodes = d->budget / NODE_BYTES + 16;
+	d->max_work = d->budget / WORK_BYTES;
 	d->idg.done = component_done;
 	d->idg.arg = d;
 	d->logging = !options->suspects_out;
@@ -198,6 +202,8 @@ static void pool(struct doublechecker *d)
 				filter_suspect(d->filter, n->label);
 		}
 	}
+	g->work = 0;
+	d->max_work = d->budget / WORK_BYTES;
 	to = idg_pool(g);
 	if (to == IDG_NONE)
 		return;
@@ -285,7 +291,7 @@ static void edges(struct doublechecker *d, uint32_t thread)
 		idg_add(&d->idg, d->src[i], node);
 }
 
-/* Too much memory: first logs go, then nodes. */
+/* Too much memory, or work: first logs go, then nodes. */
 __attribute__((noinline)) static void save_memory(struct doublechecker *d)
 {
 	if (d->idg.log_bytes > d->budget) {
@@ -293,7 +299,7 @@ __attribute__((noinline)) static void save_memory(struct doublechecker *d)
 		if (d->idg.log_bytes > d->budget / 2)
 			d->n.dropped += idg_drop_logs(&d->idg, true);
 	}
-	if (d->idg.alive > d->max_nodes)
+	if (d->idg.alive > d->max_nodes || d->idg.work > d->max_work)
 		pool(d);
 }
 
@@ -482,7 +488,9 @@ static void take_one(struct doublechecker *d, const struct event *e)
 	} else if (e->op == OP_JOIN) {
 		join(d, e);
 	}
-	if (d->idg.log_bytes > d->budget || d->idg.alive > d->max_nodes)
+	d->max_work += WORK;
+	if (d->idg.log_bytes > d->budget || d->idg.alive > d->max_nodes ||
+	    d->idg.work > d->max_work)
 		save_memory(d);
 }
 

@@ -191,6 +191,7 @@ static uint32_t merge(struct idg *g, const uint32_t *list, size_t n)
 		while (e) {
 			uint32_t to = g->node[g->edge[e - 1].to].of, next = g->edge[e - 1].next;
 
+			g->work++;
 			if (g->node[to].search == g->search) {
 				if (to == root)
 					refs--;
@@ -242,6 +243,7 @@ static size_t find_component(struct idg *g, uint32_t start)
 				g->node[g->stack[n - 2]].reaches = true;
 			continue;
 		}
+		g->work++;
 		g->stack[n - 1] = g->edge[e - 1].next;
 		to = g->node[g->edge[e - 1].to].of;
 		if (g->node[to].open)

@@ -76,6 +76,7 @@ struct idg {
 	uint32_t *stack, *list; /* scratch */
 	size_t stack_cap, list_cap;
 	uint64_t log_bytes, alive, max_alive, edges; /* edges: ever, between threads */
+	uint64_t work;                               /* edges that searches have looked at */
 	/* A component with a cycle is complete; it is freed afterwards. */
 	void (*done)(void *arg, struct idg *g, uint32_t component);
 	void *arg;
