@@ -55,8 +55,8 @@ struct job {
 struct refine {
 	char **argv;
 	const struct engine_ops *engine;
-	struct str spec;             /* the text, as it will be written */
-	struct refine_block *v;      /* removed, and those that cannot be */
+	struct str spec;        /* the text, as it will be written */
+	struct refine_block *v; /* removed, and those that cannot be */
 	size_t n, cap;
 	unsigned removed, started, ended, quiet, failures;
 	struct refine_answer unused; /* rules of the given file that matched nothing so far */
@@ -137,7 +137,8 @@ static void remove_block(struct refine *f, struct refine_block *b, unsigned run)
 	} else {
 		printf("removed: %s%s (run %u)\n", kind, b->name, run);
 		if (!f->removed)
-			str_add(&f->spec, "\n# atomsan refine took these out, with what refuted each.\n");
+			str_add(&f->spec,
+				"\n# atomsan refine took these out, with what refuted each.\n");
 		str_addc(&f->spec, '\n');
 		spec_add_comment(&f->spec, b->why);
 		spec_add_rule(&f->spec, false, b->what, b->name);
@@ -389,11 +390,13 @@ static int refine(int argc, char **argv)
 		return cli_usage(&cmd_refine, "which program?");
 	if (!engine)
 		return cli_usage(&cmd_refine,
-				 "there is no engine '%s' ('atomsan engines' lists them)", o.engine);
+				 "there is no engine '%s' ('atomsan engines' lists them)",
+				 o.engine);
 	if (!strstr(engine->noun, "atomicity"))
 		return cli_usage(&cmd_refine, "engine '%s' does not speak of blocks", o.engine);
 	if (!o.runs || !o.max_runs || !o.jobs || o.jobs > JOBS_MAX)
-		return cli_usage(&cmd_refine, "--runs, --max-runs and --jobs (up to %d) are at least 1",
+		return cli_usage(&cmd_refine,
+				 "--runs, --max-runs and --jobs (up to %d) are at least 1",
 				 JOBS_MAX);
 	if (!o.output)
 		o.output = "atomsan.spec";

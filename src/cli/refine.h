@@ -29,8 +29,8 @@ struct refine_block {
 };
 
 struct refine_answer {
-	char *error;      /* it could not be run at all, or NULL */
-	int status;       /* of the program, as waitpid() has it */
+	char *error; /* it could not be run at all, or NULL */
+	int status;  /* of the program, as waitpid() has it */
 	bool timed_out;
 	uint64_t recordings; /* processes that recorded */
 	char *trouble;       /* the first recording that could not be read to its end, or NULL */
@@ -49,9 +49,9 @@ struct refine_job {
 	char **argv;
 	const struct str *spec; /* the text of the specification so far */
 	const struct engine_ops *engine;
-	unsigned run;           /* which run this is, from 1 */
-	uint64_t timeout;       /* seconds; 0: none */
-	bool show;              /* the program's output goes where ours goes */
+	unsigned run;     /* which run this is, from 1 */
+	uint64_t timeout; /* seconds; 0: none */
+	bool show;        /* the program's output goes where ours goes */
 };
 
 /* Start a run; returns its process, or -1. Read the answer from `*fd` to its end. */

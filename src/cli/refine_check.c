@@ -80,9 +80,9 @@ struct taking {
 	const struct names *names;
 	const struct refine_job *job;
 	struct refine_answer *out;
-	struct str *spec;  /* grows by what is taken out */
-	size_t had;        /* blocks that were out before this check */
-	bool more;         /* something was taken out by it */
+	struct str *spec; /* grows by what is taken out */
+	size_t had;       /* blocks that were out before this check */
+	bool more;        /* something was taken out by it */
 };
 
 struct refine_block *refine_find(struct refine_block *v, size_t n, enum spec_what what,

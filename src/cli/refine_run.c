@@ -96,9 +96,7 @@ static pid_t spawn(const struct refine_job *job, const char *output)
 static bool wait_for(pid_t pid, uint64_t seconds, int *status)
 {
 	struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
-	int timeout = !seconds              ? -1
-		      : seconds > 1000000ul ? 1000000000
-					    : (int)(seconds * 1000);
+	int timeout = !seconds ? -1 : seconds > 1000000ul ? 1000000000 : (int)(seconds * 1000);
 	int rc = p.fd < 0 ? 1 : poll(&p, 1, timeout);
 
 	if (p.fd >= 0)

@@ -22,7 +22,7 @@ struct filter {
 	size_t nslots, n;
 	struct {
 		bool open, skip;
-	} *thread;
+	} * thread;
 	size_t thread_cap;
 	struct event *ev;
 	size_t ev_cap;
@@ -113,8 +113,7 @@ const struct event *filter_take(struct filter *f, const struct batch *b)
 
 		if (e.outer == OUTER_BEGIN) {
 			f->thread[e.thread].open = true;
-			f->thread[e.thread].skip =
-				label_of(f, &e, b->names)->verdict == SKIPPED;
+			f->thread[e.thread].skip = label_of(f, &e, b->names)->verdict == SKIPPED;
 		}
 		skip = f->thread[e.thread].open ? f->thread[e.thread].skip
 						: f->in && !f->in->outside;

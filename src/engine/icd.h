@@ -65,11 +65,11 @@ static inline bool icd_quiet(icd_state s, uint32_t thread, uint32_t seen, bool w
 
 /* What an access that is not quiet asks for, into the transaction that does it. */
 enum icd_change {
-	ICD_FIRST,        /* no edge: nobody was there before */
-	ICD_UPGRADE,      /* none: it read the block itself */
-	ICD_SHARE,        /* from what `other` did when it last came to RdEx, and from the last share */
-	ICD_FENCE,        /* from the last share */
-	ICD_CONFLICT,     /* from what `other` is doing now */
+	ICD_FIRST,    /* no edge: nobody was there before */
+	ICD_UPGRADE,  /* none: it read the block itself */
+	ICD_SHARE,    /* from what `other` did when it last came to RdEx, and from the last share */
+	ICD_FENCE,    /* from the last share */
+	ICD_CONFLICT, /* from what `other` is doing now */
 	ICD_CONFLICT_ALL, /* from what every other thread is doing now */
 };
 

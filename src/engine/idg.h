@@ -57,7 +57,7 @@ struct idg_node {
 	bool cyclic; /* it has, or may have, a cycle */
 	bool lost;   /* some log is not complete */
 	uint32_t out, refs, size;
-	uint64_t blocks; /* transactions that are no operations outside */
+	uint64_t blocks;   /* transactions that are no operations outside */
 	uint64_t accesses; /* in the logs or not */
 };
 

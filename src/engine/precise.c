@@ -135,7 +135,8 @@ __attribute__((noinline)) static void add_read(struct precise *f, struct precise
 
 /* Edges from several reads; those that close a cycle stay, as the paper's R does. */
 __attribute__((noinline)) static void edges_from_list(struct precise *f, const struct event *e,
-						      struct precise_var *v, uint32_t *t, uint64_t event)
+						      struct precise_var *v, uint32_t *t,
+						      uint64_t event)
 {
 	struct precise_reads *list = list_of(f, v);
 	uint32_t kept = 0;
@@ -152,8 +153,8 @@ __attribute__((noinline)) static void edges_from_list(struct precise *f, const s
 }
 
 /* A write or an exclusive acquire meets reads of others. */
-static void edges_from_reads(struct precise *f, const struct event *e, struct precise_var *v, uint32_t *t,
-			     uint64_t event)
+static void edges_from_reads(struct precise *f, const struct event *e, struct precise_var *v,
+			     uint32_t *t, uint64_t event)
 {
 	if (v->r & READ_LIST)
 		edges_from_list(f, e, v, t, event);
@@ -216,8 +217,8 @@ static inline void take_block(struct precise *f, const struct event *e, uint32_t
 		order_end(&f->order, t);
 }
 
-static inline void take_one(struct precise *f, struct precise_var *const tables[2], const struct event *e,
-			    uint64_t event)
+static inline void take_one(struct precise *f, struct precise_var *const tables[2],
+			    const struct event *e, uint64_t event)
 {
 	const struct effect *does = &effects[e->op];
 	uint32_t t = f->order.slot_of[e->thread];

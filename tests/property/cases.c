@@ -62,8 +62,10 @@ const struct fixed_case fixed_cases[] = {
 	 .first = 10,
 	 .refuted = {1},
 	 .data = true},
-	{.name = "a repeated read outside blocks, with an edge in between that only its operation shows",
-	 .text = "A|begin A|w(y) C|r(y) D|r(y) E|r(p) F|r(p) B|r(p) B|r(z) B|r(y) B|r(z) A|w(z) A|end",
+	{.name = "a repeated read outside blocks, with an edge in between that only its operation "
+		 "shows",
+	 .text = "A|begin A|w(y) C|r(y) D|r(y) E|r(p) F|r(p) B|r(p) B|r(z) B|r(y) B|r(z) A|w(z) "
+		 "A|end",
 	 .first = 11,
 	 .refuted = {1},
 	 .data = true},
