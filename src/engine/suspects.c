@@ -154,13 +154,8 @@ int suspects_write(const struct suspects *s, const char *path, struct err *err)
 	/* Under another name first: several runs may read and write it at a time. */
 	str_fmt(&part, "%s.%ld", path, (long)getpid());
 	f = fopen(part.s, "we");
-	if (!f) {
+	if (!f || (fwrite(text.s, 1, text.n, f) != text.n) | fclose(f) || rename(part.s, path))
 		rc = err_sys(err, "%s", path);
-	} else if ((fwrite(text.s, 1, text.n, f) != text.n) | fclose(f)) {
-		rc = err_sys(err, "%s", path);
-	} else if (rename(part.s, path)) {
-		rc = err_sys(err, "%s", path);
-	}
 	if (rc && f)
 		unlink(part.s);
 	mem_free(v);
