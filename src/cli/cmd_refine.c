@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "cli/refine.h"
@@ -103,26 +104,14 @@ static void set_error(struct refine *f, const char *text)
 		f->error = mem_strdup(text);
 }
 
-/* Under another name first: what is there stays whole. */
 static int write_spec(struct refine *f)
 {
-	struct str part = STR_INIT;
-	FILE *out;
-	int rc = 0;
+	struct err err = {0};
 
-	str_fmt(&part, "%s.new", o.output);
-	out = fopen(part.s, "we");
-	if (!out || (fwrite(f->spec.s, 1, f->spec.n, out) != f->spec.n) | fclose(out) ||
-	    rename(part.s, o.output)) {
-		struct str s = STR_INIT;
-
-		str_fmt(&s, "%s: %s", o.output, strerror(errno));
-		set_error(f, s.s);
-		str_free(&s);
-		rc = -1;
-	}
-	str_free(&part);
-	return rc;
+	if (!file_replace(o.output, f->spec.s, f->spec.n, &err))
+		return 0;
+	set_error(f, err.text);
+	return -1;
 }
 
 static void remove_block(struct refine *f, struct refine_block *b, unsigned run)

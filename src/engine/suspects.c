@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 
 #include "base/banned.h"
@@ -132,9 +132,8 @@ static int by_name(const void *a, const void *b)
 int suspects_write(const struct suspects *s, const char *path, struct err *err)
 {
 	const char **v = mem_alloc((s->n + 1) * sizeof *v);
-	struct str text = STR_INIT, part = STR_INIT;
-	FILE *f;
-	int rc = 0;
+	struct str text = STR_INIT;
+	int rc;
 
 	for (size_t i = 0; i < s->n; i++)
 		v[i] = s->v[i];
@@ -151,15 +150,9 @@ int suspects_write(const struct suspects *s, const char *path, struct err *err)
 		}
 		str_addc(&text, '\n');
 	}
-	/* Under another name first: several runs may read and write it at a time. */
-	str_fmt(&part, "%s.%ld", path, (long)getpid());
-	f = fopen(part.s, "we");
-	if (!f || (fwrite(text.s, 1, text.n, f) != text.n) | fclose(f) || rename(part.s, path))
-		rc = err_sys(err, "%s", path);
-	if (rc && f)
-		unlink(part.s);
+	/* Several runs may read and write it at a time. */
+	rc = file_replace(path, text.s, text.n, err);
 	mem_free(v);
 	str_free(&text);
-	str_free(&part);
 	return rc;
 }
