@@ -55,7 +55,7 @@ static void set_options(const char *folder)
 
 	if (had && *had)
 		str_fmt(&s, "%s:", had);
-	str_fmt(&s, "record=%c%s/raw.%%p%c:record_children=1", quote, folder, quote);
+	str_fmt(&s, "check=0:record=%c%s/raw.%%p%c:record_children=1", quote, folder, quote);
 	setenv("ATOMSAN_OPTIONS", s.s, 1);
 	str_free(&s);
 }
