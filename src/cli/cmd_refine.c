@@ -323,11 +323,12 @@ static int tell(struct refine *f)
 
 	for (size_t i = 0; i < f->unused.nunused && o.spec; i++)
 		cli_note("unused rule: %s:%s", o.spec, f->unused.unused[i]);
-	if (f->error) {
-		if (!f->removed && !o.spec)
-			unlink(o.output); /* it says nothing */
+	if (f->quiet < o.runs && !f->removed && !o.spec)
+		unlink(o.output); /* it says nothing */
+	if (f->error)
 		return cli_error("%s", f->error);
-	}
+	if (f->quiet < o.runs && !f->removed)
+		return cli_error("stopped after %u runs; nothing was found", f->ended);
 	if (f->quiet < o.runs)
 		return cli_error(f->started >= o.max_runs
 					 ? "still not quiet after %u runs; what was found is in %s"

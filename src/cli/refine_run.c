@@ -109,10 +109,14 @@ static bool wait_for(pid_t pid, uint64_t seconds, int *status)
 	return true;
 }
 
-static void wait_to_end(const struct refine_job *job, pid_t pid, struct refine_answer *out)
+/* False: the command is to stop, and nobody will ask what was found. */
+static bool wait_to_end(const struct refine_job *job, pid_t pid, struct refine_answer *out)
 {
+	bool stopped = false;
+
 	if (!wait_for(pid, job->timeout, &out->status)) {
-		out->timed_out = !stop;
+		stopped = stop;
+		out->timed_out = !stopped;
 		stop = 0;
 		kill(-pid, SIGTERM);
 		if (!wait_for(pid, GRACE, &out->status)) {
@@ -123,6 +127,7 @@ static void wait_to_end(const struct refine_job *job, pid_t pid, struct refine_a
 	}
 	/* What it has left running would disturb the next run. */
 	kill(-pid, SIGKILL);
+	return !stopped;
 }
 
 /* The last lines of a file, or NULL. */
@@ -149,7 +154,9 @@ static char *tail(const char *path)
 	return n ? mem_strdup(from) : NULL;
 }
 
-static void check_all(const struct refine_job *job, const char *folder, struct refine_answer *out)
+/* Check the recordings, if they are wanted, and remove them. */
+static void take_all(const struct refine_job *job, const char *folder, bool wanted,
+		     struct refine_answer *out)
 {
 	struct str pattern = STR_INIT;
 	glob_t found;
@@ -157,7 +164,8 @@ static void check_all(const struct refine_job *job, const char *folder, struct r
 	str_fmt(&pattern, "%s/raw.*", folder);
 	if (!glob(pattern.s, 0, NULL, &found)) {
 		for (size_t i = 0; i < found.gl_pathc; i++) {
-			refine_check(found.gl_pathv[i], job, out);
+			if (wanted)
+				refine_check(found.gl_pathv[i], job, out);
 			unlink(found.gl_pathv[i]);
 		}
 		globfree(&found);
@@ -192,8 +200,9 @@ static void run(const struct refine_job *job, struct refine_answer *out)
 	if (pid < 0) {
 		fail(out, job->argv[0], -pid);
 	} else {
-		wait_to_end(job, pid, out);
-		check_all(job, folder.s, out);
+		bool wanted = wait_to_end(job, pid, out);
+
+		take_all(job, folder.s, wanted, out);
 		out->output = job->show ? NULL : tail(output.s);
 	}
 	unlink(output.s);
