@@ -18,6 +18,7 @@
 
 #include "base/mem.h"
 #include "engine/doublechecker_filter.h"
+#include "engine/effect.h"
 #include "engine/engine.h"
 #include "engine/explain.h"
 #include "engine/icd.h"
@@ -503,6 +504,7 @@ static void room(struct table_of *t, size_t n)
 static void take_imprecise(struct doublechecker *d, const struct batch *b)
 {
 	const struct table *names = b->names->table;
+	bool large = names[NAMES_VAR].n >= EFFECT_LARGE_TABLE;
 
 	room(&d->var, names[NAMES_VAR].n);
 	room(&d->lock, names[NAMES_LOCK].n);
@@ -511,6 +513,12 @@ static void take_imprecise(struct doublechecker *d, const struct batch *b)
 	d->nvars = names[NAMES_VAR].n;
 	d->nlocks = names[NAMES_LOCK].n;
 	for (uint32_t i = 0; i < b->n; i++) {
+		const struct event *ahead = effect_ahead(&b->ev[i], b->ev + b->n);
+
+		if (large && op_is_access(ahead->op)) {
+			__builtin_prefetch(&d->var.state[ahead->operand], 1);
+			__builtin_prefetch(&d->var.logged[ahead->operand], 1);
+		}
 		d->event = b->first + i;
 		take_one(d, &b->ev[i]);
 	}
