@@ -284,15 +284,22 @@ static void reach(struct order *o, uint32_t a, uint32_t t, const struct order_wh
 	}
 }
 
-/* Is it still open? From now on its owner cannot end it without the lock. */
-static bool claim(struct order *o, uint32_t a)
+/*
+ * Is it still open, and the one that reached `src`? It may have ended since, and another begun. From now on
+ * its owner cannot end it without the lock.
+ */
+static bool claim(struct order *o, uint32_t a, step src)
 {
 #ifdef ORDER_WIDE
+	order_index begin;
+
 	__atomic_exchange_n(&o->slot[a].touched, 1, __ATOMIC_SEQ_CST);
-	return __atomic_load_n(&reach_row(o, a)[a], __ATOMIC_SEQ_CST) != ORDER_NEVER;
+	begin = __atomic_load_n(&reach_row(o, a)[a], __ATOMIC_SEQ_CST);
+	return begin != ORDER_NEVER && (a != step_slot(src) || begin <= step_index(src));
 #else
 	(void)o;
 	(void)a;
+	(void)src;
 	return true;
 #endif
 }
@@ -332,7 +339,7 @@ enum order_edge order_add(struct order *o, uint32_t t, step src, uint64_t src_na
 		lanes hit = NEWLY_REACHED(first);
 
 		for (uint32_t k = 0; some(hit) && k < LANES; k++)
-			if (hit[k] && claim(o, first + k))
+			if (hit[k] && claim(o, first + k, src))
 				reach(o, first + k, t, &why);
 	}
 	return ORDER_ADDED;

@@ -368,9 +368,10 @@ static bool hold(struct rt_thread *t, uintptr_t address, uint32_t kind, bool sha
 	return true;
 }
 
+/* Only its owner looks at its cell; a spin lock has half of one. */
 static bool for_one(uint32_t kind)
 {
-	return kind == RAW_MUTEX || kind == RAW_SPINLOCK;
+	return kind == RAW_MUTEX;
 }
 
 /* Edges from whoever had it; an exclusive owner also comes after those who shared it. */
@@ -394,7 +395,7 @@ static void release(struct rt_thread *t, uintptr_t address, uint32_t kind, bool 
 	if (!cell)
 		return;
 	if (for_one(kind) && !cell->w[1])
-		__atomic_store_n(&cell->w[0], t->now | SHADOW_WRITE | SHADOW_BYTES,
+		__atomic_store_n(&cell->w[0], t->now | SHADOW_WRITE | 1,
 				 __ATOMIC_RELAXED);
 	else
 		check_lock_store(t, cell, address, shared);
@@ -541,6 +542,8 @@ void check_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t 
 void check_report_now(struct rt_thread *t)
 {
 	t->closed = false;
+	/* The time may have gone up since: what closed it was noted last. */
+	closed.step[0] = shadow_step(t->now);
 	report_cycle(t, &closed);
 	closed.n = 0;
 }

@@ -118,11 +118,15 @@ static inline bool check_word_dead(uint64_t word)
 	       __atomic_load_n(&check_lines[shadow_slot(word)].dead, __ATOMIC_RELAXED);
 }
 
-/* What the thread does now comes after all that had this clock. */
+/*
+ * What the thread does now comes after all that had this clock. The time goes up with the clock: who
+ * has seen an older step of the thread does not know this one.
+ */
 static inline void check_clock(struct rt_thread *t, uint64_t clock)
 {
 	if (clock >= t->clock) {
 		t->clock = clock + 1;
+		t->now += SHADOW_TICK;
 		__atomic_store_n(&check_lines[t->slot].clock, t->clock, __ATOMIC_RELEASE);
 	}
 }

@@ -340,40 +340,37 @@ void check_atomic(struct rt_thread *t, enum raw_op op, uintptr_t address, uint32
 
 /* --- locks --- */
 
+/* A lock is known by its first byte: two small ones may share a cell. */
+static inline uint64_t lock_byte(uintptr_t address)
+{
+	return 1u << (address & 7);
+}
+
 void check_lock_edges(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, bool shared)
 {
-	bool fresh = false;
-	struct shadow_stripe *stripe;
+	struct shadow_stripe *stripe = shadow_stripe(address);
 	struct words ws;
 	uint32_t kept = 0;
-	bool quiet = true;
+	bool fresh = false;
 
-	for (int i = 0; i < 2; i++) {
-		uint64_t word = __atomic_load_n(&cell->w[i], __ATOMIC_ACQUIRE);
-
-		quiet &= !word || check_mine(t, word) ||
-			 (shadow_slot(word) != SHADOW_LIST && check_word_dead(word));
-	}
-	if (quiet) {
-		for (int i = 0; i < 2; i++)
-			if (cell->w[i])
-				check_behind(t, cell->w[i]);
+	if (!(__atomic_load_n(&cell->w[0], __ATOMIC_ACQUIRE) |
+	      __atomic_load_n(&cell->w[1], __ATOMIC_ACQUIRE)))
 		return;
-	}
-	stripe = shadow_stripe(address);
 	rt_lock(&stripe->lock);
 	unpack(&ws, cell);
 	for (uint32_t i = 0; i < ws.n; i++) {
 		uint64_t word = ws.v[i];
 		bool write = word & SHADOW_WRITE;
 
-		if (check_word_dead(word)) {
-			check_behind(t, word);
-			continue;
+		if (word & lock_byte(address) && !check_mine(t, word)) {
+			if (check_word_dead(word)) {
+				check_behind(t, word);
+				continue;
+			}
+			if (!(shared && !write) && check_edge(t, word, &fresh) && !write)
+				continue;
 		}
-		if (check_mine(t, word) || (shared && !write) ||
-		    !check_edge(t, word, &fresh) || write)
-			ws.v[kept++] = word;
+		ws.v[kept++] = word;
 	}
 	ws.n = kept;
 	pack(&ws, cell);
@@ -382,7 +379,7 @@ void check_lock_edges(struct rt_thread *t, struct shadow_cell *cell, uintptr_t a
 
 void check_lock_store(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, bool shared)
 {
-	uint64_t fresh = t->now | SHADOW_BYTES | (shared ? 0 : SHADOW_WRITE);
+	uint64_t fresh = t->now | lock_byte(address) | (shared ? 0 : SHADOW_WRITE);
 	struct shadow_stripe *stripe = shadow_stripe(address);
 	struct words ws;
 	uint32_t kept = 0;
@@ -394,7 +391,7 @@ void check_lock_store(struct rt_thread *t, struct shadow_cell *cell, uintptr_t a
 		bool replaced = shared ? check_mine(t, word) && !(word & SHADOW_WRITE)
 				       : (word & SHADOW_WRITE) != 0;
 
-		if (!replaced && !check_word_dead(word))
+		if (!(replaced && word & lock_byte(address)))
 			ws.v[kept++] = word;
 	}
 	ws.n = kept;
