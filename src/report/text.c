@@ -7,6 +7,7 @@
 #include "report/grid.h"
 #include "report/show.h"
 #include "report/step.h"
+#include "report/story.h"
 
 #include "base/banned.h"
 
@@ -61,14 +62,14 @@ static void set_summary_row(struct grid *g, const struct group *group)
 		const char *name = f->transaction.label ? f->transaction.label : f->variable;
 
 		str_fmt(&text, "%s%s", name ? name : "(no name)",
-			text_story_is_blameless(f) ? ", not blamed" : "");
+			story_is_blameless(f) ? ", not blamed" : "");
 	} else if (f->blame.label) {
 		str_add(&text, f->blame.label);
 	} else {
 		str_fmt(&text, "block at event %" PRIu64, f->blame.begin);
 	}
 	grid_set(g, 0, SHOW_PLAIN, text.s);
-	step_add_short_place(&place, f, text_finding_subject(f)->place);
+	step_add_short_place(&place, f, story_subject(f)->place);
 	grid_set(g, 1, SHOW_PLAIN, place.s);
 	str_reset(&text);
 	str_fmt(&text, "%" PRIu64, seen);
@@ -124,8 +125,8 @@ static void write_verdict(const struct report *rep, const char *noun, const stru
 	struct str b = STR_INIT;
 
 	for (size_t i = 0; i < blocks->n; i++) {
-		atomicity &= text_finding_is_atomicity(blocks->v[i].v[0]);
-		blameless |= text_story_is_blameless(blocks->v[i].v[0]);
+		atomicity &= story_is_atomicity(blocks->v[i].v[0]);
+		blameless |= story_is_blameless(blocks->v[i].v[0]);
 		blamed += !!blocks->v[i].v[0]->blame.thread;
 	}
 	str_add(&b, "atomsan: ");
