@@ -297,12 +297,8 @@ static int read_value(struct parse *p, struct json *j)
 
 int json_parse(struct json_doc *doc, const char *path, const char *text, size_t n, struct err *err)
 {
-	struct parse p = {.doc = doc,
-			  .at = text,
-			  .end = text + n,
-			  .line = 1,
-			  .string = STR_INIT,
-			  .err = err};
+	struct parse p = {
+		.doc = doc, .at = text, .end = text + n, .line = 1, .string = STR_INIT, .err = err};
 	int rc;
 
 	*doc = (struct json_doc){.path = path};
@@ -339,8 +335,9 @@ const struct json *json_member(const struct json *j, const char *key)
 const char *json_kind_name(enum json_kind kind)
 {
 	static const char *const names[] = {
-		[JSON_NULL] = "null",       [JSON_BOOL] = "true or false", [JSON_NUMBER] = "a number",
-		[JSON_STRING] = "a string", [JSON_ARRAY] = "a list",       [JSON_OBJECT] = "an object",
+		[JSON_NULL] = "null",       [JSON_BOOL] = "true or false",
+		[JSON_NUMBER] = "a number", [JSON_STRING] = "a string",
+		[JSON_ARRAY] = "a list",    [JSON_OBJECT] = "an object",
 	};
 
 	return names[kind];

@@ -1,16 +1,14 @@
-#include <errno.h>
-#include <stdlib.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "cli/blockspec.h"
 #include "cli/check.h"
 #include "cli/cli.h"
+#include "cli/print.h"
 #include "cli/progress.h"
 #include "cli/trace_open.h"
+#include "engine/context.h"
 #include "engine/engine.h"
 #include "report/report.h"
 #include "trace/blocks.h"
@@ -60,35 +58,6 @@ static size_t pick_engines(const char *names, const struct engine_ops **v, struc
 	return n;
 }
 
-static int use_color(bool *color)
-{
-	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
-
-	if (!o->color || !strcmp(o->color, "auto"))
-		*color = !o->output && isatty(1) && term && strcmp(term, "dumb") && !(no && *no);
-	else if (!strcmp(o->color, "always") || !strcmp(o->color, "never"))
-		*color = o->color[0] == 'a';
-	else
-		return -1;
-	return 0;
-}
-
-/* "--format takes text, json or dot, not 'xml'" */
-static int bad_format(const struct command *cmd)
-{
-	struct str list = STR_INIT;
-	int rc;
-
-	for (size_t i = 0; report_formats[i]; i++) {
-		if (i)
-			str_add(&list, report_formats[i + 1] ? ", " : " or ");
-		str_add(&list, report_formats[i]->name);
-	}
-	rc = cli_usage(cmd, "--format takes %s, not '%s'", list.s, o->format);
-	str_free(&list);
-	return rc;
-}
-
 /* What blames functions that are not meant to be atomic after all is not a finding. */
 static void drop_left_out(struct reader *r, struct engine_result *res)
 {
@@ -112,7 +81,7 @@ static size_t run_engines(struct reader *r, const struct engine_ops **ops, size_
 	for (i = 0; i < n; i++) {
 		if (i && reader_rewind(r, err))
 			break;
-		progress_start(o->quiet);
+		progress_start(print_asked.quiet);
 		engine_run(ops[i], &options, r, o->all, progress_tick, &results[i], err);
 		progress_end();
 		drop_left_out(r, &results[i]);
@@ -125,27 +94,12 @@ static size_t run_engines(struct reader *r, const struct engine_ops **ops, size_
 	return i;
 }
 
-static int print(const struct report *rep, const struct report_format *format)
-{
-	FILE *out = stdout;
-
-	if (o->output && strcmp(o->output, "-")) {
-		out = fopen(o->output, "we");
-		if (!out)
-			return cli_error("%s: %s", o->output, strerror(errno));
-	}
-	format->write(rep, out);
-	if (out != stdout && (ferror(out) | fclose(out)))
-		return cli_error("%s: writing failed", o->output);
-	return 0;
-}
-
 int check_run(const struct command *cmd, int argc, char **argv)
 {
 	const struct engine_ops *ops[MAX_ENGINES];
 	struct engine_result results[MAX_ENGINES];
-	const struct report_format *format = report_format_by_name(o->format ? o->format : "text");
-	struct report rep = {.results = results, .verbosity = o->quiet ? -1 : o->verbose};
+	const struct report_format *format;
+	struct report rep = {.results = results};
 	struct reader_options ropt = {.lenient = o->lenient, .rewindable = true};
 	struct err err = {0};
 	struct reader *r;
@@ -157,16 +111,13 @@ int check_run(const struct command *cmd, int argc, char **argv)
 	n = pick_engines(o->engine ? o->engine : engines[0]->name, ops, &err);
 	if (!n)
 		return cli_usage(cmd, "%s", err_is_set(&err) ? err.text : "too many engines");
-	if (!format)
-		return bad_format(cmd);
 	if (schedule_check_vars(o->vars, &err))
 		return cli_usage(cmd, "%s", err.text);
 	if (o->blocks && strcmp(o->blocks, "pairs") && strcmp(o->blocks, "sets"))
 		return cli_usage(cmd, "--blocks takes pairs or sets, not '%s'", o->blocks);
-	if (use_color(&rep.color))
-		return cli_usage(cmd, "--color takes auto, always or never");
-	if (o->output && strcmp(o->output, "-") && cli_same_file(argv[0], o->output))
-		return cli_error("%s and %s are the same file", argv[0], o->output);
+	rc = print_prepare(cmd, argv[0], &rep, &format);
+	if (rc)
+		return rc;
 	r = blockspec_open(argv[0], &ropt, &err);
 	if (!r)
 		return cli_error("%s", err.text);
@@ -182,8 +133,10 @@ int check_run(const struct command *cmd, int argc, char **argv)
 		.locks = reader_names(r)->table[NAMES_LOCK].n,
 		.error = err_is_set(&err) ? err.text : NULL,
 	};
-	rc = print(&rep, format);
-	blockspec_tell(r, stderr, "atomsan: ", o->verbose && !o->quiet);
+	if (format->context)
+		context_add(results, rep.nresults, r);
+	rc = print_report(&rep, format);
+	blockspec_tell(r, stderr, "atomsan: ", print_asked.verbose && !print_asked.quiet);
 	for (size_t i = 0; i < rep.nresults; i++) {
 		found += results[i].findings.n;
 		engine_result_free(&results[i]);

@@ -11,12 +11,12 @@
 
 #include "base/banned.h"
 
-extern const struct command cmd_cc, cmd_cxx, cmd_record, cmd_check, cmd_predict, cmd_convert,
-	cmd_stats, cmd_dump, cmd_gen, cmd_engines;
+extern const struct command cmd_cc, cmd_cxx, cmd_record, cmd_check, cmd_predict, cmd_report,
+	cmd_convert, cmd_stats, cmd_dump, cmd_gen, cmd_engines;
 
 const struct command *const commands[] = {
-	&cmd_cc,    &cmd_cxx,  &cmd_record, &cmd_check,   &cmd_predict, &cmd_convert,
-	&cmd_stats, &cmd_dump, &cmd_gen,    &cmd_engines, NULL,
+	&cmd_cc,      &cmd_cxx,   &cmd_record, &cmd_check, &cmd_predict, &cmd_report,
+	&cmd_convert, &cmd_stats, &cmd_dump,   &cmd_gen,   &cmd_engines, NULL,
 };
 
 static const struct command *by_name(const char *name)

@@ -1,8 +1,12 @@
 /* The form that programs read. CONTRACT.md fixes its fields; new ones go to the end of an object.
  */
-#include "report/report.h"
+#include "report/json.h"
 
+#include <string.h>
+
+#include "base/str.h"
 #include "report/json_emit.h"
+#include "report/story.h"
 
 #include "base/banned.h"
 
@@ -90,6 +94,24 @@ static void write_names(struct json_emit *j, const char *key, const char *const 
 	json_emit_close(j);
 }
 
+/* null where nobody looked. */
+static void write_blocks(struct json_emit *j, const struct finding_step *s)
+{
+	if (!s->blocks) {
+		json_emit_null(j, "blocks");
+		return;
+	}
+	json_emit_open(j, "blocks", '[', JSON_ONE_LINE);
+	for (size_t i = 0; i < s->nblocks; i++) {
+		json_emit_open(j, NULL, '{', JSON_ONE_LINE);
+		json_emit_str(j, "label", s->blocks[i].label);
+		json_emit_u64(j, "begin", s->blocks[i].begin);
+		json_emit_str(j, "place", s->blocks[i].place);
+		json_emit_close(j);
+	}
+	json_emit_close(j);
+}
+
 static void write_steps(struct json_emit *j, const struct finding *f)
 {
 	json_emit_open(j, "steps", '[', JSON_LINES);
@@ -106,6 +128,8 @@ static void write_steps(struct json_emit *j, const struct finding *f)
 		write_number(j, "begin", s->begin);
 		write_stack(j, "stack", &s->stack);
 		write_names(j, "locks", s->held, s->nheld);
+		json_emit_str(j, "begin_place", s->begin_place);
+		write_blocks(j, s);
 		json_emit_close(j);
 	}
 	json_emit_close(j);
@@ -121,6 +145,56 @@ static void write_schedule(struct json_emit *j, const struct finding *f)
 	for (size_t i = 0; i < f->nschedule; i++)
 		json_emit_u64(j, NULL, f->schedule[i]);
 	json_emit_close(j);
+}
+
+static void write_moves(struct json_emit *j, const struct finding *f)
+{
+	if (!f->nmoves) {
+		json_emit_null(j, "schedule_events");
+		return;
+	}
+	json_emit_open(j, "schedule_events", '[', JSON_LINES);
+	for (size_t i = 0; i < f->nmoves; i++) {
+		const struct finding_move *m = &f->moves[i];
+
+		json_emit_open(j, NULL, '{', JSON_ONE_LINE);
+		json_emit_u64(j, "event", m->event);
+		json_emit_str(j, "thread", m->thread);
+		json_emit_str(j, "op", m->op);
+		json_emit_str(j, "operand", m->operand);
+		json_emit_str(j, "place", m->place);
+		json_emit_close(j);
+	}
+	json_emit_close(j);
+}
+
+static void write_story(struct json_emit *j, const struct finding *f)
+{
+	struct str b = STR_INIT;
+
+	story_add_title(&b, f);
+	story_untie(b.s);
+	json_emit_str(j, "title", b.s);
+	str_reset(&b);
+	story_add(&b, f, false);
+	story_untie(b.s);
+	json_emit_open(j, "story", '[', JSON_LINES);
+	for (char *line = b.s, *end; *line; line = end + 1) {
+		end = strchr(line, '\n');
+		*end = 0;
+		/* "- " is an item of a list. */
+		if (*line == STORY_ITEM) {
+			struct str item = STR_INIT;
+
+			str_fmt(&item, "- %s", line + 1);
+			json_emit_str(j, NULL, item.s);
+			str_free(&item);
+		} else {
+			json_emit_str(j, NULL, line);
+		}
+	}
+	json_emit_close(j);
+	str_free(&b);
 }
 
 static void write_with(struct json_emit *j, const struct finding *f)
@@ -186,6 +260,9 @@ static void write_finding(struct json_emit *j, const struct finding *f)
 	write_names(j, "locks", f->nlocks ? f->locks : NULL, f->nlocks);
 	write_stack(j, "allocated", &f->allocated);
 	write_threads(j, f);
+	json_emit_bool(j, "recorded", f->recorded);
+	write_moves(j, f);
+	write_story(j, f);
 	json_emit_close(j);
 }
 
@@ -206,24 +283,30 @@ static void write_result(struct json_emit *j, const struct engine_result *res)
 	json_emit_close(j);
 }
 
+void json_emit_report(struct json_emit *j, const char *key, const struct report *rep)
+{
+	json_emit_open(j, key, '{', JSON_LINES);
+	json_emit_str(j, "tool", "atomsan");
+	json_emit_str(j, "version", ATOMSAN_VERSION);
+	json_emit_u64(j, "format", JSON_FORMAT);
+	write_source(j, &rep->source);
+	json_emit_open(j, "results", '[', JSON_LINES);
+	for (size_t i = 0; i < rep->nresults; i++)
+		write_result(j, &rep->results[i]);
+	json_emit_close(j);
+	json_emit_close(j);
+}
+
 static void json_write(const struct report *rep, FILE *out)
 {
 	struct json_emit j = JSON_EMIT_INIT(out);
 
-	json_emit_open(&j, NULL, '{', JSON_LINES);
-	json_emit_str(&j, "tool", "atomsan");
-	json_emit_str(&j, "version", ATOMSAN_VERSION);
-	json_emit_u64(&j, "format", 1);
-	write_source(&j, &rep->source);
-	json_emit_open(&j, "results", '[', JSON_LINES);
-	for (size_t i = 0; i < rep->nresults; i++)
-		write_result(&j, &rep->results[i]);
-	json_emit_close(&j);
-	json_emit_close(&j);
+	json_emit_report(&j, NULL, rep);
 }
 
 const struct report_format json_format = {
 	.name = "json",
 	.summary = "for programs; its fields stay as they are",
+	.context = true,
 	.write = json_write,
 };

@@ -32,6 +32,7 @@ struct report {
 struct report_format {
 	const char *name;
 	const char *summary; /* one line for --help */
+	bool context;        /* it shows what engine/context.h finds out */
 	void (*write)(const struct report *rep, FILE *out);
 };
 
