@@ -9,8 +9,9 @@
 
 #include "base/banned.h"
 
-static void put_string(FILE *out, const char *s)
+static void put_string(const struct json_emit *j, const char *s)
 {
+	FILE *out = j->out;
 	size_t n = strlen(s);
 
 	putc('"', out);
@@ -26,7 +27,7 @@ static void put_string(FILE *out, const char *s)
 			fputs("\\n", out);
 		else if (cp == '\t')
 			fputs("\\t", out);
-		else if (cp < 0x20 || cp == 0x7f)
+		else if (cp < 0x20 || cp == 0x7f || (cp == '<' && j->in_html))
 			fprintf(out, "\\u%04x", cp);
 		else
 			fwrite(s + i, 1, len, out);
@@ -57,7 +58,7 @@ static void put_key(struct json_emit *j, const char *key)
 		j->level[j->depth - 1].some = true;
 	}
 	if (key) {
-		put_string(j->out, key);
+		put_string(j, key);
 		fputs(": ", j->out);
 	}
 }
@@ -90,7 +91,7 @@ void json_emit_str(struct json_emit *j, const char *key, const char *s)
 {
 	put_key(j, key);
 	if (s)
-		put_string(j->out, s);
+		put_string(j, s);
 	else
 		fputs("null", j->out);
 }

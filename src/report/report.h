@@ -37,7 +37,8 @@ struct report_format {
 };
 
 extern const struct report_format *const report_formats[]; /* ends with NULL; text first */
-extern const struct report_format text_format, json_format, dot_format;
+extern const struct report_format text_format, json_format, html_format, sarif_format, gcc_format,
+	github_format, junit_format, dot_format;
 const struct report_format *report_format_by_name(const char *name);
 
 /* "observed", "predicted", "confirmed": the same word in every form. */

@@ -222,15 +222,6 @@ static void add_blameless(struct str *b, const struct finding *f, bool all)
 		   "together they form a cycle.\n");
 }
 
-/* "Thread T1 read balance (event 11)": who did what. */
-static void add_deed(struct str *b, const struct finding_step *s)
-{
-	step_add_owner(b, s->thread, s->label, s->begin);
-	str_addc(b, ' ');
-	step_add_past(b, s);
-	add_event(b, s->event);
-}
-
 static void add_lockset(struct str *b, const struct finding *f)
 {
 	size_t at = b->n;
@@ -238,7 +229,7 @@ static void add_lockset(struct str *b, const struct finding *f)
 	for (size_t i = 0; i < f->nsteps; i++) {
 		if (i)
 			str_add(b, ", and ");
-		add_deed(b, &f->steps[i]);
+		step_add_deed(b, &f->steps[i]);
 	}
 	b->s[at] = (char)toupper((unsigned char)b->s[at]);
 	str_add(b, ". No lock keeps the two apart.\n");
@@ -345,6 +336,12 @@ void story_add(struct str *b, const struct finding *f, bool all)
 		add_story(b, f, lead, tail);
 	else
 		add_plain(b, f, all);
+}
+
+bool story_is_certain(const struct finding *f)
+{
+	return f->status == FINDING_CONFIRMED ||
+	       (f->status == FINDING_OBSERVED && step_same_name(f->kind, "cycle"));
 }
 
 bool story_is_atomicity(const struct finding *f)

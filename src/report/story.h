@@ -31,6 +31,8 @@ void story_untie(char *s);
 const struct finding_block *story_subject(const struct finding *f);
 /* Is it the mere cycle, with nobody to blame? */
 bool story_is_blameless(const struct finding *f);
+/* Has it happened? (Else it may, as far as the engine can tell.) */
+bool story_is_certain(const struct finding *f);
 /* Is it about a block that is not atomic? (Else about a variable, or an order of locks.) */
 bool story_is_atomicity(const struct finding *f);
 

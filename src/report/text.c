@@ -16,20 +16,6 @@ static const char separator[] = "==================\n";
 /* Rows of the summary without -v. */
 enum { SUMMARY_MAX = 24 };
 
-/* About the same transaction. What has no block is by itself. */
-static int by_transaction(const struct finding *a, const struct finding *b)
-{
-	int c = group_order_string(a->transaction.thread, b->transaction.thread);
-
-	if (c)
-		return c;
-	if (a->transaction.begin != b->transaction.begin)
-		return a->transaction.begin > b->transaction.begin ? 1 : -1;
-	if (a->transaction.thread && a->transaction.begin)
-		return 0;
-	return (a > b) - (a < b);
-}
-
 /* The same block of the source, in the same light. */
 static int by_block(const struct finding *a, const struct finding *b)
 {
@@ -53,10 +39,7 @@ static void set_summary_row(struct grid *g, const struct group *group)
 {
 	const struct finding *f = group->v[0];
 	struct str text = STR_INIT, place = STR_INIT;
-	uint64_t seen = 0;
 
-	for (size_t i = 0; i < group->n; i++)
-		seen += group->v[i]->count;
 	grid_row(g);
 	if (!f->blame.thread) {
 		const char *name = f->transaction.label ? f->transaction.label : f->variable;
@@ -72,7 +55,7 @@ static void set_summary_row(struct grid *g, const struct group *group)
 	step_add_short_place(&place, f, story_subject(f)->place);
 	grid_set(g, 1, SHOW_PLAIN, place.s);
 	str_reset(&text);
-	str_fmt(&text, "%" PRIu64, seen);
+	str_fmt(&text, "%" PRIu64, group_seen(group));
 	grid_set(g, 2, SHOW_PLAIN, text.s);
 	grid_set(g, 3, SHOW_PLAIN, report_status_name(f->status));
 	str_free(&text);
@@ -178,7 +161,7 @@ static void write_cut_short(const struct engine_result *res, FILE *out)
 
 static void write_result(const struct report *rep, const struct engine_result *res, FILE *out)
 {
-	struct groups found = group_by(&res->findings, by_transaction);
+	struct groups found = group_by(&res->findings, group_order_transaction);
 	struct groups blocks = group_by(&res->findings, by_block);
 
 	if (rep->nresults > 1 && rep->verbosity >= 0)

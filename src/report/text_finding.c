@@ -13,23 +13,6 @@
 /* How much of what may go on for ever is printed without -v. */
 enum { ALSO_MAX = 8, NESTED_MAX = 6, RUNS_MAX = 24 };
 
-/* Data before locks, a culprit before none, then the first. */
-static const struct finding *best_of(const struct group *g)
-{
-	const struct finding *best = g->v[0];
-	int most = -1;
-
-	for (size_t i = 0; i < g->n; i++) {
-		int score = 2 * (g->v[i]->rests_on == RESTS_ON_DATA) + !!g->v[i]->blame.thread;
-
-		if (score > most) {
-			most = score;
-			best = g->v[i];
-		}
-	}
-	return best;
-}
-
 static void write_heading(const struct report *rep, const struct finding *f, FILE *out)
 {
 	struct str b = STR_INIT;
@@ -182,7 +165,7 @@ static void write_also(const struct finding *f, FILE *out)
 
 static void write_others(const struct report *rep, const struct group *g, FILE *out)
 {
-	const struct finding *best = best_of(g);
+	const struct finding *best = group_best(g);
 	size_t shown = 0;
 
 	for (size_t i = 0; i < g->n; i++) {
@@ -217,7 +200,7 @@ static void add_where(struct str *b, const char *place, const char *in, const ch
 
 void text_finding_summary(const struct report *rep, const struct group *g, FILE *out)
 {
-	const struct finding *f = best_of(g);
+	const struct finding *f = group_best(g);
 	const struct finding_block *subject = story_subject(f);
 	struct str at = STR_INIT, place = STR_INIT, block = STR_INIT, b = STR_INIT;
 
@@ -256,7 +239,7 @@ void text_finding_summary(const struct report *rep, const struct group *g, FILE 
 
 void text_finding_write(const struct report *rep, const struct group *g, FILE *out)
 {
-	const struct finding *f = best_of(g);
+	const struct finding *f = group_best(g);
 
 	write_heading(rep, f, out);
 	write_story(rep, f, out);
