@@ -83,31 +83,32 @@ static void add_here(struct str *b)
 	str_add(b, getcwd(cwd, sizeof cwd) ? cwd : "/");
 }
 
+static bool is_repository(const struct str *folder)
+{
+	struct str git = STR_INIT;
+	bool found;
+
+	str_addn(&git, folder->s, folder->n);
+	str_add(&git, "/.git");
+	found = !access(git.s, F_OK);
+	str_free(&git);
+	return found;
+}
+
 void where_add_root(struct str *b)
 {
-	size_t start = b->n;
-	char *path, *slash;
+	struct str folder = STR_INIT;
 
-	add_here(b);
-	path = mem_strdup(b->s + start);
-	for (;;) {
-		struct str git = STR_INIT;
-		bool found;
-
-		str_fmt(&git, "%s/.git", path);
-		found = !access(git.s, F_OK);
-		str_free(&git);
-		slash = strrchr(path, '/');
-		if (found || !slash)
-			break;
-		*slash = 0;
-	}
-	if (slash) {
-		b->n = start;
-		b->s[start] = 0;
-		str_add(b, *path ? path : "/");
-	}
-	mem_free(path);
+	add_here(&folder);
+	while (folder.n && !is_repository(&folder))
+		while (folder.n && folder.s[--folder.n] != '/')
+			;
+	/* Up to the root and none found. */
+	if (!folder.n)
+		add_here(b);
+	else
+		str_addn(b, folder.s, folder.n);
+	str_free(&folder);
 }
 
 /* Without "." and ".." and doubled slashes; nothing is looked up. */
