@@ -123,7 +123,10 @@ static void read_all(struct context *c, struct reader *r)
 			number++;
 			if (ev[i].op == OP_BEGIN)
 				track(open, &ev[i], number);
-			for (; next < c->n && c->v[next].event == number; next++) {
+			/* Event 0 is none of the trace's. */
+			for (; next < c->n && c->v[next].event <= number; next++) {
+				if (c->v[next].event != number)
+					continue;
 				if (c->v[next].step)
 					fill_step(&c->v[next], reader_names(r), open);
 				else
@@ -152,8 +155,8 @@ void context_add(struct engine_result *results, size_t n, struct reader *r)
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < results[i].findings.n; k++)
 			want_finding(&c, results[i].findings.v[k], moves);
-	qsort(c.v, c.n, sizeof *c.v, by_event);
-	/* Event 0 is none of the trace's. */
+	if (c.n)
+		qsort(c.v, c.n, sizeof *c.v, by_event);
 	read_all(&c, r);
 	mem_free(c.v);
 	mem_free(c.threads);
