@@ -246,9 +246,11 @@ static void write_result(struct json_emit *j, const struct report *rep, size_t r
 	str_free(&b);
 }
 
-static void write_rule(struct json_emit *j, const struct engine_ops *ops)
+static void write_rule(struct json_emit *j, const struct engine_result *res)
 {
-	bool certain = !strcmp(ops->noun, "atomicity violation") && ops->second_pass;
+	const struct engine_ops *ops = res->ops;
+	/* An engine's findings are of one kind. */
+	bool certain = res->findings.n && story_is_certain(res->findings.v[0]);
 	struct str b = STR_INIT;
 
 	json_emit_open(j, NULL, '{', JSON_LINES);
@@ -322,7 +324,7 @@ static void sarif_write(const struct report *rep, FILE *out)
 	json_emit_str(&j, "semanticVersion", ATOMSAN_VERSION);
 	json_emit_open(&j, "rules", '[', JSON_LINES);
 	for (size_t i = 0; i < rep->nresults; i++)
-		write_rule(&j, rep->results[i].ops);
+		write_rule(&j, &rep->results[i]);
 	json_emit_close(&j);
 	json_emit_close(&j);
 	json_emit_close(&j);
