@@ -113,6 +113,7 @@ async function tests() {
   execFileSync("cc", ["-c", "-I" + join(root, "tests/programs"), join(root, "tests/programs/window.c"), "-o", "window.o"], { cwd: work, env });
   const cycle = make("cycle", work, "check", record("three_cycle", "tests/programs/cases/three_cycle.c", ["window.o"]));
   const everything = make("everything", join(root, "docs/examples"), "check", "--engine=frontier,predict,lockset,atomizer,reduction,blocks,deadlock", "lost-update.std");
+  const crossing = make("crossing", join(root, "tests/golden/cases/check-no-blame"), "check", "t.std");
   writeFileSync(join(work, "quiet.std"), "T1|r(x)|a.c:1\n");
   const quiet = make("quiet", work, "check", "quiet.std");
   writeFileSync(join(work, "nasty.json"), JSON.stringify(nasty));
@@ -187,6 +188,13 @@ async function tests() {
     assert.equal(await page.run(count(".box.depth0")), 3);
     assert.deepEqual(await page.run(`[...document.querySelectorAll(".label text")].map((e) => e.textContent)`), ["v[0]", "v[1]", "v[2]"]);
     assert.ok(await page.run(`document.querySelector(".canvas").scrollWidth <= document.querySelector(".canvas").clientWidth`), "it fits");
+  });
+
+  await test("names of arrows do not cover each other", crossing, {}, async (page) => {
+    assert.ok(
+      await page.run(`(() => { const v = [...document.querySelectorAll(".label rect")].map((e) => e.getBoundingClientRect());
+        return v.length === 2 && v.every((a, i) => v.every((b, k) => i === k || a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top)); })()`),
+    );
   });
 
   await test("overview, filters, search, groups", everything, {}, async (page) => {

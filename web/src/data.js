@@ -131,8 +131,8 @@ function whereOfFinding(f) {
   return parsePlace((f.blame ?? f.transaction)?.place);
 }
 
-// Data before lock order, a culprit before none: what to look at first of what is alike.
-export const rank = (f) => (f.rests_on === "locks" ? 2 : 0) + (f.blame ? 0 : 1);
+// What happened before what may, data before lock order, a culprit before none: what to look at first of what is alike.
+export const rank = (f) => (f.status === "predicted" ? 4 : 0) + (f.rests_on === "locks" ? 2 : 0) + (f.blame ? 0 : 1);
 
 export const findings = [];
 for (const result of report.results) {

@@ -103,7 +103,6 @@ function place(picture) {
     x += size + BETWEEN;
     return col;
   });
-  // An arrow that leaves the outermost column and comes back to it needs room, too.
   picture.width = x - BETWEEN + 24;
   for (const box of picture.boxes) {
     const col = picture.columns[box.thread];
@@ -191,49 +190,63 @@ function drawStep(row, choose) {
   return node;
 }
 
-// From one operation to the next: beside each other, or around the side where they are in one column.
-function drawEdge(picture, from, to, kind, closing, nth) {
+// From one operation to the next: across, or around the side where they are in one column.
+function curve(picture, from, to, nth) {
   const a = from.thread;
   const b = to.thread;
   const y1 = from.py + PILL / 2 + port(from, b >= a ? "right" : "left", "out");
   const y2 = to.py + PILL / 2 + port(to, b > a ? "left" : "right", "in");
-  let path, lx, ly;
-  if (a !== b) {
-    const right = b > a;
-    const x1 = right ? from.px + from.pw : from.px;
-    const x2 = right ? to.px : to.px + to.pw;
-    const end = right ? x2 - 7 : x2 + 7;
-    const bend = Math.max(36, Math.abs(x2 - x1) * 0.5);
-    path = `M${x1},${y1} C${x1 + (right ? bend : -bend)},${y1} ${end + (right ? -bend : bend)},${y2} ${end},${y2}`;
-    // In the gap beside where it arrives: no box is there.
-    const gap = right ? picture.columns[b].x - BETWEEN / 2 : picture.columns[b].x + picture.columns[b].width + BETWEEN / 2;
-    const t = Math.min(0.95, Math.max(0.05, (gap - x1) / (x2 - x1)));
-    lx = gap;
-    // The curve's height where its x is about there.
-    const ease = solve(x1, x1 + (right ? bend : -bend), end + (right ? -bend : bend), end, gap, t);
-    ly = bezier(y1, y1, y2, y2, ease);
-  } else {
-    const x = from.px + from.pw;
+  if (a === b) {
+    const x1 = from.px + from.pw;
     const x2 = to.px + to.pw;
-    const out = Math.max(x, x2) + 30 + 10 * (nth % 3);
-    path = `M${x},${y1} C${out},${y1} ${out},${y2} ${x2 + 7},${y2}`;
-    lx = out + 2;
-    ly = (y1 + y2) / 2;
+    const out = Math.max(x1, x2) + 30 + 8 * (nth % 3);
+    return { x: [x1, out, out, x2 + 7], y: [y1, y1, y2, y2], label: 0.5 };
   }
-  const name = kind === "conflict" ? plainName(to.step.operand ?? from.step.operand) : { thread: "same thread", fork: "fork", join: "join" }[kind];
+  const way = b > a ? 1 : -1;
+  const x1 = way > 0 ? from.px + from.pw : from.px;
+  const x2 = way > 0 ? to.px - 7 : to.px + to.pw + 7;
+  const bend = way * Math.max(36, Math.abs(x2 - x1) * 0.5);
+  const x = [x1, x1 + bend, x2 - bend, x2];
+  // In the gap beside where it arrives: no box is there.
+  const col = picture.columns[b];
+  const gap = way > 0 ? col.x - BETWEEN / 2 : col.x + col.width + BETWEEN / 2;
+  return { x, y: [y1, y1, y2, y2], label: solve(...x, gap) };
+}
+
+// Where on the curve its name can stand without covering another's.
+function labelPlace({ x, y, label }, wide, taken) {
+  let best = null;
+  for (const move of [0, 0.1, -0.1, 0.2, -0.2, 0.3, -0.3]) {
+    const t = Math.min(0.92, Math.max(0.08, label + move));
+    const at = { x: bezier(...x, t), y: bezier(...y, t), wide };
+    best ??= at;
+    if (taken.every((o) => Math.abs(o.x - at.x) > (o.wide + wide) / 2 || Math.abs(o.y - at.y) > 19)) {
+      best = at;
+      break;
+    }
+  }
+  taken.push(best);
+  return best;
+}
+
+function drawEdge(path, { from, to, kind, closing }, taken) {
+  const d = `M${path.x[0]},${path.y[0]} C${path.x[1]},${path.y[1]} ${path.x[2]},${path.y[2]} ${path.x[3]},${path.y[3]}`;
+  // One thread's own order needs no name.
+  const name = kind === "conflict" ? plainName(to.step.operand ?? from.step.operand) : { fork: "fork", join: "join" }[kind];
   const text = name ? fit(name, SMALL, BETWEEN - 14) : null;
   const wide = text ? width(text, SMALL) + 10 : 0;
+  const at = text ? labelPlace(path, wide, taken) : null;
   return s(
     "g",
     { class: `edge ${kind}${closing ? " closing" : ""}`, "aria-hidden": "true" },
-    s("path", { class: "halo", d: path }),
-    s("path", { class: "line", d: path, "marker-end": closing ? "url(#tip-closing)" : kind === "thread" ? "url(#tip-thread)" : "url(#tip)" }),
+    s("path", { class: "halo", d }),
+    s("path", { class: "line", d, "marker-end": closing ? "url(#tip-closing)" : kind === "thread" ? "url(#tip-thread)" : "url(#tip)" }),
     text
       ? s(
           "g",
           { class: "label" },
-          s("rect", { x: lx - wide / 2, y: ly - 9, width: wide, height: 17, rx: 5 }),
-          s("text", { x: lx, y: ly + 3.5 }, text, text === name ? null : s("title", null, name)),
+          s("rect", { x: at.x - wide / 2, y: at.y - 9, width: wide, height: 17, rx: 5 }),
+          s("text", { x: at.x, y: at.y + 3.5 }, text, text === name ? null : s("title", null, name)),
         )
       : null,
   );
@@ -265,18 +278,16 @@ const bezier = (p0, p1, p2, p3, t) => {
   return u * u * u * p0 + 3 * u * u * t * p1 + 3 * u * t * t * p2 + t * t * t * p3;
 };
 
-function solve(x0, x1, x2, x3, x, guess) {
+// The t at which the curve has this x; it never turns back.
+function solve(x0, x1, x2, x3, x) {
   let low = 0;
   let high = 1;
-  let t = guess;
-  const up = x3 > x0;
   for (let i = 0; i < 30; i++) {
-    const at = bezier(x0, x1, x2, x3, t);
-    if (at < x === up) low = t;
-    else high = t;
-    t = (low + high) / 2;
+    const mid = (low + high) / 2;
+    if (bezier(x0, x1, x2, x3, mid) < x === x3 > x0) low = mid;
+    else high = mid;
   }
-  return t;
+  return (low + high) / 2;
 }
 
 function edgesOf(f, rows) {
@@ -309,6 +320,9 @@ export function drawing(f, choose) {
   place(picture);
   const edges = edgesOf(f, picture.rows);
   notePorts(edges);
+  const taken = [];
+  // An arrow around the side of the last column needs room.
+  if (edges.some(({ from, to }) => from.thread === to.thread && to.thread === picture.threads.length - 1)) picture.width += 34;
   const svg = s(
     "svg",
     {
@@ -332,7 +346,7 @@ export function drawing(f, choose) {
     s("text", { class: "small head", x: GUTTER - 14, y: 24 }, "event"),
     picture.rows.map((row) => s("text", { class: "small event", x: GUTTER - 14, y: row.box ? row.y + 23 : row.py + 23 }, String(row.event))),
     [...picture.boxes].sort((a, b) => a.depth - b.depth).map(drawBox),
-    edges.map((edge, i) => drawEdge(picture, edge.from, edge.to, edge.kind, edge.closing, i)),
+    edges.map((edge, i) => drawEdge(curve(picture, edge.from, edge.to, i), edge, taken)),
     picture.rows.filter((row) => row.step).map((row) => drawStep(row, choose)),
   );
   // Arrows pass over boxes and under operations; their names are on top of all.

@@ -6,9 +6,11 @@ import { drawing, mark } from "./drawing.js";
 import { scheduleView } from "./schedule.js";
 import { stackView, stepSource } from "./source.js";
 
+const statusText = (f) => (f.schedule ? "Another interleaving of this run, which its locks allow, does it." : STATUS[f.status]);
+
 const STATUS = {
   observed: "This run did it.",
-  predicted: "Another interleaving of this run, which its locks allow, does it.",
+  predicted: "It did not happen here; another run may do it.",
   confirmed: "That interleaving has been run, and did it.",
 };
 
@@ -106,10 +108,10 @@ export function findingView(f) {
     h(
       "header",
       null,
-      h("p", { class: "crumbs" }, h("span", { class: "badge " + f.status, title: STATUS[f.status] }, f.status), ` finding ${f.number}`, block?.place ? [" · begins at ", shortPlace(block.place)] : null),
+      h("p", { class: "crumbs" }, h("span", { class: "badge " + f.status, title: statusText(f) }, f.status), ` finding ${f.number}`, block?.place ? [" · begins at ", shortPlace(block.place)] : null),
       h("h2", { id: "finding-title", tabindex: "-1" }, f.title.replace(/ \((observed|predicted|confirmed)\)$/, "").replace(/^./, (c) => c.toUpperCase())),
     ),
-    h("div", { class: "story" }, story(f), h("p", { class: "faint" }, STATUS[f.status])),
+    h("div", { class: "story" }, story(f), h("p", { class: "faint" }, statusText(f))),
     svg
       ? h(
           "section",
