@@ -14,14 +14,19 @@
 const char *blockspec_file;
 static struct spec *spec; /* of this process: readers point to it */
 
+struct spec *blockspec_read(struct err *err)
+{
+	if (!spec)
+		spec = blockspec_file ? spec_read(blockspec_file, err) : spec_new();
+	return spec;
+}
+
 struct reader *blockspec_open(const char *path, const struct reader_options *options,
 			      struct err *err)
 {
 	struct reader *r;
 
-	if (!spec)
-		spec = blockspec_file ? spec_read(blockspec_file, err) : spec_new();
-	if (!spec)
+	if (!blockspec_read(err))
 		return NULL;
 	r = trace_open(path, options, err);
 	if (r)
@@ -29,13 +34,7 @@ struct reader *blockspec_open(const char *path, const struct reader_options *opt
 	return r;
 }
 
-/* The names of functions left out after they may have been blocks. */
-struct out_names {
-	char **v;
-	size_t n;
-};
-
-static bool is_out(const struct out_names *names, const char *label)
+static bool is_out(const struct blockspec_names *names, const char *label)
 {
 	for (size_t i = 0; label && i < names->n; i++)
 		if (!strcmp(names->v[i], label))
@@ -43,8 +42,7 @@ static bool is_out(const struct out_names *names, const char *label)
 	return false;
 }
 
-/* Does it say nothing but that functions are not atomic which are not meant to be? */
-static bool blames_only(const struct finding *f, void *names)
+bool blockspec_blames_only(const struct finding *f, const struct blockspec_names *names)
 {
 	for (size_t i = 0; i < f->nrefuted; i++)
 		if (!is_out(names, f->refuted[i]))
@@ -57,24 +55,43 @@ static bool blames_only(const struct finding *f, void *names)
 	return f->kind && strcmp(f->kind, "cycle") != 0 && is_out(names, f->transaction.label);
 }
 
+void blockspec_names_add(struct blockspec_names *names, const char *name)
+{
+	if (is_out(names, name))
+		return;
+	MEM_GROW(names->v, names->cap, names->n + 1);
+	names->v[names->n++] = mem_strdup(name);
+}
+
+void blockspec_names_free(struct blockspec_names *names)
+{
+	while (names->n)
+		mem_free(names->v[--names->n]);
+	mem_free(names->v);
+	*names = (struct blockspec_names){0};
+}
+
+static bool blames_only(const struct finding *f, void *names)
+{
+	return blockspec_blames_only(f, names);
+}
+
 size_t blockspec_drop(struct reader *r, struct finding_list *findings)
 {
 	const struct block_left_out *v;
 	size_t n = reader_left_out(r, &v), dropped = 0;
-	struct out_names names = {.v = mem_alloc(n * sizeof *names.v)};
+	struct blockspec_names names = {0};
 	struct str s = STR_INIT;
 
 	for (size_t i = 0; i < n; i++)
 		if (v[i].reason == BLOCK_WAITS || v[i].reason == BLOCK_SAID_NOT) {
 			str_reset(&s);
 			names_add_string(reader_names(r), v[i].label, &s);
-			names.v[names.n++] = mem_strdup(s.s);
+			blockspec_names_add(&names, s.s);
 		}
 	if (names.n)
 		dropped = finding_list_drop(findings, blames_only, &names);
-	while (names.n)
-		mem_free(names.v[--names.n]);
-	mem_free(names.v);
+	blockspec_names_free(&names);
 	str_free(&s);
 	return dropped;
 }
@@ -104,9 +121,7 @@ static void tell_left_out(const struct names *names, const struct block_left_out
 void blockspec_tell(struct reader *r, FILE *out, const char *prefix, bool verbose)
 {
 	const struct block_left_out *v;
-	const char *rule;
-	unsigned line;
-	size_t n, at = 0;
+	size_t n;
 	uint64_t cut;
 
 	if (!reader_is_recorded(r)) {
@@ -125,6 +140,15 @@ void blockspec_tell(struct reader *r, FILE *out, const char *prefix, bool verbos
 	if (cut)
 		fprintf(out, "%scut short: blocks that are marked or included (%llu time%s)\n",
 			prefix, (unsigned long long)cut, cut == 1 ? "" : "s");
-	while (blockspec_file && (line = spec_unused(spec, &at, &rule)) != 0)
+	blockspec_tell_unused(out, prefix);
+}
+
+void blockspec_tell_unused(FILE *out, const char *prefix)
+{
+	const char *rule;
+	unsigned line;
+	size_t at = 0;
+
+	while (blockspec_file && spec && (line = spec_unused(spec, &at, &rule)) != 0)
 		fprintf(out, "%sunused rule: %s:%u: %s\n", prefix, blockspec_file, line, rule);
 }

@@ -14,8 +14,9 @@
 
 #include "cli/blockspec.h"
 #include "cli/cli.h"
-#include "cli/print.h"
+#include "cli/printing.h"
 #include "cli/schedule.h"
+#include "cli/suppressing.h"
 
 struct check_options {
 	const char *engine, *blocks; /* NULL: the default */
@@ -26,13 +27,14 @@ extern struct check_options check_asked;
 
 /* clang-format off */
 #define CHECK_OPTIONS                                                                              \
-	PRINT_OPTIONS,                                                                             \
+	PRINTING_OPTIONS,                                                                          \
 	OPT_FLAG(0, "all", &check_asked.all,                                                       \
 		 "print every finding, also those that look the same"),                            \
 	OPT_FLAG(0, "lenient", &check_asked.lenient,                                               \
 		 "skip events that cannot have happened, and count them"),                         \
 	SCHEDULE_VARS_OPT(&check_asked.vars),                                                      \
-	BLOCKSPEC_OPT
+	BLOCKSPEC_OPT,                                                                             \
+	SUPPRESSING_OPT
 /* clang-format on */
 
 /* As a command's run(); `cmd` is the one that messages are to name. */

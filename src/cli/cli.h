@@ -22,7 +22,8 @@ struct command {
 	const char *synopsis; /* what follows the name: "[options] TRACE" */
 	const char *summary;  /* one line of the command list */
 	const struct opt *opts;
-	bool raw; /* every word goes to run(), options and --help too */
+	bool raw;      /* every word goes to run(), options and --help too */
+	bool internal; /* not for people: no list has it */
 	/* argv holds the words left after the options; returns the exit code. */
 	int (*run)(int argc, char **argv);
 };

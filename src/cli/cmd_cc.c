@@ -232,15 +232,20 @@ static void add_instrumentation(struct command_line *c, const char *lib, bool cl
 
 static int add_runtime(struct command_line *c, const char *lib, struct err *err)
 {
+	/* The runtime, and where it finds this program. */
+	static const char *const objects[] = {"atomsan_rt.o", "atomsan_home.o"};
 	struct str s = STR_INIT;
 
-	str_fmt(&s, "%satomsan_rt.o", lib);
-	if (access(s.s, R_OK)) {
-		err_sys(err, "%s", s.s);
-		str_free(&s);
-		return -1;
+	for (size_t i = 0; i < sizeof objects / sizeof *objects; i++) {
+		str_reset(&s);
+		str_fmt(&s, "%s%s", lib, objects[i]);
+		if (access(s.s, R_OK)) {
+			err_sys(err, "%s", s.s);
+			str_free(&s);
+			return -1;
+		}
+		add_linker(c, s.s);
 	}
-	add_linker(c, s.s);
 	/* Shared libraries that are loaded later find the hooks in the program. */
 	str_reset(&s);
 	str_fmt(&s, "--dynamic-list=%satomsan.syms", lib);

@@ -5,7 +5,7 @@
 #include "cli/blockspec.h"
 #include "cli/check.h"
 #include "cli/cli.h"
-#include "cli/print.h"
+#include "cli/printing.h"
 #include "cli/progress.h"
 #include "cli/trace_open.h"
 #include "engine/context.h"
@@ -67,6 +67,17 @@ static void drop_left_out(struct reader *r, struct engine_result *res)
 		res->stats[res->nstats++] = (struct engine_stat){"findings_left_out", n};
 }
 
+static void drop_suppressed(struct engine_result *res)
+{
+	size_t n = suppressing_drop(&res->findings);
+
+	if (n && !printing_asked.quiet)
+		cli_note("%zu finding%s of %s suppressed by %s", n, n == 1 ? "" : "s",
+			 res->ops->name, suppressing_file);
+	if (suppressing_file && res->nstats < ENGINE_STATS_MAX)
+		res->stats[res->nstats++] = (struct engine_stat){"findings_suppressed", n};
+}
+
 /* Run the engines one after the other; returns how many ran before the trace failed. */
 static size_t run_engines(struct reader *r, const struct engine_ops **ops, size_t n,
 			  struct engine_result *results, struct err *err)
@@ -81,10 +92,11 @@ static size_t run_engines(struct reader *r, const struct engine_ops **ops, size_
 	for (i = 0; i < n; i++) {
 		if (i && reader_rewind(r, err))
 			break;
-		progress_start(print_asked.quiet);
+		progress_start(printing_asked.quiet);
 		engine_run(ops[i], &options, r, o->all, progress_tick, &results[i], err);
 		progress_end();
 		drop_left_out(r, &results[i]);
+		drop_suppressed(&results[i]);
 		if (!err_is_set(&first))
 			first = *err;
 		err->text[0] = 0;
@@ -115,9 +127,11 @@ int check_run(const struct command *cmd, int argc, char **argv)
 		return cli_usage(cmd, "%s", err.text);
 	if (o->blocks && strcmp(o->blocks, "pairs") && strcmp(o->blocks, "sets"))
 		return cli_usage(cmd, "--blocks takes pairs or sets, not '%s'", o->blocks);
-	rc = print_prepare(cmd, argv[0], &rep, &format);
+	rc = printing_prepare(cmd, argv[0], &rep, &format);
 	if (rc)
 		return rc;
+	if (suppressing_read(&err))
+		return cli_error("%s", err.text);
 	r = blockspec_open(argv[0], &ropt, &err);
 	if (!r)
 		return cli_error("%s", err.text);
@@ -135,8 +149,10 @@ int check_run(const struct command *cmd, int argc, char **argv)
 	};
 	if (format->context)
 		context_add(results, rep.nresults, r);
-	rc = print_report(&rep, format);
-	blockspec_tell(r, stderr, "atomsan: ", print_asked.verbose && !print_asked.quiet);
+	rc = printing_report(&rep, format);
+	blockspec_tell(r, stderr, "atomsan: ", printing_asked.verbose && !printing_asked.quiet);
+	if (!printing_asked.quiet)
+		suppressing_tell(suppressing_list(), stderr, "atomsan: ");
 	for (size_t i = 0; i < rep.nresults; i++) {
 		found += results[i].findings.n;
 		engine_result_free(&results[i]);

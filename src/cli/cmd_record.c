@@ -10,19 +10,16 @@
 #include <glob.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "cli/child.h"
 #include "cli/cli.h"
 #include "cli/progress.h"
 #include "trace/raw_format.h"
@@ -31,7 +28,6 @@
 
 #include "base/banned.h"
 
-extern char **environ;
 extern const struct command cmd_record;
 
 static struct {
@@ -48,26 +44,6 @@ static const struct opt opts[] = {
 	OPT_STOP_AT_WORD,
 	OPT_END,
 };
-
-static pid_t program;
-
-/* What is meant for us is meant for the program; it ends, and then so do we. */
-static void pass_on(int number)
-{
-	if (program > 0)
-		kill(program, number);
-}
-
-static void catch_signals(void)
-{
-	struct sigaction ignore = {.sa_handler = SIG_IGN}, pass = {.sa_handler = pass_on};
-
-	/* The terminal sends these to the program as well. */
-	sigaction(SIGINT, &ignore, NULL);
-	sigaction(SIGQUIT, &ignore, NULL);
-	sigaction(SIGTERM, &pass, NULL);
-	sigaction(SIGHUP, &pass, NULL);
-}
 
 /* An absolute path: the program may change its directory. */
 static char *raw_path(struct err *err)
@@ -86,23 +62,21 @@ static char *raw_path(struct err *err)
 	return s.s;
 }
 
-/* The program's own options stay. */
 static int set_options(const char *raw, struct err *err)
 {
-	const char *had = getenv("ATOMSAN_OPTIONS");
-	char quote = strchr(raw, '"') ? '\'' : '"';
 	struct str s = STR_INIT;
+	int rc;
 
-	if (strchr(raw, quote) || strchr(raw, '%') || strlen(raw) > 4000) {
+	if (strchr(raw, '%'))
 		return err_fail(err, "%s: this name cannot be passed on to the program", raw);
-	}
-	if (had && *had)
-		str_fmt(&s, "%s:", had);
-	str_fmt(&s, "check=0:record=%c%s.%%p%c%s", quote, raw, quote,
-		o.children ? ":record_children=1" : "");
-	setenv("ATOMSAN_OPTIONS", s.s, 1);
+	str_fmt(&s, "%s.%%p", raw);
+	rc = child_add_option("check", "0", err);
+	if (!rc)
+		rc = child_add_option("record", s.s, err);
+	if (!rc && o.children)
+		rc = child_add_option("record_children", "1", err);
 	str_free(&s);
-	return 0;
+	return rc;
 }
 
 static double seconds(void)
@@ -121,7 +95,7 @@ static void show_progress(const char *raw, double since)
 	ssize_t n;
 	int fd;
 
-	snprintf(path, sizeof path, "%s.%d", raw, (int)program);
+	snprintf(path, sizeof path, "%s.%d", raw, (int)child_pid());
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
@@ -130,17 +104,15 @@ static void show_progress(const char *raw, double since)
 	if (n == (ssize_t)sizeof h)
 		fprintf(stderr,
 			"\r\033[Krecording: %.0f s, %.1f million events, %.1f MB, %u thread%s",
-			seconds() - since, (double)(h.end / sizeof(struct raw_unit)) / 1e6,
+			seconds() - since, (double)h.end / sizeof(struct raw_unit) / 1e6,
 			(double)h.end / 1e6, h.threads, h.threads == 1 ? "" : "s");
 }
 
-/* Its status, as waitpid() has it. */
 static int wait_for(const char *raw)
 {
 	bool show = !o.quiet && isatty(2), shown = false;
-	struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, program, 0), .events = POLLIN};
+	struct pollfd p = {.fd = child_descriptor(), .events = POLLIN};
 	double since = seconds();
-	int status = 0;
 
 	while (show && p.fd >= 0 && !p.revents) {
 		poll(&p, 1, 200);
@@ -153,9 +125,7 @@ static int wait_for(const char *raw)
 		fputs("\r\033[K", stderr);
 	if (p.fd >= 0)
 		close(p.fd);
-	while (waitpid(program, &status, 0) < 0 && errno == EINTR)
-		;
-	return status;
+	return child_wait();
 }
 
 /* Turn a raw recording into a trace, and remove it. */
@@ -223,7 +193,7 @@ static int finish_all(const char *raw)
 
 			str_reset(&to);
 			str_add(&to, o.output);
-			if (strtol(pid, NULL, 10) != program)
+			if (strtol(pid, NULL, 10) != child_pid())
 				str_fmt(&to, ".%s", pid);
 			if (finish(found.gl_pathv[i], to.s, &err)) {
 				cli_error("%s", err.text);
@@ -266,19 +236,16 @@ static int record(int argc, char **argv)
 		return cli_error("%s: %s", o.output, strerror(errno));
 	}
 	close(rc);
-	rc = posix_spawnp(&program, argv[0], NULL, NULL, argv, environ);
+	rc = child_start(argv);
 	if (rc) {
 		mem_free(raw);
 		if (!was_there)
 			unlink(o.output);
-		cli_error("%s: %s", argv[0], strerror(rc));
-		return rc == ENOENT ? 127 : 126;
+		return rc;
 	}
-	catch_signals();
 	status = wait_for(raw);
 	done = finish_all(raw);
 	mem_free(raw);
-	status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 	if (!done) {
 		if (!was_there)
 			unlink(o.output);

@@ -5,13 +5,13 @@
 
 #include "base/str.h"
 #include "cli/cli.h"
-#include "cli/print.h"
+#include "cli/printing.h"
 #include "report/json.h"
 
 #include "base/banned.h"
 
 static const struct opt opts[] = {
-	PRINT_OPTIONS,
+	PRINTING_OPTIONS,
 	OPT_END,
 };
 
@@ -55,7 +55,7 @@ static int report(int argc, char **argv)
 
 	if (argc != 1)
 		return cli_usage(&cmd_report, argc ? "one file at a time" : "which findings?");
-	rc = print_prepare(&cmd_report, argv[0], &asked, &format);
+	rc = printing_prepare(&cmd_report, argv[0], &asked, &format);
 	if (rc)
 		return rc;
 	rc = read_all(argv[0], &text, &err) ||
@@ -66,7 +66,7 @@ static int report(int argc, char **argv)
 		return cli_error("%s", err.text);
 	loaded.rep.color = asked.color;
 	loaded.rep.verbosity = asked.verbosity;
-	rc = print_report(&loaded.rep, format);
+	rc = printing_report(&loaded.rep, format);
 	for (size_t i = 0; i < loaded.rep.nresults; i++)
 		found += loaded.results[i].findings.n;
 	json_loaded_free(&loaded);

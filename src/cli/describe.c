@@ -22,6 +22,8 @@ static void describe_options(const struct command *cmd, FILE *out)
 void describe_all(FILE *out)
 {
 	for (size_t i = 0; commands[i]; i++) {
+		if (commands[i]->internal)
+			continue;
 		fprintf(out, "command\t%s\t%s\n", commands[i]->name, commands[i]->summary);
 		describe_options(commands[i], out);
 	}

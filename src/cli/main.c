@@ -12,12 +12,12 @@
 
 #include "base/banned.h"
 
-extern const struct command cmd_cc, cmd_cxx, cmd_record, cmd_check, cmd_predict, cmd_report,
-	cmd_convert, cmd_stats, cmd_dump, cmd_gen, cmd_engines;
+extern const struct command cmd_cc, cmd_cxx, cmd_run, cmd_record, cmd_check, cmd_predict,
+	cmd_report, cmd_convert, cmd_stats, cmd_dump, cmd_gen, cmd_engines, cmd_live;
 
 const struct command *const commands[] = {
-	&cmd_cc,      &cmd_cxx,   &cmd_record, &cmd_check, &cmd_predict, &cmd_report,
-	&cmd_convert, &cmd_stats, &cmd_dump,   &cmd_gen,   &cmd_engines, NULL,
+	&cmd_cc,      &cmd_cxx,   &cmd_run,  &cmd_record, &cmd_check,   &cmd_predict, &cmd_report,
+	&cmd_convert, &cmd_stats, &cmd_dump, &cmd_gen,    &cmd_engines, &cmd_live,    NULL,
 };
 
 static const struct command *by_name(const char *name)
@@ -83,7 +83,8 @@ static void print_overview(FILE *out)
 		"usage: atomsan COMMAND [options] ...\n\n",
 		ATOMSAN_VERSION);
 	for (int i = 0; commands[i]; i++)
-		fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+		if (!commands[i]->internal)
+			fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
 	fprintf(out, "  %-10s %s\n", "help", "say more about a command");
 	fprintf(out, "\nExit codes: 0 nothing found, 1 findings, 2 bad usage or input.\n");
 }

@@ -31,6 +31,11 @@ struct engine_options {
 	bool blocks_sets; /* blocks: cycles of three and more transactions too */
 	bool all;         /* predict: a schedule also for findings that look the same */
 	bool two;         /* predict: with two variables too */
+	bool last_unit; /* frontier: of a raw recording, what the last unit of `thread` closes; what
+			   others close is counted in the stats and not told */
+	uint32_t thread;
+	uint64_t from; /* that unit's first event, or 0: engine_run() sets it, after the first pass
+			*/
 };
 
 /* One figure of --format=json's "stats". */
@@ -49,7 +54,7 @@ struct engine_ops {
 	/* It may ask for the trace again: the driver must be able to rewind it. */
 	bool second_pass;
 
-	/* Before the first event. Findings go to `sink` until destroy(). */
+	/* Before the first event. Findings go to `sink`, and the options stay, until destroy(). */
 	void *(*create)(const struct engine_options *options, struct finding_sink *sink);
 	/* For each batch of each pass, in the trace's order; never after finish() returned 0. */
 	void (*take)(void *engine, const struct batch *b);

@@ -49,6 +49,8 @@ struct frontier {
 	size_t nreads, reads_cap;
 	uint32_t free_reads;
 	struct closings closings;
+	const struct engine_options *options;
+	uint64_t nclosings; /* how many there were, told or not */
 	struct finding_sink *sink;
 	struct explain *explain;
 };
@@ -57,8 +59,8 @@ static void *frontier_create(const struct engine_options *options, struct findin
 {
 	struct frontier *f = mem_zalloc(sizeof *f);
 
-	(void)options;
 	order_init(&f->order, false);
+	f->options = options;
 	f->sink = sink;
 	return f;
 }
@@ -322,12 +324,27 @@ static void frontier_take(void *engine, const struct batch *b)
 	}
 }
 
+/* Whether the others are told or not: an event closes the same cycle. */
+static void drop_others(struct frontier *f)
+{
+	size_t kept = 0;
+
+	f->nclosings = f->closings.n;
+	for (size_t i = 0; i < f->closings.n; i++)
+		if (!f->options->last_unit ||
+		    (f->options->from && f->closings.v[i].event >= f->options->from &&
+		     f->closings.v[i].thread == f->options->thread))
+			f->closings.v[kept++] = f->closings.v[i];
+	f->closings.n = kept;
+}
+
 static uint64_t frontier_finish(void *engine)
 {
 	struct frontier *f = engine;
 
 	if (f->explain)
 		return explain_finish(f->explain);
+	drop_others(f);
 	if (!f->closings.n)
 		return 0;
 	drop_state(f);
@@ -339,7 +356,7 @@ static size_t frontier_stats(void *engine, struct engine_stat stats[ENGINE_STATS
 {
 	const struct frontier *f = engine;
 
-	stats[0] = (struct engine_stat){"closing_events", f->closings.n};
+	stats[0] = (struct engine_stat){"closing_events", f->nclosings};
 	return 1;
 }
 

@@ -110,14 +110,18 @@ static void add_box(struct str *b, const struct graph *g, size_t index)
 		add_html(b, first->label);
 	}
 	str_add(b, "</b>");
-	if (first->begin)
+	if (first->begin && !g->f->live)
 		str_fmt(b, " " GRAY "from event %" PRIu64 "%s</font>", first->begin,
 			blamed ? ", not atomic" : "");
+	else if (blamed)
+		str_add(b, " " GRAY "not atomic</font>");
 	str_add(b, "</td></tr>\n");
 	for (size_t i = 0; i < box->n; i++) {
 		const struct finding_step *s = box->step[i];
 
-		str_fmt(b, "\t\t<tr><td align=\"left\">%" PRIu64 ": ", s->event);
+		str_add(b, "\t\t<tr><td align=\"left\">");
+		if (!g->f->live)
+			str_fmt(b, "%" PRIu64 ": ", s->event);
 		add_op(b, s);
 		str_add(b, "</td><td align=\"right\">" GRAY);
 		str_reset(&place);

@@ -73,7 +73,7 @@ static void add_finding(struct lines *l, const struct finding *f)
 static FILE *open_source(const char *file, const char *trace)
 {
 	FILE *f = source_open(file);
-	const char *slash = strrchr(trace, '/');
+	const char *slash = trace ? strrchr(trace, '/') : NULL;
 	struct str path = STR_INIT;
 
 	if (f || *file == '/' || !slash)

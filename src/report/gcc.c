@@ -45,7 +45,7 @@ static void write_finding(const struct report *rep, const char *engine, const st
 	write_line(out, where_of_finding(&w, f) ? &w : NULL, "warning", b.s);
 	for (size_t i = 0; i < f->nsteps && rep->verbosity >= 0; i++) {
 		str_reset(&b);
-		step_add_deed(&b, &f->steps[i]);
+		step_add_deed(&b, f, &f->steps[i]);
 		story_untie(b.s);
 		if (where_of_step(&w, &f->steps[i]))
 			write_line(out, &w, "note", b.s);

@@ -56,7 +56,7 @@ static void write_finding(const struct finding *f, FILE *out)
 	for (size_t i = 0; i < f->nsteps; i++) {
 		str_reset(&b);
 		str_addc(&b, '\n');
-		step_add_deed(&b, &f->steps[i]);
+		step_add_deed(&b, f, &f->steps[i]);
 		if (where_of_step(&w, &f->steps[i])) {
 			str_add(&b, " at ");
 			where_add_from_root(&b, w.file.s);

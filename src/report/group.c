@@ -67,6 +67,8 @@ int group_order_transaction(const struct finding *a, const struct finding *b)
 
 	if (c)
 		return c;
+	if (a->live && b->live) /* events have numbers of their own there */
+		return (a->group > b->group) - (a->group < b->group);
 	if (a->transaction.begin != b->transaction.begin)
 		return a->transaction.begin > b->transaction.begin ? 1 : -1;
 	if (a->transaction.thread && a->transaction.begin)

@@ -2,7 +2,7 @@
  * Findings that belong together, as runs of one array. Groups come in the
  * order of their first finding, and so do the findings inside.
  *
- * Who may include this: report writers.
+ * Who may include this: report writers, commands.
  */
 #ifndef ATOMSAN_REPORT_GROUP_H
 #define ATOMSAN_REPORT_GROUP_H

@@ -21,16 +21,9 @@ static void write_source(struct json_emit *j, const struct report_source *src)
 	json_emit_u64(j, "locks", src->locks);
 	json_emit_u64(j, "skipped", src->skipped);
 	json_emit_str(j, "error", src->error);
+	if (src->program)
+		json_emit_str(j, "program", src->program);
 	json_emit_close(j);
-}
-
-/* Leaves the object open: more members follow. */
-static void open_block(struct json_emit *j, const char *key, const struct finding_block *block)
-{
-	json_emit_open(j, key, '{', JSON_ONE_LINE);
-	json_emit_str(j, "thread", block->thread);
-	json_emit_str(j, "label", block->label);
-	json_emit_u64(j, "begin", block->begin);
 }
 
 /* These count from 1. */
@@ -42,19 +35,40 @@ static void write_number(struct json_emit *j, const char *key, uint64_t value)
 		json_emit_null(j, key);
 }
 
+/* Leaves the object open: more members follow. A live finding has no numbers of events. */
+static void open_block(struct json_emit *j, const char *key, const struct finding *f,
+		       const struct finding_block *block)
+{
+	json_emit_open(j, key, '{', JSON_ONE_LINE);
+	json_emit_str(j, "thread", block->thread);
+	json_emit_str(j, "label", block->label);
+	if (f->live)
+		json_emit_null(j, "begin");
+	else
+		json_emit_u64(j, "begin", block->begin);
+}
+
+static void close_block(struct json_emit *j, const struct finding *f,
+			const struct finding_block *block)
+{
+	json_emit_str(j, "place", block->place);
+	if (f->live)
+		write_number(j, "begin_order", block->begin);
+	json_emit_close(j);
+}
+
 static void write_blame(struct json_emit *j, const struct finding *f)
 {
 	if (!f->blame.thread) {
 		json_emit_null(j, "blame");
 		return;
 	}
-	open_block(j, "blame", &f->blame);
+	open_block(j, "blame", f, &f->blame);
 	json_emit_open(j, "refuted", '[', JSON_ONE_LINE);
 	for (size_t i = 0; i < f->nrefuted; i++)
 		json_emit_str(j, NULL, f->refuted[i]);
 	json_emit_close(j);
-	json_emit_str(j, "place", f->blame.place);
-	json_emit_close(j);
+	close_block(j, f, &f->blame);
 }
 
 /* null where there is none. */
@@ -120,14 +134,21 @@ static void write_steps(struct json_emit *j, const struct finding *f)
 
 		json_emit_open(j, NULL, '{', s->stack.n ? JSON_LINES : JSON_ONE_LINE);
 		json_emit_str(j, "thread", s->thread);
-		json_emit_u64(j, "event", s->event);
+		if (f->live)
+			json_emit_null(j, "event");
+		else
+			json_emit_u64(j, "event", s->event);
 		json_emit_str(j, "op", s->op);
 		json_emit_str(j, "operand", s->operand);
 		json_emit_str(j, "label", s->label);
 		json_emit_str(j, "place", s->place);
-		write_number(j, "begin", s->begin);
+		write_number(j, "begin", f->live ? 0 : s->begin);
 		write_stack(j, "stack", &s->stack);
 		write_names(j, "locks", s->held, s->nheld);
+		if (f->live) {
+			write_number(j, "order", s->event);
+			write_number(j, "begin_order", s->begin);
+		}
 		json_emit_str(j, "begin_place", s->begin_place);
 		write_blocks(j, s);
 		json_emit_close(j);
@@ -205,9 +226,8 @@ static void write_with(struct json_emit *j, const struct finding *f)
 	}
 	json_emit_open(j, "with", '[', JSON_LINES);
 	for (size_t i = 0; i < f->nwith; i++) {
-		open_block(j, NULL, &f->with[i]);
-		json_emit_str(j, "place", f->with[i].place);
-		json_emit_close(j);
+		open_block(j, NULL, f, &f->with[i]);
+		close_block(j, f, &f->with[i]);
 	}
 	json_emit_close(j);
 }
@@ -241,11 +261,13 @@ static void write_finding(struct json_emit *j, const struct finding *f)
 	json_emit_str(j, "status", report_status_name(f->status));
 	json_emit_str(j, "kind", f->kind);
 	json_emit_str(j, "rests_on", rests_on[f->rests_on]);
-	json_emit_u64(j, "event", f->event);
+	if (f->live)
+		json_emit_null(j, "event");
+	else
+		json_emit_u64(j, "event", f->event);
 	if (f->transaction.thread) {
-		open_block(j, "transaction", &f->transaction);
-		json_emit_str(j, "place", f->transaction.place);
-		json_emit_close(j);
+		open_block(j, "transaction", f, &f->transaction);
+		close_block(j, f, &f->transaction);
 	} else {
 		json_emit_null(j, "transaction");
 	}
@@ -263,6 +285,12 @@ static void write_finding(struct json_emit *j, const struct finding *f)
 	json_emit_bool(j, "recorded", f->recorded);
 	write_moves(j, f);
 	write_story(j, f);
+	if (f->live) {
+		json_emit_bool(j, "evicted", f->evicted);
+		json_emit_bool(j, "out_of_order", f->out_of_order);
+		json_emit_u64(j, "group", f->group);
+		write_number(j, "order", f->event);
+	}
 	json_emit_close(j);
 }
 

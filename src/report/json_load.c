@@ -167,6 +167,9 @@ static struct finding_block get_block(struct load *l, const struct json *j)
 		.begin = get_number(l, j, "begin"),
 	};
 
+	/* Live findings have no numbers of events, but an order. */
+	if (!block.begin)
+		block.begin = get_number(l, j, "begin_order");
 	/* A thread's name is how a block is known to be there. */
 	if (!block.thread)
 		block.thread = "?";
@@ -224,6 +227,10 @@ static void get_step(struct load *l, const struct json *j, struct finding_step *
 		.stack = get_stack(l, j, "stack"),
 	};
 	s->past = past_of(s->op);
+	if (l->f->live) {
+		s->event = get_number(l, j, "order");
+		s->begin = get_number(l, j, "begin_order");
+	}
 	s->held = get_names(l, j, "locks", &s->nheld);
 	s->blocks = get_blocks(l, j, "blocks", s->thread ? s->thread : "?", &s->nblocks);
 }
@@ -313,7 +320,12 @@ static void get_finding(struct load *l, const struct json *j, struct finding *f)
 	f->kind = get_string(l, j, "kind");
 	word = get_word(l, j, "rests_on", rests_on);
 	f->rests_on = word == SIZE_MAX ? RESTS_ON_NOTHING : word ? RESTS_ON_LOCKS : RESTS_ON_DATA;
-	f->event = get_number(l, j, "event");
+	/* Only live ones have these. */
+	f->live = json_member(j, "group");
+	f->group = get_number(l, j, "group");
+	f->evicted = get_bool(l, j, "evicted");
+	f->out_of_order = get_bool(l, j, "out_of_order");
+	f->event = get_number(l, j, f->live ? "order" : "event");
 	f->transaction = get_block_member(l, j, "transaction");
 	f->blame = get_block_member(l, j, "blame");
 	f->refuted = get_names(l, json_member(j, "blame"), "refuted", &f->nrefuted);
@@ -395,9 +407,8 @@ static void get_source(struct load *l, const struct json *root, struct report_so
 		.locks = get_number(l, j, "locks"),
 		.skipped = get_number(l, j, "skipped"),
 		.error = plain_string(l, j, "error"),
+		.program = plain_string(l, j, "program"),
 	};
-	if (!src->trace)
-		src->trace = "?";
 }
 
 /* Is it what --format=json writes, and not just any JSON? */

@@ -92,7 +92,7 @@ static void write_suite(const struct report *rep, const struct engine_result *re
 	if (broken || !n) {
 		str_add(&b, "    <testcase");
 		attribute(&b, "classname", res->ops->name);
-		attribute(&b, "name", rep->source.trace);
+		attribute(&b, "name", report_source_name(&rep->source));
 		if (broken) {
 			str_add(&b, ">\n      <error");
 			attribute(&b, "type", "trace");

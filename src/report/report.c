@@ -27,3 +27,8 @@ const char *report_status_name(enum finding_status status)
 
 	return names[status];
 }
+
+const char *report_source_name(const struct report_source *src)
+{
+	return src->trace ? src->trace : src->program ? src->program : "?";
+}

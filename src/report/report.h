@@ -16,7 +16,8 @@
 
 /* Where the findings came from. */
 struct report_source {
-	const char *trace; /* its path, as given */
+	const char *trace;   /* its path, as given; NULL of a run that was checked as it went */
+	const char *program; /* of such a run its command line; else NULL */
 	uint64_t events, threads, transactions, variables, locks, skipped;
 	const char *error; /* the sentence, where the trace broke off; or NULL */
 };
@@ -40,6 +41,17 @@ extern const struct report_format *const report_formats[]; /* ends with NULL; te
 extern const struct report_format text_format, json_format, html_format, sarif_format, gcc_format,
 	github_format, junit_format, dot_format;
 const struct report_format *report_format_by_name(const char *name);
+
+/*
+ * Text in pieces, for a run that is checked as it goes: findings that belong together, when they
+ * are made; at the end what text_format prints below the findings of rep->results.
+ */
+void report_text_finding(const struct report *rep, const struct finding *const *v, size_t n,
+			 FILE *out);
+void report_text_end(const struct report *rep, FILE *out);
+
+/* What was checked: the trace's path, or the program's command line; "?" where nobody knows. */
+const char *report_source_name(const struct report_source *src);
 
 /* "observed", "predicted", "confirmed": the same word in every form. */
 const char *report_status_name(enum finding_status status);

@@ -82,12 +82,13 @@ static void write_function(struct json_emit *j, const char *name)
 	json_emit_close(j);
 }
 
-static void write_step_location(struct json_emit *j, const char *key, const struct finding_step *s)
+static void write_step_location(struct json_emit *j, const char *key, const struct finding *f,
+				const struct finding_step *s)
 {
 	struct where w = WHERE_INIT;
 	struct str b = STR_INIT;
 
-	step_add_deed(&b, s);
+	step_add_deed(&b, f, s);
 	story_untie(b.s);
 	json_emit_open(j, key, '{', JSON_ONE_LINE);
 	if (where_of_step(&w, s))
@@ -134,7 +135,7 @@ static void write_locations(struct json_emit *j, const struct report *rep, const
 
 	if (!where_of_finding(&w, f)) {
 		str_reset(&w.file);
-		str_add(&w.file, rep->source.trace);
+		str_add(&w.file, report_source_name(&rep->source));
 		w.line = 1;
 		w.column = 0;
 	}
@@ -154,7 +155,7 @@ static void write_related(struct json_emit *j, const struct finding *f)
 	json_emit_open(j, "relatedLocations", '[', JSON_LINES);
 	for (size_t i = 0; i < f->nsteps; i++)
 		if (where_of_step(&w, &f->steps[i]))
-			write_step_location(j, NULL, &f->steps[i]);
+			write_step_location(j, NULL, f, &f->steps[i]);
 	json_emit_close(j);
 	where_free(&w);
 }
@@ -190,7 +191,7 @@ static void write_flow(struct json_emit *j, const struct finding *f, size_t firs
 		if (!step_same_name(s->thread, thread))
 			continue;
 		json_emit_open(j, NULL, '{', JSON_LINES);
-		write_step_location(j, "location", s);
+		write_step_location(j, "location", f, s);
 		write_stack(j, &s->stack);
 		write_held(j, s);
 		json_emit_u64(j, "executionOrder", i + 1);

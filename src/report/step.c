@@ -294,10 +294,12 @@ void step_add_owner(struct str *b, const char *thread, const char *label, uint64
 	step_add_block(b, label, begin);
 }
 
-void step_add_transaction(struct str *b, const struct finding_step *s)
+void step_add_transaction(struct str *b, const struct finding *f, const struct finding_step *s)
 {
 	if (s->label || s->begin)
 		step_add_block(b, s->label, s->begin);
+	else if (f->live)
+		str_add(b, "an operation outside blocks");
 	else
 		str_fmt(b, "event" SHOW_TIE "%" PRIu64, s->event);
 	str_add(b, SHOW_TIE "(");
@@ -305,10 +307,11 @@ void step_add_transaction(struct str *b, const struct finding_step *s)
 	str_addc(b, ')');
 }
 
-void step_add_deed(struct str *b, const struct finding_step *s)
+void step_add_deed(struct str *b, const struct finding *f, const struct finding_step *s)
 {
 	step_add_owner(b, s->thread, s->label, s->begin);
 	str_addc(b, ' ');
 	step_add_past(b, s);
-	str_fmt(b, " (event" SHOW_TIE "%" PRIu64 ")", s->event);
+	if (!f->live)
+		str_fmt(b, " (event" SHOW_TIE "%" PRIu64 ")", s->event);
 }

@@ -18,9 +18,17 @@ bool story_is_blameless(const struct finding *f)
 	       step_same_name(f->kind, "cycle");
 }
 
-static void add_event(struct str *b, uint64_t event)
+/* " (event 8)": of a live finding nobody could look that up. */
+static void add_event(struct str *b, const struct finding *f, uint64_t event)
 {
-	str_fmt(b, " (event" SHOW_TIE "%" PRIu64 ")", event);
+	if (!f->live)
+		str_fmt(b, " (event" SHOW_TIE "%" PRIu64 ")", event);
+}
+
+static void add_at_event(struct str *b, const struct finding *f, uint64_t event)
+{
+	if (!f->live)
+		str_fmt(b, " at event" SHOW_TIE "%" PRIu64, event);
 }
 
 /*
@@ -88,12 +96,12 @@ static void add_visit(struct str *b, const struct finding *f, size_t from, size_
 		str_add(b, predicted ? " can " : " ");
 	}
 	(predicted ? step_add_verb : step_add_past)(b, &first);
-	add_event(b, s[from].event);
+	add_event(b, f, s[from].event);
 	if (to == from)
 		return;
 	str_add(b, to - from > 1 ? ", ... and " : " and ");
 	(predicted ? step_add_verb : step_add_past)(b, &last);
-	add_event(b, s[to].event);
+	add_event(b, f, s[to].event);
 }
 
 /* What came between: one visit for each transaction, the middle of many left to the picture. */
@@ -141,15 +149,15 @@ static void add_story(struct str *b, const struct finding *f, size_t lead, size_
 
 	add_subject(b, &(struct finding_block){
 			       .thread = s[0].thread, .label = s[0].label, .begin = s[0].begin});
-	if (s[0].label)
+	if (s[0].label && !f->live)
 		str_fmt(b, " (begun at event" SHOW_TIE "%" PRIu64 ")", s[0].begin);
 	str_add(b, f->status == FINDING_PREDICTED ? " may not be atomic: " : " is not atomic: ");
 	str_add(b, "between its ");
 	step_add_noun(b, &s[lead]);
-	add_event(b, s[lead].event);
+	add_event(b, f, s[lead].event);
 	str_add(b, " and its ");
 	step_add_noun(b, &end);
-	add_event(b, s[tail].event);
+	add_event(b, f, s[tail].event);
 	str_add(b, ", ");
 	add_visits(b, f, lead + 1, tail - 1);
 	str_add(b, f->status == FINDING_PREDICTED
@@ -159,12 +167,13 @@ static void add_story(struct str *b, const struct finding *f, size_t lead, size_
 }
 
 /* "'a' (T1) before 'b' (T2): w(x) at event 1, then r(x) at event 3" */
-static void add_order(struct str *b, const struct finding_step *from, const struct finding_step *to)
+static void add_order(struct str *b, const struct finding *f, const struct finding_step *from,
+		      const struct finding_step *to)
 {
 	str_addc(b, STORY_ITEM);
-	step_add_transaction(b, from);
+	step_add_transaction(b, f, from);
 	str_add(b, " before ");
-	step_add_transaction(b, to);
+	step_add_transaction(b, f, to);
 	str_add(b, ": ");
 	switch (step_tie(from, to)) {
 	case STEP_SAME_BLOCK:
@@ -173,17 +182,18 @@ static void add_order(struct str *b, const struct finding_step *from, const stru
 		break;
 	case STEP_FORK:
 		step_add_op(b, from, 40);
-		str_fmt(b, " at event" SHOW_TIE "%" PRIu64, from->event);
+		add_at_event(b, f, from->event);
 		break;
 	case STEP_JOIN:
 		step_add_op(b, to, 40);
-		str_fmt(b, " at event" SHOW_TIE "%" PRIu64, to->event);
+		add_at_event(b, f, to->event);
 		break;
 	case STEP_CONFLICT:
 		step_add_op(b, from, 40);
-		str_fmt(b, " at event" SHOW_TIE "%" PRIu64 ", then ", from->event);
+		add_at_event(b, f, from->event);
+		str_add(b, ", then ");
 		step_add_op(b, to, 40);
-		str_fmt(b, " at event" SHOW_TIE "%" PRIu64, to->event);
+		add_at_event(b, f, to->event);
 		break;
 	}
 	str_addc(b, '\n');
@@ -203,7 +213,7 @@ static void add_orders(struct str *b, const struct finding *f, bool all)
 		if (step_same_block(&f->steps[i], &f->steps[i + 1]))
 			continue;
 		if (n++ < ORDERS_MAX || all)
-			add_order(b, &f->steps[i], &f->steps[i + 1]);
+			add_order(b, f, &f->steps[i], &f->steps[i + 1]);
 		else
 			left_out++;
 	}
@@ -229,7 +239,7 @@ static void add_lockset(struct str *b, const struct finding *f)
 	for (size_t i = 0; i < f->nsteps; i++) {
 		if (i)
 			str_add(b, ", and ");
-		step_add_deed(b, &f->steps[i]);
+		step_add_deed(b, f, &f->steps[i]);
 	}
 	b->s[at] = (char)toupper((unsigned char)b->s[at]);
 	str_add(b, ". No lock keeps the two apart.\n");
@@ -247,10 +257,10 @@ static void add_deadlock(struct str *b, const struct finding *f, bool all)
 		show_add(b, holds->thread ? holds->thread : "?", 24, SHOW_CUT_TAIL);
 		str_add(b, " holds ");
 		show_add(b, holds->operand ? holds->operand : "?", 24, SHOW_CUT_TAIL);
-		add_event(b, holds->event);
+		add_event(b, f, holds->event);
 		str_add(b, " and wants ");
 		show_add(b, wants->operand ? wants->operand : "?", 24, SHOW_CUT_TAIL);
-		add_event(b, wants->event);
+		add_event(b, f, wants->event);
 		str_add(b, ".\n");
 	}
 	add_more(b, n - shown);
@@ -258,10 +268,11 @@ static void add_deadlock(struct str *b, const struct finding *f, bool all)
 }
 
 /* "its read of x (event 5) cannot be moved", by the letter of its mover. */
-static void add_mover(struct str *b, const struct finding_step *s, char mover)
+static void add_mover(struct str *b, const struct finding *f, const struct finding_step *s,
+		      char mover)
 {
 	step_add_noun(b, s);
-	add_event(b, s->event);
+	add_event(b, f, s->event);
 	str_add(b, mover == 'L'   ? " can only be done earlier"
 		   : mover == 'R' ? " can only be done later"
 				  : " cannot be moved");
@@ -276,9 +287,9 @@ static void add_movers(struct str *b, const struct finding *f)
 		turn++;
 	add_subject(b, story_subject(f));
 	str_add(b, " may not be atomic: its ");
-	add_mover(b, &f->steps[turn], f->pattern[2 * turn]);
+	add_mover(b, f, &f->steps[turn], f->pattern[2 * turn]);
 	str_add(b, ", then its ");
-	add_mover(b, &f->steps[f->nsteps - 1], f->pattern[2 * (f->nsteps - 1)]);
+	add_mover(b, f, &f->steps[f->nsteps - 1], f->pattern[2 * (f->nsteps - 1)]);
 	str_add(b, "; so others may come between the two. Movers, step by step: ");
 	show_add(b, f->pattern, SIZE_MAX, SHOW_CUT_TAIL);
 	str_add(b, ".\n");
@@ -298,14 +309,14 @@ static void add_plain(struct str *b, const struct finding *f, bool all)
 		add_subject(b, block);
 		str_add(b, f->blame.thread ? " is not atomic" : " may not be atomic");
 		if (f->event)
-			add_event(b, f->event);
+			add_event(b, f, f->event);
 	} else if (f->variable) {
 		str_add(b, "This is about ");
 		step_add_variable(b, f, 40);
 	} else {
 		str_add(b, "This came up");
 		if (f->event)
-			str_fmt(b, " at event" SHOW_TIE "%" PRIu64, f->event);
+			add_at_event(b, f, f->event);
 	}
 	if (f->blame.thread && f->nsteps > 1) {
 		str_add(b, ": others have to come after one part of it and before another:\n");
@@ -313,6 +324,17 @@ static void add_plain(struct str *b, const struct finding *f, bool all)
 	} else {
 		str_add(b, f->nsteps ? "; these steps say so:\n" : ".\n");
 	}
+}
+
+/* All that is known are the steps: who is to blame could not be found out. */
+static void add_evicted(struct str *b, const struct finding *f)
+{
+	str_add(b, "The steps below form a cycle: no order of whole blocks has them all. Which "
+		   "block is to blame is not known, since ");
+	str_add(b, f->out_of_order
+			   ? "by the clock of the machine they came in another order.\n"
+			   : "part of the history was evicted: history_size=N in ATOMSAN_OPTIONS "
+			     "widens it.\n");
 }
 
 const struct finding_block *story_subject(const struct finding *f)
@@ -324,7 +346,9 @@ void story_add(struct str *b, const struct finding *f, bool all)
 {
 	size_t lead, tail;
 
-	if (step_same_name(f->kind, "lockset") && f->nsteps)
+	if (f->evicted)
+		add_evicted(b, f);
+	else if (step_same_name(f->kind, "lockset") && f->nsteps)
 		add_lockset(b, f);
 	else if (step_same_name(f->kind, "deadlock") && f->nsteps > 1)
 		add_deadlock(b, f, all);
@@ -369,7 +393,7 @@ void story_add_title(struct str *b, const struct finding *f)
 
 	story_add_kind(b, f);
 	if (story_is_blameless(f)) {
-		if (f->nsteps)
+		if (f->nsteps && !f->evicted)
 			str_fmt(b, " among %zu transactions", step_count_transactions(f));
 	} else if (block->label || block->begin) {
 		str_add(b, block->label ? " in block " : " in ");

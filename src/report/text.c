@@ -105,8 +105,11 @@ static void write_verdict(const struct report *rep, const char *noun, const stru
 {
 	bool atomicity = true, blameless = false;
 	size_t blamed = 0;
+	uint64_t seen = 0;
 	struct str b = STR_INIT;
 
+	for (size_t i = 0; i < found->n; i++)
+		seen += group_seen(&found->v[i]);
 	for (size_t i = 0; i < blocks->n; i++) {
 		atomicity &= story_is_atomicity(blocks->v[i].v[0]);
 		blameless |= story_is_blameless(blocks->v[i].v[0]);
@@ -121,15 +124,23 @@ static void write_verdict(const struct report *rep, const char *noun, const stru
 			str_fmt(&b, " (%zu block%s blamed)", blamed, blamed == 1 ? "" : "s");
 		else if (atomicity && blameless)
 			str_add(&b, " (no single block blamed)");
+		if (rep->source.program && seen > found->n)
+			str_fmt(&b, ", seen %" PRIu64 SHOW_TIE "times,", seen);
 	}
 	str_add(&b, " in ");
-	add_count(&b, rep->source.events, "event");
-	str_add(&b, ", ");
-	if (!found->n) {
+	if (!rep->source.program) {
+		add_count(&b, rep->source.events, "event");
+		str_add(&b, ", ");
+	}
+	if (!found->n || rep->source.program) {
 		add_count(&b, rep->source.transactions, "transaction");
 		str_add(&b, ", ");
 	}
-	add_count(&b, rep->source.threads, "thread");
+	/* A program that was killed did not come to say how many. */
+	if (rep->source.program && !rep->source.threads)
+		b.s[b.n -= 2] = 0;
+	else
+		add_count(&b, rep->source.threads, "thread");
 	show_wrap_styled(out, b.s, rep->color, found->n ? SHOW_BOLD : SHOW_GREEN);
 	str_free(&b);
 }
@@ -159,34 +170,67 @@ static void write_cut_short(const struct engine_result *res, FILE *out)
 			}
 }
 
-static void write_result(const struct report *rep, const struct engine_result *res, FILE *out)
+static void write_finding(const struct report *rep, const struct group *g, FILE *out)
 {
-	struct groups found = group_by(&res->findings, group_order_transaction);
+	if (rep->verbosity < 0) {
+		text_finding_summary(rep, g, out);
+		return;
+	}
+	fputs(separator, out);
+	text_finding_write(rep, g, out);
+	fputs(separator, out);
+}
+
+/* Below the findings. */
+static void write_end(const struct report *rep, const struct engine_result *res,
+		      const struct groups *found, FILE *out)
+{
 	struct groups blocks = group_by(&res->findings, by_block);
 
-	if (rep->nresults > 1 && rep->verbosity >= 0)
-		fprintf(out, "%s[%s]%s\n", show_on(rep->color, SHOW_BOLD), res->ops->name,
-			show_off(rep->color, SHOW_BOLD));
-	for (size_t i = 0; i < found.n; i++) {
-		if (rep->verbosity < 0) {
-			text_finding_summary(rep, &found.v[i], out);
-			continue;
-		}
-		fputs(separator, out);
-		text_finding_write(rep, &found.v[i], out);
-		fputs(separator, out);
-	}
 	if (rep->verbosity >= 0) {
-		if (found.n)
+		if (found->n)
 			putc('\n', out);
 		write_summary(rep, &blocks, out);
-		write_verdict(rep, res->ops->noun, &found, &blocks, out);
+		write_verdict(rep, res->ops->noun, found, &blocks, out);
 		write_cut_short(res, out);
 	}
 	if (rep->verbosity > 0)
 		write_stats(res, out);
-	group_free(&found);
 	group_free(&blocks);
+}
+
+static void write_result(const struct report *rep, const struct engine_result *res, FILE *out)
+{
+	struct groups found = group_by(&res->findings, group_order_transaction);
+
+	if (rep->nresults > 1 && rep->verbosity >= 0)
+		fprintf(out, "%s[%s]%s\n", show_on(rep->color, SHOW_BOLD), res->ops->name,
+			show_off(rep->color, SHOW_BOLD));
+	for (size_t i = 0; i < found.n; i++)
+		write_finding(rep, &found.v[i], out);
+	write_end(rep, res, &found, out);
+	group_free(&found);
+}
+
+void report_text_finding(const struct report *rep, const struct finding *const *v, size_t n,
+			 FILE *out)
+{
+	struct group g = {.v = mem_alloc(n * sizeof *g.v), .n = n};
+
+	for (size_t i = 0; i < n; i++)
+		g.v[i] = v[i];
+	write_finding(rep, &g, out);
+	mem_free(g.v);
+}
+
+void report_text_end(const struct report *rep, FILE *out)
+{
+	for (size_t i = 0; i < rep->nresults; i++) {
+		struct groups found = group_by(&rep->results[i].findings, group_order_transaction);
+
+		write_end(rep, &rep->results[i], &found, out);
+		group_free(&found);
+	}
 }
 
 /* What a reader must know before believing any of it. Why a trace broke off is for who checks it

@@ -9,7 +9,7 @@
  * A bar beside a thread's events is a block that is open there, '*' begins the
  * blamed one. Rows are in the order of events; those of a predicted finding in
  * the order that is predicted. What a recorded run has no short name for has a
- * number in the picture, and stands below it.
+ * number in the picture, and stands below it. A live finding has no event numbers.
  */
 #include "report/text.h"
 
@@ -178,9 +178,11 @@ static void set_event(struct grid *g, struct picture *p, const struct row *r)
 	enum show_style style = step_is_blamed(p->f, s) ? SHOW_RED : SHOW_PLAIN;
 	struct str text = STR_INIT, place = STR_INIT;
 
-	str_fmt(&text, "%" PRIu64, r->event);
-	grid_set(g, COL_EVENT, SHOW_PLAIN, text.s);
-	str_reset(&text);
+	if (!p->f->live) {
+		str_fmt(&text, "%" PRIu64, r->event);
+		grid_set(g, COL_EVENT, SHOW_PLAIN, text.s);
+		str_reset(&text);
+	}
 	if (r->is_begin) {
 		str_add(&text, step_is_blamed(p->f, s) ? "* begin" : "+ begin");
 		if (s->label) {
@@ -239,7 +241,7 @@ static bool draw(const struct report *rep, struct picture *p, FILE *out)
 	grid_column(&g, (struct grid_col){.min = 12, .cut = SHOW_CUT_HEAD});
 
 	grid_row(&g);
-	grid_set(&g, COL_EVENT, SHOW_FAINT, "event");
+	grid_set(&g, COL_EVENT, SHOW_FAINT, f->live ? NULL : "event");
 	for (size_t i = 0; i < p->nthreads; i++)
 		grid_set(&g, COL_THREADS + i, SHOW_FAINT, p->thread[i] ? p->thread[i] : "?");
 	for (size_t i = 0; i < p->nrows; i++) {
@@ -301,7 +303,7 @@ static void list(const struct report *rep, const struct finding *f, FILE *out)
 		grid_column(&g, cols[i]);
 	grid_row(&g);
 	for (size_t i = 0; i < sizeof cols / sizeof cols[0]; i++)
-		grid_set(&g, i, SHOW_FAINT, heads[i]);
+		grid_set(&g, i, SHOW_FAINT, i == 1 && f->live ? NULL : heads[i]);
 	for (size_t i = 0; i < f->nsteps; i++) {
 		const struct finding_step *s = &f->steps[i];
 		enum show_style style = step_is_blamed(f, s) ? SHOW_RED : SHOW_PLAIN;
@@ -318,7 +320,7 @@ static void list(const struct report *rep, const struct finding *f, FILE *out)
 		grid_set(&g, 0, style, step_is_blamed(f, s) ? "*" : NULL);
 		str_reset(&text);
 		str_fmt(&text, "%" PRIu64, s->event);
-		grid_set(&g, 1, SHOW_PLAIN, text.s);
+		grid_set(&g, 1, SHOW_PLAIN, f->live ? NULL : text.s);
 		grid_set(&g, 2, style, s->thread ? s->thread : "?");
 		grid_set(&g, 3, style, s->label ? s->label : s->begin ? "(no name)" : "-");
 		str_reset(&text);

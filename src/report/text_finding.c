@@ -7,6 +7,7 @@
 #include "report/show.h"
 #include "report/step.h"
 #include "report/story.h"
+#include "report/suppress.h"
 
 #include "base/banned.h"
 
@@ -50,7 +51,7 @@ static void write_blamed(const struct report *rep, const struct finding *f, FILE
 	step_add_block(&b, f->blame.label, f->blame.begin);
 	str_add(&b, " (thread" SHOW_TIE);
 	show_add(&b, f->blame.thread, 24, SHOW_CUT_TAIL);
-	if (f->blame.label)
+	if (f->blame.label && !f->live)
 		str_fmt(&b, ", begun at event" SHOW_TIE "%" PRIu64, f->blame.begin);
 	step_add_short_place(&place, f, f->blame.place);
 	if (place.n) {
@@ -140,7 +141,10 @@ static void write_also(const struct finding *f, FILE *out)
 {
 	struct str b = STR_INIT, place = STR_INIT;
 
-	str_fmt(&b, "Also closes at event" SHOW_TIE "%" PRIu64, f->event);
+	if (f->live)
+		str_add(&b, "Also closes a cycle");
+	else
+		str_fmt(&b, "Also closes at event" SHOW_TIE "%" PRIu64, f->event);
 	if (f->nsteps) {
 		const struct finding_step *last = &f->steps[f->nsteps - 1];
 
@@ -208,7 +212,7 @@ void text_finding_summary(const struct report *rep, const struct group *g, FILE 
 		step_add_place(&at, f, &f->steps[f->nsteps - 1]);
 	if (at.n)
 		show_add(&place, at.s, SIZE_MAX, SHOW_CUT_HEAD);
-	else if (f->event)
+	else if (f->event && !f->live)
 		str_fmt(&place, "at event %" PRIu64, f->event);
 	if (subject->label)
 		show_add(&block, subject->label, SIZE_MAX, SHOW_CUT_TAIL);
@@ -237,6 +241,17 @@ void text_finding_summary(const struct report *rep, const struct group *g, FILE 
 	str_free(&b);
 }
 
+/* Ready to be copied: never broken, never cut. */
+static void write_suppression(const struct finding *f, FILE *out)
+{
+	struct str b = STR_INIT;
+
+	suppress_add_line(&b, f);
+	if (b.n)
+		fprintf(out, "  To suppress it: %s\n", b.s);
+	str_free(&b);
+}
+
 void text_finding_write(const struct report *rep, const struct group *g, FILE *out)
 {
 	const struct finding *f = group_best(g);
@@ -255,5 +270,6 @@ void text_finding_write(const struct report *rep, const struct group *g, FILE *o
 	write_schedule(rep, f, out);
 	write_seen(f, out);
 	write_others(rep, g, out);
+	write_suppression(f, out);
 	text_finding_summary(rep, g, out);
 }

@@ -69,12 +69,14 @@ static void write_heading(const struct finding *f, const struct finding_step *s,
 	b.s[0] = (char)toupper((unsigned char)b.s[0]);
 	str_add(&b, " by thread" SHOW_TIE);
 	show_add(&b, s->thread ? s->thread : "?", 24, SHOW_CUT_TAIL);
-	str_fmt(&b, " (event" SHOW_TIE "%" PRIu64, s->event);
+	if (!f->live)
+		str_fmt(&b, " (event" SHOW_TIE "%" PRIu64, s->event);
 	if (s->label || s->begin) {
-		str_add(&b, s->label ? ", block" SHOW_TIE : ", ");
+		str_add(&b, f->live ? " (" : ", ");
+		str_add(&b, s->label ? "block" SHOW_TIE : "");
 		step_add_block(&b, s->label, s->begin);
 	}
-	str_add(&b, "):");
+	str_add(&b, !f->live || s->label || s->begin ? "):" : ":");
 	show_wrap(out, b.s, 2, 4);
 	str_free(&b);
 	str_free(&footnote);
@@ -109,7 +111,10 @@ static void write_step(const struct report *rep, const struct finding *f,
 		if (shared < 2)
 			shared = 0;
 		stack_write(rep, &s->stack, n - shared, true, out);
-		if (shared)
+		if (shared && f->live)
+			fprintf(out, "    #%zu to #%zu as in its first stack above\n", n - shared,
+				n - 1);
+		else if (shared)
 			fprintf(out, "    #%zu to #%zu as at event %" PRIu64 "\n", n - shared,
 				n - 1, first->event);
 	} else {

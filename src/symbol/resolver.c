@@ -19,14 +19,27 @@ enum { MOST_FRAMES = 1024 };
 /* What `known` is asked for, by number. */
 enum question { ASK_MODULE, ASK_THREAD, ASK_STACK, ASK_FUNCTION, ASK_PC, ASK_TEXT };
 
-struct resolver {
-	struct names_resolver base; /* first: cast back from it */
+/* What the files say, whatever the trace: for all resolvers that stand beside each other. */
+struct symbols {
+	size_t users;
 	struct naming naming;
 	struct str warning; /* scratch */
-	uint32_t notes;     /* of the trace, read so far */
-
 	struct module **module;
 	size_t nmodules, module_cap;
+	struct frames *frames;
+	size_t nframes, frames_cap;
+	struct map known; /* ASK_PC and ASK_FUNCTION by the module's index and an address in it */
+	const char **warnings;
+	size_t nwarnings, warning_cap;
+};
+
+/* One trace: what its numbers stand for. */
+struct resolver {
+	struct names_resolver base; /* first: cast back from it */
+	struct symbols *symbols;
+	struct arena arena;
+	uint32_t notes; /* of the trace, read so far */
+
 	struct recorded_thread *thread;
 	size_t nthreads, thread_cap;
 	struct frames *frames;
@@ -35,15 +48,26 @@ struct resolver {
 
 	const char **text[NAMES_KINDS]; /* by number; NULL: not asked for yet */
 	size_t text_cap[NAMES_KINDS];
-
-	const char **warnings;
-	size_t nwarnings, warning_cap;
 };
 
 /* The key of a question in `known`; `more` has 32 bits at most. */
 static uint64_t key(enum question q, uint32_t more)
 {
 	return (uint64_t)q << 32 | more;
+}
+
+/* The index of a module that these notes speak of. */
+static uint32_t find_module(struct symbols *s, const struct recorded_module *m)
+{
+	for (size_t i = 0; i < s->nmodules; i++)
+		if (!strcmp(s->module[i]->path, m->path) &&
+		    strlen(s->module[i]->build_id) == m->build_id_len &&
+		    (!m->build_id_len ||
+		     !strncmp(s->module[i]->build_id, m->build_id, m->build_id_len)))
+			return (uint32_t)i;
+	MEM_GROW(s->module, s->module_cap, s->nmodules + 1);
+	s->module[s->nmodules] = module_new(m->path, m->build_id, m->build_id_len);
+	return (uint32_t)s->nmodules++;
 }
 
 static void read_notes(struct resolver *r, const struct names *names)
@@ -59,9 +83,8 @@ static void read_notes(struct resolver *r, const struct names *names)
 		if (recorded_module(note, &m)) {
 			if (map_get(&r->known, key(ASK_MODULE, 0), m.number) != MAP_NONE)
 				continue;
-			MEM_GROW(r->module, r->module_cap, r->nmodules + 1);
-			map_put(&r->known, key(ASK_MODULE, 0), m.number, (uint32_t)r->nmodules);
-			r->module[r->nmodules++] = module_new(m.path, m.build_id, m.build_id_len);
+			map_put(&r->known, key(ASK_MODULE, 0), m.number,
+				find_module(r->symbols, &m));
 		} else if (recorded_thread(note, &thread)) {
 			if (map_get(&r->known, key(ASK_THREAD, 0), thread.number) != MAP_NONE)
 				continue;
@@ -81,22 +104,31 @@ static struct resolver *resolver_of(struct names_resolver *base, const struct na
 	return r;
 }
 
-/* NULL: no such module. */
-static struct module *module_of(struct resolver *r, uint32_t number)
+/* NULL: no such module. Its index is in *at. */
+static struct module *module_at(struct resolver *r, uint32_t number, uint32_t *at)
 {
+	struct symbols *s = r->symbols;
 	uint32_t i = number ? map_get(&r->known, key(ASK_MODULE, 0), number) : MAP_NONE;
 
+	*at = i;
 	if (i == MAP_NONE)
 		return NULL;
-	if (!r->module[i]->opened) {
-		module_open(r->module[i], &r->warning);
-		if (r->warning.n) {
-			MEM_GROW(r->warnings, r->warning_cap, r->nwarnings + 1);
-			r->warnings[r->nwarnings++] = arena_strdup(&r->naming.arena, r->warning.s);
-			str_reset(&r->warning);
+	if (!s->module[i]->opened) {
+		module_open(s->module[i], &s->warning);
+		if (s->warning.n) {
+			MEM_GROW(s->warnings, s->warning_cap, s->nwarnings + 1);
+			s->warnings[s->nwarnings++] = arena_strdup(&s->naming.arena, s->warning.s);
+			str_reset(&s->warning);
 		}
 	}
-	return r->module[i];
+	return s->module[i];
+}
+
+static struct module *module_of(struct resolver *r, uint32_t number)
+{
+	uint32_t at;
+
+	return module_at(r, number, &at);
 }
 
 /* The text of a string of the trace, or NULL. */
@@ -114,26 +146,34 @@ static uint32_t keep_frames(struct resolver *r, struct frames f)
 	return (uint32_t)r->nframes++;
 }
 
+static struct frames keep_symbol(struct symbols *s, uint64_t question, uint64_t addr,
+				 struct frames f)
+{
+	MEM_GROW(s->frames, s->frames_cap, s->nframes + 1);
+	map_put(&s->known, question, addr, (uint32_t)s->nframes);
+	s->frames[s->nframes++] = f;
+	return f;
+}
+
 /* The frames of one program counter; what was done there stands before it. */
 static struct frames pc_frames(struct resolver *r, const struct recorded_pc *pc)
 {
+	struct symbols *s = r->symbols;
 	uint64_t addr = pc->offset - (pc->offset > 0);
-	uint32_t i = map_get(&r->known, key(ASK_PC, pc->module), addr);
-	struct module *m;
+	uint32_t i, at;
+	struct module *m = module_at(r, pc->module, &at);
 	struct frames f;
 
+	i = map_get(&s->known, key(ASK_PC, at), addr);
 	if (i != MAP_NONE)
-		return r->frames[i];
-	m = module_of(r, pc->module);
+		return s->frames[i];
 	if (m) {
-		f = frames_at(&r->naming, m, addr);
+		f = frames_at(&s->naming, m, addr);
 	} else {
-		f = (struct frames){arena_alloc(&r->naming.arena, sizeof *f.v), 1};
+		f = (struct frames){arena_alloc(&s->naming.arena, sizeof *f.v), 1};
 		f.v[0] = (struct names_frame){.offset = addr};
 	}
-	/* The look-up of a module may have grown the map: no slot was kept. */
-	map_put(&r->known, key(ASK_PC, pc->module), addr, keep_frames(r, f));
-	return f;
+	return keep_symbol(s, key(ASK_PC, at), addr, f);
 }
 
 /*
@@ -175,10 +215,10 @@ static struct frames place_stack(struct resolver *r, const struct names *names, 
 		struct str s = STR_INIT;
 
 		str_fmt(&s, "(%zu more)", more);
-		v[f.n++] = (struct names_frame){.function = arena_strdup(&r->naming.arena, s.s)};
+		v[f.n++] = (struct names_frame){.function = arena_strdup(&r->arena, s.s)};
 		str_free(&s);
 	}
-	f.v = arena_alloc(&r->naming.arena, f.n * sizeof *f.v);
+	f.v = arena_alloc(&r->arena, f.n * sizeof *f.v);
 	memcpy(f.v, v, f.n * sizeof *f.v);
 	mem_free(v);
 	return f;
@@ -252,7 +292,7 @@ static void add_memory(struct resolver *r, const struct names *names,
 	switch (mem->kind) {
 	case 'g':
 		m = module_of(r, mem->pc.module);
-		if (m && variable_name(&r->naming, m, &v, out, declared))
+		if (m && variable_name(&r->symbols->naming, m, &v, out, declared))
 			break;
 		if (mem->lock)
 			str_add(out, "at ");
@@ -366,7 +406,7 @@ static void show(struct names_resolver *base, const struct names *names, enum na
 		struct str s = STR_INIT;
 
 		show_new(r, names, kind, id, &s);
-		r->text[kind][id] = arena_strndup(&r->naming.arena, s.s, s.n);
+		r->text[kind][id] = arena_strndup(&r->arena, s.s, s.n);
 		str_free(&s);
 	}
 	str_add(out, r->text[kind][id]);
@@ -397,19 +437,27 @@ static const struct names_frame *function(struct names_resolver *base, const str
 	struct resolver *r = resolver_of(base, names);
 	const char *text = string_of(names, label);
 	uint32_t i = map_get(&r->known, key(ASK_FUNCTION, 0), label);
+	struct symbols *s = r->symbols;
 	struct recorded_label l;
 	struct module *m;
 	struct frames f;
+	uint32_t at;
 
 	if (i != MAP_NONE)
 		return r->frames[i].v;
 	if (!text || !recorded_label(text, &l) || l.kind == 'a')
 		return NULL;
-	m = module_of(r, l.pc.module);
+	m = module_at(r, l.pc.module, &at);
 	if (!m)
 		return NULL;
-	f = (struct frames){arena_alloc(&r->naming.arena, sizeof *f.v), 1};
-	f.v[0] = frames_function_at(&r->naming, m, l.pc.offset);
+	i = map_get(&s->known, key(ASK_FUNCTION, at), l.pc.offset);
+	if (i != MAP_NONE) {
+		f = s->frames[i];
+	} else {
+		f = (struct frames){arena_alloc(&s->naming.arena, sizeof *f.v), 1};
+		f.v[0] = frames_function_at(&s->naming, m, l.pc.offset);
+		keep_symbol(s, key(ASK_FUNCTION, at), l.pc.offset, f);
+	}
 	map_put(&r->known, key(ASK_FUNCTION, 0), label, keep_frames(r, f));
 	return f.v;
 }
@@ -440,14 +488,41 @@ static bool created(struct names_resolver *base, const struct names *names, uint
 	return true;
 }
 
-struct names_resolver *symbol_resolver_new(void)
+static struct names_resolver *resolver_new(struct symbols *s)
 {
 	struct resolver *r = mem_zalloc(sizeof *r);
 
 	r->base = (struct names_resolver){show, stack, function, allocated, created};
-	r->warning = (struct str)STR_INIT;
-	naming_init(&r->naming);
+	r->symbols = s;
+	s->users++;
 	return &r->base;
+}
+
+struct names_resolver *symbol_resolver_new(void)
+{
+	struct symbols *s = mem_zalloc(sizeof *s);
+
+	s->warning = (struct str)STR_INIT;
+	naming_init(&s->naming);
+	return resolver_new(s);
+}
+
+struct names_resolver *symbol_resolver_beside(struct names_resolver *other)
+{
+	return resolver_new(((struct resolver *)other)->symbols);
+}
+
+static void symbols_free(struct symbols *s)
+{
+	for (size_t i = 0; i < s->nmodules; i++)
+		module_free(s->module[i]);
+	mem_free(s->module);
+	mem_free(s->frames);
+	mem_free(s->warnings);
+	map_free(&s->known);
+	str_free(&s->warning);
+	naming_free(&s->naming);
+	mem_free(s);
 }
 
 void symbol_resolver_free(struct names_resolver *base)
@@ -456,24 +531,21 @@ void symbol_resolver_free(struct names_resolver *base)
 
 	if (!r)
 		return;
-	for (size_t i = 0; i < r->nmodules; i++)
-		module_free(r->module[i]);
+	if (!--r->symbols->users)
+		symbols_free(r->symbols);
 	for (int k = 0; k < NAMES_KINDS; k++)
 		mem_free(r->text[k]);
-	mem_free(r->module);
 	mem_free(r->thread);
 	mem_free(r->frames);
-	mem_free(r->warnings);
 	map_free(&r->known);
-	str_free(&r->warning);
-	naming_free(&r->naming);
+	arena_free(&r->arena);
 	mem_free(r);
 }
 
 size_t symbol_resolver_warnings(struct names_resolver *base, const char *const **v)
 {
-	struct resolver *r = (struct resolver *)base;
+	struct symbols *s = ((struct resolver *)base)->symbols;
 
-	*v = r->warnings;
-	return r->nwarnings;
+	*v = s->warnings;
+	return s->nwarnings;
 }

@@ -25,6 +25,11 @@
 #include "trace/names.h"
 
 struct names_resolver *symbol_resolver_new(void);
+/*
+ * One for another trace of the same program, that has its own numbers: the two share what they
+ * have read of its files. Each is freed by itself, in any order.
+ */
+struct names_resolver *symbol_resolver_beside(struct names_resolver *other);
 void symbol_resolver_free(struct names_resolver *r);
 
 /* Sentences without "atomsan: " in front, each once; they live as long as the resolver. */

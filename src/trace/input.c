@@ -138,12 +138,16 @@ static int open_spool(struct input *in, struct err *err)
 
 int input_open(struct input *in, const char *path, bool rewindable, struct err *err)
 {
+	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(0);
+
+	return fd < 0 ? err_sys(err, "%s", path) : input_open_fd(in, fd, path, rewindable, err);
+}
+
+int input_open_fd(struct input *in, int fd, const char *path, bool rewindable, struct err *err)
+{
 	struct stat st = {0};
 
-	*in = (struct input){.spool = -1};
-	in->fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(0);
-	if (in->fd < 0)
-		return err_sys(err, "%s", path);
+	*in = (struct input){.fd = fd, .spool = -1};
 	if (fstat(in->fd, &st) || S_ISDIR(st.st_mode)) {
 		int why = S_ISDIR(st.st_mode) ? EISDIR : errno;
 

@@ -41,6 +41,8 @@ struct input {
 };
 
 int input_open(struct input *in, const char *path, bool rewindable, struct err *err);
+/* The same of an open file, which is the input's from now on; `path` is for messages. */
+int input_open_fd(struct input *in, int fd, const char *path, bool rewindable, struct err *err);
 int input_rewind(struct input *in, struct err *err);
 void input_close(struct input *in);
 

@@ -14,8 +14,9 @@
  *	MODULE    a module was loaded: load bias (8 bytes), then the text of RAW_MODULE
  *	ASK       struct live_ask; answered by ANSWER: is this function a block?
  *	FINDING   struct live_finding, its steps, then a raw recording (raw_format.h) of the
- *	          last moments of all threads, as far as they are kept. Its last unit, by time,
- *	          is the access that closed the cycle. Answered by SHOWN where it says so.
+ *	          last moments of all threads, as far as they are kept. The last unit of the
+ *	          finding's thread in it is the operation that closed the cycle; others may go on
+ *	          behind it. Answered by SHOWN where it says so.
  *	AGAIN     struct live_again: the same has been found so many more times
  *	LEFT_OUT  addresses (8 bytes each), in functions that turned out to wait or were said to
  *	          be not atomic: what blames only those is no finding after all
@@ -31,6 +32,11 @@
 #include <stdint.h>
 
 #define LIVE_VERSION 1u
+
+/* No message is longer: a reporter takes one that says it is for nonsense, and hangs up. */
+#define LIVE_BYTES_MAX (1u << 30)
+/* And no finding has more steps. */
+#define LIVE_STEPS_MAX 4096u
 
 enum live_type {
 	LIVE_HELLO = 1,

@@ -4,7 +4,7 @@
  *
  * Believes nothing: whatever the bytes, there are units or a sentence.
  *
- * Who may include this: the reader of raw recordings.
+ * Who may include this: the reader of raw recordings, the commands that serve a running program.
  */
 #ifndef ATOMSAN_TRACE_RAW_FILE_H
 #define ATOMSAN_TRACE_RAW_FILE_H

@@ -23,7 +23,8 @@
  * atomics, are in the order in which they happened; those of plain accesses
  * are what the clock of the machine said just before the access.
  *
- * Who may include this: the runtime's recorder, raw_read.c, their tests.
+ * Who may include this: the runtime's recorder, raw_read.c, the commands that serve a running
+ * program, their tests.
  */
 #ifndef ATOMSAN_TRACE_RAW_FORMAT_H
 #define ATOMSAN_TRACE_RAW_FORMAT_H

@@ -21,7 +21,7 @@
  * limit on the pages holds a recording that makes no sense: what is behind it has no
  * variables.
  *
- * Who may include this: the reader of raw recordings.
+ * Who may include this: the reader of raw recordings, the commands that serve a running program.
  */
 #ifndef ATOMSAN_TRACE_RAW_MEMORY_H
 #define ATOMSAN_TRACE_RAW_MEMORY_H

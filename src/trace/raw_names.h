@@ -5,13 +5,14 @@
  * A recording may be read several times: a name that a first pass has made is
  * found again by the same number.
  *
- * Who may include this: the reader of raw recordings.
+ * Who may include this: the reader of raw recordings, the commands that serve a running program.
  */
 #ifndef ATOMSAN_TRACE_RAW_NAMES_H
 #define ATOMSAN_TRACE_RAW_NAMES_H
 
 #include "base/str.h"
 #include "trace/names.h"
+#include "trace/raw_format.h"
 #include "trace/raw_memory.h"
 
 /* Two numbers to one; open addressing. */
@@ -48,6 +49,9 @@ void raw_names_free(struct raw_names *n);
 uint32_t raw_names_next(struct raw_names *n, enum names_kind kind);
 /* The same for a note made of n->text. */
 void raw_names_note(struct raw_names *n);
+
+/* "mutex", ...: raw_read.c */
+extern const char *const raw_lock_names[RAW_LOCKS];
 
 void raw_names_module(struct raw_names *n, uint64_t base, const char *text, size_t len);
 strref raw_names_place(struct raw_names *n, strref parent, uint64_t pc);

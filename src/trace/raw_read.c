@@ -31,7 +31,7 @@
 
 #include "base/banned.h"
 
-static const char *const lock_names[RAW_LOCKS] = {
+const char *const raw_lock_names[RAW_LOCKS] = {
 	[RAW_MUTEX] = "mutex",         [RAW_RWLOCK] = "rwlock",
 	[RAW_SPINLOCK] = "spinlock",   [RAW_SEMAPHORE] = "semaphore",
 	[RAW_CONDITION] = "condition", [RAW_BARRIER_OBJECT] = "barrier",
@@ -58,6 +58,7 @@ struct thread {
 	uint32_t held;  /* locks that it holds for writing */
 	bool ran, joined;
 	uint64_t stack, stack_size;
+	uint64_t last_unit; /* its first event */
 	uint32_t creator;
 	strref created;
 	/* The last place: loops ask for it again and again. */
@@ -103,6 +104,7 @@ struct raw {
 	/* Events that are ready. */
 	struct event *out;
 	size_t nout, at, out_cap;
+	uint64_t delivered; /* events, before those in `out` */
 	uint64_t unshared, repaired, units;
 	uint32_t broken; /* threads whose units make no sense from some point on */
 	bool noted;
@@ -196,14 +198,14 @@ struct sem_use {
 };
 
 static void look_at_semaphore(struct raw *a, struct raw_map *uses, const struct raw_item *i,
-			      uint32_t thread)
+			      uint32_t thread, bool unfinished)
 {
 	uint32_t use = raw_map_get(uses, i->address, 0);
 	uint32_t state = use == RAW_MAP_NONE ? NOT_HELD : use % 3;
 	bool other = use != RAW_MAP_NONE && use / 3 != thread;
 
-	if (state == HELD && other)
-		state = NO_LOCK; /* a thread was done, and had not given it back */
+	if (state == HELD && other) /* a thread was done, and had not given it back */
+		state = unfinished ? NOT_HELD : NO_LOCK;
 	if (i->op == RAW_LOCK_NEW)
 		state = i->aux > 1 ? NO_LOCK : state;
 	else if (state != NO_LOCK)
@@ -216,7 +218,7 @@ static void look_at_semaphore(struct raw *a, struct raw_map *uses, const struct 
 		raw_map_put(uses, i->address, 0, thread * 3 + state);
 }
 
-static void look(struct raw *a)
+static void look(struct raw *a, bool unfinished)
 {
 	struct raw_map semaphores = {0};
 	struct raw_cursor c;
@@ -247,7 +249,7 @@ static void look(struct raw *a)
 			case RAW_LOCK_NEW:
 			case RAW_SEM_WAIT:
 			case RAW_SEM_POST:
-				look_at_semaphore(a, &semaphores, &i, t);
+				look_at_semaphore(a, &semaphores, &i, t, unfinished);
 				raw_memory_edge(a->memory, i.address);
 				break;
 			case RAW_ACQUIRE:
@@ -260,7 +262,7 @@ static void look(struct raw *a)
 		}
 	}
 	/* Still held when its last thread was done: not given back by the one that had it. */
-	for (size_t k = 0; k < semaphores.cap; k++)
+	for (size_t k = 0; k < semaphores.cap && !unfinished; k++)
 		if (semaphores.slot[k].value_plus_1 &&
 		    (semaphores.slot[k].value_plus_1 - 1) % 3 == HELD)
 			raw_map_put(&a->not_locks, semaphores.slot[k].a, 0, 1);
@@ -490,7 +492,7 @@ static struct object *object_at(struct raw *a, uint64_t address, enum raw_lock k
 	o->nshared = 0;
 	str_reset(&a->names.text);
 	if (!is_var)
-		str_fmt(&a->names.text, "%s ", lock_names[kind]);
+		str_fmt(&a->names.text, "%s ", raw_lock_names[kind]);
 	raw_names_add_memory(&a->names, a->memory, address, 1);
 	o->id = raw_names_next(&a->names, is_var ? NAMES_VAR : NAMES_LOCK);
 	return o;
@@ -767,8 +769,9 @@ static void start_threads(struct raw *a)
 }
 
 /* The notes that come first, and those that are known at the end. */
-static void first_notes(struct raw *a)
+static void first_notes(struct reader *r)
 {
+	struct raw *a = r->state;
 	const struct raw_header *h = a->file.header;
 	const char *p = (const char *)(h + 1);
 
@@ -781,6 +784,9 @@ static void first_notes(struct raw *a)
 		if (p[i] || i + 1 < h->command)
 			str_addc(&a->names.text, p[i] ? p[i] : ' ');
 	raw_names_note(&a->names);
+	for (size_t i = 0; i < r->nmodules; i++)
+		raw_names_module(&a->names, r->modules[i].bias, r->modules[i].text,
+				 r->modules[i].len);
 }
 
 static void last_notes(struct raw *a)
@@ -844,11 +850,22 @@ static void raw_start(struct reader *r)
 
 		table_append(&r->names.table[NAMES_THREAD], name, (size_t)n);
 	}
-	look(a);
+	look(a, r->opt.unfinished);
 	r->in.size = size;
-	first_notes(a);
+	first_notes(r);
 	start_threads(a);
 	a->started = true;
+}
+
+/* They have all been seen. */
+static void keep_last_units(struct reader *r)
+{
+	const struct raw *a = r->state;
+
+	MEM_GROW0(r->last_unit, r->last_unit_cap, a->nthreads);
+	r->nlast_units = a->nthreads;
+	for (size_t t = 0; t < a->nthreads; t++)
+		r->last_unit[t] = a->thread[t].last_unit;
 }
 
 static int raw_next(struct reader *r, struct event *ev)
@@ -862,15 +879,19 @@ static int raw_next(struct reader *r, struct event *ev)
 			return 0;
 	}
 	if (a->at == a->nout) {
+		a->delivered += a->nout;
 		a->at = a->nout = 0;
 		while (a->nheap && a->nout < READER_BATCH) {
 			uint32_t t = a->heap[0];
 
+			a->thread[t].last_unit = a->delivered + a->nout + 1;
 			take(a, t, &a->thread[t].item);
 			a->units++;
 			if (!advance(a, t))
 				a->heap[0] = a->heap[--a->nheap];
 			sink(a, 0);
+			if (!a->nheap)
+				keep_last_units(r);
 		}
 		r->in.raw_read = a->units * sizeof(struct raw_unit);
 		if (!a->nheap)
@@ -896,11 +917,12 @@ static void raw_rewind(struct reader *r)
 	}
 	a->generation++;
 	a->nout = a->at = 0;
+	a->delivered = 0;
 	a->unshared = a->repaired = a->units = 0;
 	a->noted = false;
 	raw_memory_restart(a->memory);
 	raw_names_restart(&a->names);
-	first_notes(a);
+	first_notes(r);
 	start_threads(a);
 }
 

@@ -7,15 +7,9 @@
 
 #include "base/banned.h"
 
-struct reader *reader_open(const char *path, const struct reader_options *options, struct err *err)
+/* With the input open. */
+static struct reader *begin(struct reader *r, const char *path)
 {
-	struct reader *r = mem_zalloc(sizeof *r);
-
-	r->opt = *options;
-	if (input_open(&r->in, path, r->opt.rewindable, err)) {
-		mem_free(r);
-		return NULL;
-	}
 	r->path = mem_strdup(strcmp(path, "-") ? path : "<stdin>");
 	names_init(&r->names);
 	validator_init(&r->check);
@@ -27,6 +21,29 @@ struct reader *reader_open(const char *path, const struct reader_options *option
 	return r;
 }
 
+struct reader *reader_open(const char *path, const struct reader_options *options, struct err *err)
+{
+	struct reader *r = mem_zalloc(sizeof *r);
+
+	r->opt = *options;
+	if (!input_open(&r->in, path, r->opt.rewindable, err))
+		return begin(r, path);
+	mem_free(r);
+	return NULL;
+}
+
+struct reader *reader_open_fd(int fd, const char *path, const struct reader_options *options,
+			      struct err *err)
+{
+	struct reader *r = mem_zalloc(sizeof *r);
+
+	r->opt = *options;
+	if (!input_open_fd(&r->in, fd, path, r->opt.rewindable, err))
+		return begin(r, path);
+	mem_free(r);
+	return NULL;
+}
+
 void reader_close(struct reader *r)
 {
 	if (!r)
@@ -36,6 +53,7 @@ void reader_close(struct reader *r)
 	blocks_free(&r->blocks);
 	names_free(&r->names);
 	input_close(&r->in);
+	mem_free(r->last_unit);
 	mem_free(r->path);
 	mem_free(r);
 }
@@ -96,6 +114,17 @@ void reader_set_resolver(struct reader *r, struct names_resolver *resolver)
 struct names_resolver *reader_resolver(const struct reader *r)
 {
 	return r->resolver;
+}
+
+void reader_set_modules(struct reader *r, const struct reader_module *modules, size_t n)
+{
+	r->modules = modules;
+	r->nmodules = n;
+}
+
+uint64_t reader_last_unit(const struct reader *r, uint32_t thread)
+{
+	return thread < r->nlast_units ? r->last_unit[thread] : 0;
 }
 
 const struct reader_counts *reader_counts(const struct reader *r)

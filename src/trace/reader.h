@@ -33,6 +33,8 @@ struct reader_options {
 	bool lenient;      /* skip impossible events, and count them */
 	bool keep_repeats; /* deliver repeated acquires and their releases as they stand */
 	bool all_blocks;   /* recorded runs: every function, as the file has it; see blocks.h */
+	bool unfinished;   /* raw recordings: the run goes on, and what is held at the end is just
+			      held */
 	bool rewindable;   /* reader_rewind() may be called, also on a pipe */
 };
 
@@ -50,6 +52,9 @@ struct reader;
 
 /* NULL, with the sentence in `err`, where it cannot be opened or is neither kind. */
 struct reader *reader_open(const char *path, const struct reader_options *options, struct err *err);
+/* The same of an open file, which is the reader's from now on, also where this fails. */
+struct reader *reader_open_fd(int fd, const char *path, const struct reader_options *options,
+			      struct err *err);
 void reader_close(struct reader *r);
 
 /*
@@ -70,6 +75,23 @@ const struct names *reader_names(const struct reader *r);
  */
 void reader_set_resolver(struct reader *r, struct names_resolver *resolver);
 struct names_resolver *reader_resolver(const struct reader *r); /* that one, used or not */
+/*
+ * A raw recording that begins in the middle of a run does not say what was loaded before: these
+ * were. `text` is that of RAW_MODULE (raw_format.h). Before the first event is read; the caller
+ * keeps them until the reader is gone.
+ */
+struct reader_module {
+	uint64_t bias;
+	const char *text;
+	size_t len;
+};
+void reader_set_modules(struct reader *r, const struct reader_module *modules, size_t n);
+/*
+ * Of a raw recording that has been read to its end: the number of the first event that came of
+ * the last unit of a thread; one more than there were events before it where nothing came of it.
+ * 0: not known, or the thread has none.
+ */
+uint64_t reader_last_unit(const struct reader *r, uint32_t thread);
 const struct reader_counts *reader_counts(const struct reader *r);
 const char *reader_path(const struct reader *r);
 /* "std" or "atrace", and whether the whole file is inside a zstd frame. */

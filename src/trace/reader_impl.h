@@ -70,6 +70,10 @@ struct reader {
 	void *state;
 	struct blocks blocks;
 	struct validator check;
+	const struct reader_module *modules; /* reader_set_modules() */
+	size_t nmodules;
+	uint64_t *last_unit; /* reader_last_unit(), by thread */
+	size_t nlast_units, last_unit_cap;
 	struct err err; /* set: deliver no more */
 };
 

@@ -531,6 +531,99 @@ static void odd_chunks(void **state)
 	assert_int_equal(events_in(file.n), 3);
 }
 
+/* Which events came of a thread's last unit, also when the reading stopped before it. */
+static void last_unit(void **state)
+{
+	struct err err = {0};
+	struct event ev[READER_BATCH];
+	struct reader *r;
+
+	(void)state;
+	raw_put(&b, 1, 10, RAW_WRITE, A, 4, 1);
+	raw_put(&b, 1, 11, RAW_WRITE, A + 4, 4, 1);
+	raw_put(&b, 0, 20, RAW_CALL, 7, 0, 2);
+	raw_put(&b, 0, 30, RAW_READ, A, 8, 2); /* a begin and two reads */
+	r = open_built("x.raw");
+	assert_int_equal(reader_last_unit(r, 0), 0);
+	one_pass(r, &text);
+	assert_string_equal(text.s, "T1 w 0\nT1 w 1\nT0 begin f ?+0x7\nT0 r 0\nT0 r 1\n");
+	assert_int_equal(reader_last_unit(r, 0), 3);
+	assert_int_equal(reader_last_unit(r, 1), 2);
+	assert_int_equal(reader_last_unit(r, 2), 0);
+	assert_int_equal(reader_rewind(r, &err), 0);
+	assert_true(reader_next(r, ev, &err) > 0);
+	assert_int_equal(reader_last_unit(r, 0), 3);
+	reader_close(r);
+
+	/* Nothing comes of it. */
+	raw_put(&b, 1, 40, RAW_READ, A + 64, 4, 1);
+	r = open_built("x.raw");
+	one_pass(r, &text);
+	assert_int_equal(reader_last_unit(r, 1), 6);
+	reader_close(r);
+}
+
+/* In two batches: the number counts from the start. */
+static void last_unit_of_many(void **state)
+{
+	struct reader *r;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3 * READER_BATCH; i++)
+		raw_put(&b, i % 2, i, RAW_WRITE, A, 4, 1);
+	r = open_built("x.raw");
+	one_pass(r, &text);
+	assert_int_equal(reader_last_unit(r, 1), 3 * READER_BATCH);
+	assert_int_equal(reader_last_unit(r, 0), 3 * READER_BATCH - 1);
+	reader_close(r);
+}
+
+static void modules_from_outside(void **state)
+{
+	static const struct reader_module m = {0x20000, "65536 - /a/b", 12};
+	struct err err = {0};
+	struct reader *r;
+
+	(void)state;
+	raw_put(&b, 1, 10, RAW_WRITE, A + 16, 4, 0x20100);
+	raw_put(&b, 0, 20, RAW_WRITE, A + 16, 4, 0x20100);
+	r = open_built("x.raw");
+	reader_set_modules(r, &m, 1);
+	for (int pass = 0; pass < 2; pass++) {
+		struct str names = STR_INIT;
+
+		one_pass(r, &text);
+		tell_names(reader_names(r), &names);
+		assert_non_null(strstr(names.s, ":module 1 0x20000 65536 - /a/b\n"));
+		assert_non_null(strstr(names.s, ":g 1+0x10 4\n"));
+		assert_non_null(strstr(names.s, ":0 1+0x100\n"));
+		str_free(&names);
+		assert_int_equal(reader_rewind(r, &err), 0);
+	}
+	reader_close(r);
+}
+
+/* A semaphore that is held when the recording ends is a lock where the run goes on. */
+static void unfinished(void **state)
+{
+	struct reader_options o = {.unfinished = true};
+	struct err err = {0};
+	struct reader *r;
+
+	(void)state;
+	raw_put(&b, 0, 10, RAW_SEM_WAIT, LOCK, 0, 1);
+	raw_put(&b, 0, 20, RAW_SEM_POST, LOCK, 0, 1);
+	raw_put(&b, 0, 50, RAW_SEM_WAIT, LOCK, 0, 1);
+	raw_put(&b, 1, 30, RAW_SEM_WAIT, LOCK, 0, 1);
+	raw_put(&b, 1, 40, RAW_SEM_POST, LOCK, 0, 1);
+	assert_false(has_name(NAMES_LOCK, "semaphore o 0x30000 1"));
+	r = reader_open(fixture_path("x.raw"), &o, &err);
+	assert_non_null(r);
+	one_pass(r, &text);
+	assert_string_equal(text.s, "T0 acq 0\nT0 rel 0\nT1 acq 0\nT1 rel 0\nT0 acq 0\n");
+	reader_close(r);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -544,6 +637,10 @@ int main(void)
 		TEST(locks),
 		TEST(locks_of_the_dead),
 		TEST(semaphores),
+		TEST(last_unit),
+		TEST(last_unit_of_many),
+		TEST(modules_from_outside),
+		TEST(unfinished),
 		TEST(reuse),
 		TEST(forgotten),
 		TEST(high_program_counters),

@@ -4,6 +4,7 @@ const raw = JSON.parse(document.getElementById("data").textContent);
 document.getElementById("data").remove();
 
 export const report = raw.report;
+export const sourceName = report.source.trace ?? report.source.program ?? "?";
 export const engines = new Map(raw.engines.map((engine) => [engine.name, engine]));
 
 const here = raw.here && raw.here !== "/" ? raw.here + "/" : null;
@@ -83,8 +84,9 @@ export const OPS = {
 export const opOf = (op) => OPS[op] ?? { word: op ?? "?", verb: "does " + (op ?? "?"), kind: "other" };
 
 export function stepSentence(step) {
-  const parts = [`event ${step.event}`, `thread ${step.thread ?? "?"} ${opOf(step.op).verb}`];
-  if (step.operand) parts[1] += " " + plainName(step.operand);
+  const parts = [`thread ${step.thread ?? "?"} ${opOf(step.op).verb}`];
+  if (step.operand) parts[0] += " " + plainName(step.operand);
+  if (!step.live) parts.unshift(`event ${step.event}`);
   if (step.label) parts.push(`in block ${step.label}`);
   const place = stepPlace(step);
   if (place) parts.push("at " + place);
@@ -134,9 +136,22 @@ function whereOfFinding(f) {
 // What happened before what may, data before lock order, a culprit before none: what to look at first of what is alike.
 export const rank = (f) => (f.status === "predicted" ? 4 : 0) + (f.rests_on === "locks" ? 2 : 0) + (f.blame ? 0 : 1);
 
+// A live finding has no numbers of events, but an order.
+function order(f) {
+  f.live = f.group !== undefined;
+  if (!f.live) return;
+  for (const block of [f.blame, f.transaction, ...(f.with ?? [])]) if (block) block.begin = block.begin_order;
+  for (const step of f.steps) {
+    step.event = step.order;
+    step.begin = step.begin_order;
+    step.live = true;
+  }
+}
+
 export const findings = [];
 for (const result of report.results) {
   for (const f of result.findings) {
+    order(f);
     const where = whereOfFinding(f);
     f.engine = result.engine;
     f.number = findings.length + 1;

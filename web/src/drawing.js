@@ -135,7 +135,7 @@ const clip = (text, font, room, head) => {
 };
 
 function drawBox(box) {
-  const label = box.block.label ?? `block at event ${box.block.begin}`;
+  const label = box.block.label ?? "(no name)";
   const badge = box.blamed ? "blamed" : box.refuted ? "cut too" : box.subject ? "can be cut" : null;
   const badgeWidth = badge ? width(badge, SMALL) + 14 : 0;
   const where = shortPlace(box.block.place);
@@ -343,8 +343,8 @@ export function drawing(f, choose) {
         s("text", { x: col.x + col.width / 2, y: 24 }, clip(col.name, BOLD, col.width)),
       ),
     ),
-    s("text", { class: "small head", x: GUTTER - 14, y: 24 }, "event"),
-    picture.rows.map((row) => s("text", { class: "small event", x: GUTTER - 14, y: row.box ? row.y + 23 : row.py + 23 }, String(row.event))),
+    f.live ? null : s("text", { class: "small head", x: GUTTER - 14, y: 24 }, "event"),
+    f.live ? null : picture.rows.map((row) => s("text", { class: "small event", x: GUTTER - 14, y: row.box ? row.y + 23 : row.py + 23 }, String(row.event))),
     [...picture.boxes].sort((a, b) => a.depth - b.depth).map(drawBox),
     edges.map((edge, i) => drawEdge(curve(picture, edge.from, edge.to, i), edge, taken)),
     picture.rows.filter((row) => row.step).map((row) => drawStep(row, choose)),

@@ -40,7 +40,7 @@ function stepCard(f, step, i, around) {
       h("span", { class: "tag " + opOf(step.op).kind }, opOf(step.op).word),
       " ",
       h("b", { class: "operand" }, step.operand ?? ""),
-      h("span", { class: "faint" }, ` by ${step.thread ?? "?"}, event ${step.event}${last && f.kind === "cycle" ? ", closes the cycle" : ""}`),
+      h("span", { class: "faint" }, ` by ${step.thread ?? "?"}${f.live ? "" : `, event ${step.event}`}${last && f.kind === "cycle" ? ", closes the cycle" : ""}`),
     ),
     h(
       "dl",

@@ -1,7 +1,7 @@
 // The page: filters and list on the left, the overview or a finding on the right.
 
 import { h, icon, plural } from "./dom.js";
-import { count, findings, haystack, rank, report, shortPath } from "./data.js";
+import { count, findings, haystack, rank, report, shortPath, sourceName } from "./data.js";
 import { findingView } from "./finding.js";
 import { listView } from "./list.js";
 import { overview } from "./overview.js";
@@ -155,7 +155,7 @@ const home = h("button", { type: "button", class: "plain home", title: "overview
 
 document.getElementById("app").append(
   h("a", { class: "skip", href: "#main", onclick: (event) => (event.preventDefault(), main.focus()) }, "Skip to the finding"),
-  h("header", { class: "top" }, home, h("span", { class: "trace faint", title: report.source.trace }, shortPath(report.source.trace)), h("span", { class: "grow" }), themeButton, h("button", { type: "button", class: "plain", title: "print", "aria-label": "print", onclick: () => window.print() }, icon("print"))),
+  h("header", { class: "top" }, home, h("span", { class: "trace faint", title: sourceName }, shortPath(sourceName)), h("span", { class: "grow" }), themeButton, h("button", { type: "button", class: "plain", title: "print", "aria-label": "print", onclick: () => window.print() }, icon("print"))),
   h("nav", { "aria-label": "findings" }, h("div", { class: "tools" }, search, chips, h("div", { class: "selects" }, group, report.results.length > 1 ? engine : null), active, tally), list.view),
   main,
 );

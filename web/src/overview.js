@@ -1,7 +1,7 @@
 // What there is, counted; each count is also a filter.
 
 import { h, plural } from "./dom.js";
-import { count, engines, findings, report, shortPath } from "./data.js";
+import { count, engines, findings, report, shortPath, sourceName } from "./data.js";
 
 const SHOWN = 12;
 
@@ -44,15 +44,16 @@ export function overview(shown, filter, pick) {
     "article",
     { class: "overview", "aria-labelledby": "overview-title" },
     h("h2", { id: "overview-title", tabindex: "-1" }, nothing ? "Nothing was found" : plural(findings.length, "finding")),
-    h("p", { class: "faint" }, shortPath(source.trace)),
+    h("p", { class: "faint" }, shortPath(sourceName)),
     h(
       "div",
       { class: "bigs" },
-      big(source.events, "event"),
-      big(source.threads, "thread"),
+      // What nobody counted while the program ran is 0.
+      source.events || source.trace ? big(source.events, "event") : null,
+      source.threads || source.trace ? big(source.threads, "thread") : null,
       big(source.transactions, "transaction"),
-      big(source.variables, "variable"),
-      big(source.locks, "lock"),
+      source.variables || source.trace ? big(source.variables, "variable") : null,
+      source.locks || source.trace ? big(source.locks, "lock") : null,
     ),
     source.error ? h("p", { class: "warning", role: "alert" }, `The trace broke off: ${source.error}. What is here is about the events before.`) : null,
     source.skipped ? h("p", { class: "warning" }, `${plural(source.skipped, "impossible event")} ${source.skipped === 1 ? "was" : "were"} skipped.`) : null,

@@ -1,0 +1,15 @@
+# Compile OBJECT, by way of SOURCE, with COMPILER: the folder HOME, as the runtime looks for it.
+# The symbol is for the program that it is linked into, and for nobody else.
+string(REPLACE "\\" "\\\\" text "${HOME}")
+string(REPLACE "\"" "\\\"" text "${text}")
+cmake_path(GET SOURCE PARENT_PATH folder)
+file(MAKE_DIRECTORY "${folder}")
+cmake_path(GET OBJECT PARENT_PATH folder)
+file(MAKE_DIRECTORY "${folder}")
+file(WRITE "${SOURCE}" "extern const char atomsan_home[] __attribute__((visibility(\"hidden\")));
+const char atomsan_home[] = \"${text}\";
+")
+execute_process(COMMAND "${COMPILER}" -O2 -fPIC -c "${SOURCE}" -o "${OBJECT}" RESULT_VARIABLE failed)
+if(failed)
+  message(FATAL_ERROR "${OBJECT} could not be compiled")
+endif()

@@ -1,0 +1,54 @@
+/*
+ * atomsan live: what an instrumented program starts for itself when it is not run by
+ * `atomsan run`. Standard input is the connection; findings go to standard error, or where the
+ * program's options say. It ends when the program does.
+ */
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/live.h"
+
+#include "base/banned.h"
+
+extern const struct command cmd_live; /* main.c lists it */
+
+static const struct opt opts[] = {
+	OPT_END,
+};
+
+static int live(int argc, char **argv)
+{
+	/* What the terminal sends to the program is not for us: there may be findings to come. */
+	static const int not_ours[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGTSTP, SIGPIPE};
+	struct live_options options = {.format = &text_format, .out = 2, .each = true};
+	struct live_process *p;
+	struct live *s;
+
+	(void)argv;
+	if (argc)
+		return cli_usage(&cmd_live, "there is nothing to say to it");
+	for (size_t i = 0; i < sizeof not_ours / sizeof *not_ours; i++)
+		signal(not_ours[i], SIG_IGN);
+	s = live_new(&options);
+	p = live_connect(s, 0, getppid());
+	do {
+		struct pollfd wait = {.fd = 0, .events = POLLIN};
+
+		if (live_holds(p) && !poll(&wait, 1, LIVE_HOLD_MS))
+			live_let_go(p);
+	} while (live_serve(p));
+	live_disconnect(p);
+	live_free(s);
+	return 0;
+}
+
+const struct command cmd_live = {
+	.name = "live",
+	.synopsis = "",
+	.summary = "print what an instrumented program finds, which starts this itself",
+	.opts = opts,
+	.internal = true,
+	.run = live,
+};

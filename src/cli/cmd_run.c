@@ -1,0 +1,365 @@
+/*
+ * atomsan run: run an instrumented program, print what it finds in itself.
+ *
+ * The program and those that it starts connect to a socket of ours, whose name they
+ * have from ATOMSAN_OPTIONS, when they have something to ask or to say.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/blockspec.h"
+#include "cli/child.h"
+#include "cli/cli.h"
+#include "cli/live.h"
+#include "cli/printing.h"
+#include "cli/suppressing.h"
+
+#include "base/banned.h"
+
+extern const struct command cmd_run; /* main.c lists it */
+
+static struct {
+	const char *format, *output, *color;
+	bool all;
+	int quiet, verbose;
+} o;
+
+static const struct opt opts[] = {
+	OPT_STR('f', "format", "FORMAT", &o.format, PRINTING_FORMATS),
+	OPT_STR('o', "output", "FILE", &o.output, "write the findings there (standard error)"),
+	OPT_FLAG(0, "all", &o.all, "print every finding, also those that look the same"),
+	OPT_STR(0, "color", "WHEN", &o.color, "auto (the default), always or never"),
+	BLOCKSPEC_OPT,
+	SUPPRESSING_OPT,
+	OPT_COUNT('q', "quiet", &o.quiet, "one line a finding"),
+	OPT_COUNT('v', "verbose", &o.verbose, "leave nothing out; figures too"),
+	OPT_STOP_AT_WORD,
+	OPT_END,
+};
+
+enum {
+	EXIT_FOUND = 66,
+	BACKLOG = 64,
+	ASK_AGAIN_MS = 50,
+	/* For what processes that end with the program still say: so long a silence, so long at
+	   all. */
+	AFTERWARDS_MS = 1000,
+	AFTERWARDS_MOST_S = 20
+};
+
+/* A name that nobody else has, in no folder. */
+static int listen_to(struct str *name, struct err *err)
+{
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	uint64_t random = 0;
+
+	if (getrandom(&random, sizeof random, 0) != sizeof random)
+		random = (uint64_t)(uintptr_t)name;
+	str_fmt(name, "@atomsan-%d-%016llx", (int)getpid(), (unsigned long long)random);
+	memcpy(a.sun_path + 1, name->s + 1, name->n - 1); /* the @ is a NUL there */
+	if (fd >= 0 &&
+	    !bind(fd, (struct sockaddr *)&a,
+		  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + name->n)) &&
+	    !listen(fd, BACKLOG))
+		return fd;
+	err_sys(err, "a socket to hear the program");
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+/* --- the processes --- */
+
+struct room {
+	struct live *session;
+	int listening;
+	struct live_process **v;
+	struct pollfd *poll; /* the socket, the program's end, then a connection each */
+	size_t n, cap, poll_cap;
+};
+enum { LISTENING, PROGRAM, CONNECTIONS };
+
+static void let_in(struct room *r)
+{
+	int fd = accept4(r->listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct ucred who = {0};
+	socklen_t size = sizeof who;
+
+	if (fd < 0)
+		return;
+	/* The name of the socket is no secret. */
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) || who.uid != getuid()) {
+		close(fd);
+		return;
+	}
+	MEM_GROW(r->v, r->cap, r->n + 1);
+	r->v[r->n++] = live_connect(r->session, fd, who.pid);
+}
+
+/* One round, of at most so many milliseconds; false where nothing happened. */
+static bool serve(struct room *r, int program, int timeout)
+{
+	size_t n = CONNECTIONS, served = r->n, kept = 0;
+	bool holds = false;
+	int ready;
+
+	MEM_GROW(r->poll, r->poll_cap, CONNECTIONS + r->n);
+	r->poll[LISTENING] = (struct pollfd){.fd = r->listening, .events = POLLIN};
+	r->poll[PROGRAM] = (struct pollfd){.fd = program, .events = POLLIN};
+	for (size_t i = 0; i < r->n; i++) {
+		r->poll[n++] = (struct pollfd){.fd = live_descriptor(r->v[i]), .events = POLLIN};
+		holds |= live_holds(r->v[i]);
+	}
+	ready = poll(r->poll, n, holds ? LIVE_HOLD_MS : timeout);
+	for (size_t i = 0; i < r->n && holds && !ready; i++)
+		live_let_go(r->v[i]);
+	if (ready <= 0)
+		return ready ? errno == EINTR : holds;
+	if (r->poll[LISTENING].revents)
+		let_in(r);
+	for (size_t i = 0; i < served; i++) {
+		if (r->poll[CONNECTIONS + i].revents && !live_serve(r->v[i]))
+			live_disconnect(r->v[i]);
+		else
+			r->v[kept++] = r->v[i];
+	}
+	/* Who was let in just now. */
+	while (served < r->n)
+		r->v[kept++] = r->v[served++];
+	r->n = kept;
+	return true;
+}
+
+static void serve_all(struct room *r)
+{
+	int program = child_descriptor();
+	struct timespec now;
+	time_t until;
+
+	/* A system without such descriptors is asked again and again. */
+	do
+		serve(r, program, program < 0 ? ASK_AGAIN_MS : -1);
+	while (program < 0 ? !child_has_ended() : !r->poll[PROGRAM].revents);
+	if (program >= 0)
+		close(program);
+	/* Those that go on without the program are on their own. */
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	until = now.tv_sec + AFTERWARDS_MOST_S;
+	while (now.tv_sec < until && serve(r, -1, r->n ? AFTERWARDS_MS : 0))
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	if (r->n && !o.quiet)
+		cli_note("%zu process%s still running: what %s from now on is not reported", r->n,
+			 r->n == 1 ? " is" : "es are", r->n == 1 ? "it finds" : "they find");
+	while (r->n)
+		live_disconnect(r->v[--r->n]);
+	mem_free(r->v);
+	mem_free(r->poll);
+}
+
+/* --- was it worth it? --- */
+
+/* As execvp() would find it. */
+static int open_program(const char *name)
+{
+	const char *path = getenv("PATH");
+	struct str s = STR_INIT;
+	int fd = -1;
+
+	if (strchr(name, '/'))
+		return open(name, O_RDONLY | O_CLOEXEC);
+	for (const char *p = path ? path : "/usr/bin:/bin"; *p && fd < 0;) {
+		size_t n = strcspn(p, ":");
+
+		str_reset(&s);
+		str_addn(&s, n ? p : ".", n ? n : 1);
+		str_fmt(&s, "/%s", name);
+		if (!access(s.s, X_OK))
+			fd = open(s.s, O_RDONLY | O_CLOEXEC);
+		p += n + (p[n] == ':');
+	}
+	str_free(&s);
+	return fd;
+}
+
+enum kind { NOT_KNOWN, PLAIN, INSTRUMENTED };
+
+/* An executable has the runtime in it or not; of a script nobody knows. */
+static enum kind kind_of(const char *name)
+{
+	static const char symbol[] = "atomsan_rt_version", elf[] = "\177ELF";
+	int fd = open_program(name);
+	enum kind kind = NOT_KNOWN;
+	struct stat st;
+	void *map;
+
+	if (fd < 0)
+		return NOT_KNOWN;
+	if (!fstat(fd, &st) && st.st_size > 4) {
+		size_t n = (size_t)st.st_size;
+
+		map = mmap(NULL, n, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (map != MAP_FAILED) {
+			if (!memcmp(map, elf, 4))
+				kind = memmem(map, n, symbol, sizeof symbol) ? INSTRUMENTED : PLAIN;
+			munmap(map, n);
+		}
+	}
+	close(fd);
+	return kind;
+}
+
+/* A program that finds nothing and has nothing to ask does not call us. */
+static void tell_silence(const char *name, bool text)
+{
+	switch (kind_of(name)) {
+	case PLAIN:
+		cli_note("nothing was checked: %s was not linked by atomsan-cc", name);
+		break;
+	case INSTRUMENTED:
+		if (text)
+			cli_note("no atomicity violation");
+		break;
+	case NOT_KNOWN:
+		if (o.verbose)
+			cli_note("no process that was linked by atomsan-cc had anything to say");
+		break;
+	}
+}
+
+/* --- before it starts --- */
+
+/* Files that the program's own options name, where ours do not. */
+static void take_from_environment(void)
+{
+	if (!blockspec_file)
+		blockspec_file = child_option("spec");
+	if (!suppressing_file)
+		suppressing_file = child_option("suppressions");
+	if (blockspec_file && !*blockspec_file)
+		blockspec_file = NULL;
+	if (suppressing_file && !*suppressing_file)
+		suppressing_file = NULL;
+}
+
+static int exit_code(void)
+{
+	char *asked = child_option("exitcode");
+	long code = asked ? strtol(asked, NULL, 10) : EXIT_FOUND;
+
+	mem_free(asked);
+	return (int)(code & 0xff);
+}
+
+static char *join_words(char **argv)
+{
+	struct str s = STR_INIT, shown = STR_INIT;
+
+	for (size_t i = 0; argv[i]; i++)
+		str_fmt(&s, "%s%s", i ? " " : "", argv[i]);
+	str_add_shown(&shown, s.s, s.n, 4096);
+	str_free(&s);
+	return shown.s;
+}
+
+static int prepare(struct live_options *options, struct err *err)
+{
+	if (suppressing_read(err))
+		return -1;
+	options->suppress = suppressing_list();
+	take_from_environment();
+	options->spec = blockspec_read(err);
+	if (!options->spec || suppressing_read(err))
+		return -1;
+	options->suppress = suppressing_list();
+	options->out = 2;
+	if (o.output && strcmp(o.output, "-") != 0) {
+		/* Better now than when the program has run for an hour. */
+		options->out =
+			open(o.output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
+		if (options->out < 0)
+			return err_sys(err, "%s", o.output);
+	} else if (o.output) {
+		options->out = 1;
+	}
+	options->own_file = o.output != NULL;
+	return 0;
+}
+
+static int run(int argc, char **argv)
+{
+	struct live_options options = {
+		.color = o.color,
+		.verbosity = o.quiet ? -1 : o.verbose > 0,
+		.all = o.all,
+		.verdict = true,
+	};
+	struct str name = STR_INIT;
+	struct room room = {0};
+	struct err err = {0};
+	char *program;
+	bool color;
+	int rc, found;
+
+	if (!argc)
+		return cli_usage(&cmd_run, "which program?");
+	options.format = printing_format(&cmd_run, o.format);
+	if (!options.format)
+		return EXIT_BAD;
+	if (printing_color(o.color, -1, &color))
+		return cli_usage(&cmd_run, "--color takes auto, always or never");
+	found = exit_code();
+	if (prepare(&options, &err))
+		return cli_error("%s", err.text);
+	room.listening = listen_to(&name, &err);
+	/* Without rules the program knows by itself which functions are blocks, and need not ask.
+	 */
+	if (room.listening < 0 || child_add_option("reporter", name.s, &err) ||
+	    (blockspec_file && child_add_option("rules", "1", &err)))
+		return cli_error("%s", err.text);
+	str_free(&name);
+	rc = child_start(argv);
+	if (rc)
+		return rc;
+	/* Whoever reads our text may go away; the program's status is still wanted. */
+	signal(SIGPIPE, SIG_IGN);
+	program = join_words(argv);
+	options.program = program;
+	room.session = live_new(&options);
+	serve_all(&room);
+	rc = child_wait();
+	if (!live_was_used(room.session) && !o.quiet)
+		tell_silence(argv[0], options.format == &text_format);
+	/* Whoever closed standard error did not want to know. */
+	if (live_end(room.session) && o.output && !rc)
+		rc = cli_error("%s: writing failed", o.output);
+	if (!rc && live_findings(room.session))
+		rc = found;
+	live_free(room.session);
+	mem_free(program);
+	close(room.listening);
+	return rc;
+}
+
+const struct command cmd_run = {
+	.name = "run",
+	.synopsis = "[options] [--] PROGRAM ARGUMENTS...",
+	.summary = "run an instrumented program and check it as it runs",
+	.opts = opts,
+	.run = run,
+};

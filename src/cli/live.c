@@ -1,0 +1,469 @@
+#include "cli/live.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "cli/cli.h"
+#include "cli/live_impl.h"
+#include "cli/printing.h"
+#include "symbol/symbol.h"
+#include "trace/raw_memory.h"
+#include "trace/recorded.h"
+
+#include "base/banned.h"
+
+enum { READ_SIZE = 1 << 18, WAIT_FOR_PROGRAM_MS = 5000 };
+
+/* --- a process comes and goes --- */
+
+static struct live_process *process_of(struct block_rules *rules)
+{
+	return (struct live_process *)((char *)rules - offsetof(struct live_process, rules));
+}
+
+static bool is_left_out(const struct live_process *p, const char *name)
+{
+	for (size_t i = 0; i < p->out_names.n; i++)
+		if (!strcmp(p->out_names.v[i], name))
+			return true;
+	return false;
+}
+
+/* A recording may begin after a function was seen to wait. */
+static unsigned decide(struct block_rules *rules, const struct names *names, strref label,
+		       char kind, bool start)
+{
+	struct live_process *p = process_of(rules);
+	struct block_rules *spec = spec_rules(p->spec);
+
+	if (p->out_names.n && kind != 'a') {
+		struct str name = STR_INIT;
+		bool out;
+
+		names_add_string(names, label, &name);
+		out = is_left_out(p, name.s);
+		str_free(&name);
+		if (out)
+			return BLOCK_BY_RULE;
+	}
+	return spec->decide(spec, names, label, kind, start);
+}
+
+static bool hands_on_at(struct block_rules *rules, const struct names *names, strref place)
+{
+	struct block_rules *spec = spec_rules(process_of(rules)->spec);
+
+	return spec->hands_on_at(spec, names, place);
+}
+
+struct live_process *live_connect(struct live *s, int fd, pid_t pid)
+{
+	struct live_process *p = mem_zalloc(sizeof *p);
+
+	p->session = s;
+	p->fd = fd;
+	p->pid = pid;
+	p->out = s->o.out;
+	p->verbosity = s->o.verbosity;
+	p->command = mem_strdup("");
+	p->rules = (struct block_rules){decide, hands_on_at};
+	p->spec = s->o.spec;
+	if (!p->spec) {
+		p->spec = spec_new();
+		p->own_spec = true;
+	}
+	names_init(&p->names);
+	raw_names_init(&p->raw, &p->names);
+	str_add(&p->raw.text, RECORDED_NOTE);
+	raw_names_note(&p->raw);
+	p->memory = raw_memory_new(0);
+	p->resolver = p->names.resolver = symbol_resolver_new();
+	return p;
+}
+
+void live_disconnect(struct live_process *p)
+{
+	live_found_end(p);
+	if (p->fd >= 0)
+		close(p->fd);
+	if (p->own_out)
+		close(p->out);
+	for (size_t i = 0; i < p->nmodules; i++)
+		mem_free((char *)p->module[i].text);
+	if (p->own_spec)
+		spec_free(p->spec);
+	raw_names_free(&p->raw);
+	raw_memory_free(p->memory);
+	names_free(&p->names);
+	symbol_resolver_free(p->resolver);
+	raw_map_free(&p->vars);
+	raw_map_free(&p->keys);
+	blockspec_names_free(&p->out_names);
+	mem_free(p->module);
+	mem_free(p->bytes);
+	mem_free(p->command);
+	mem_free(p->log_path);
+	mem_free(p->kinds);
+	mem_free(p->entries);
+	mem_free(p->held);
+	mem_free(p->out_pcs);
+	mem_free(p);
+}
+
+int live_descriptor(const struct live_process *p)
+{
+	return p->fd;
+}
+
+/* --- HELLO --- */
+
+static void read_spec(struct live_process *p, const char *path)
+{
+	struct err err = {0};
+	struct spec *spec;
+
+	if (p->session->o.spec)
+		return; /* --spec has the word */
+	spec = spec_read(path, &err);
+	if (!spec) {
+		cli_note("%s; the default decides what is meant to be atomic", err.text);
+		return;
+	}
+	spec_free(p->spec);
+	p->spec = spec;
+}
+
+static void take_option(struct live_process *p, const char *key, const char *value,
+			const char **color)
+{
+	if (!strcmp(key, "log_path") && *value) {
+		mem_free(p->log_path);
+		p->log_path = mem_strdup(value);
+	} else if (!strcmp(key, "suppressions") && *value) {
+		p->suppress = live_found_list(p->session, value);
+	} else if (!strcmp(key, "spec") && *value) {
+		read_spec(p, value);
+	} else if (!strcmp(key, "color")) {
+		*color = value;
+	} else if (!strcmp(key, "verbosity") && p->session->o.each) {
+		p->verbosity = strtol(value, NULL, 10) > 0;
+	}
+}
+
+/* Findings go to LOG_PATH.PID, unless the command line says where. */
+static void open_log(struct live_process *p)
+{
+	struct str path = STR_INIT;
+	int fd;
+
+	if (!p->log_path || p->session->o.own_file || p->session->o.format != &text_format)
+		return;
+	if (!strcmp(p->log_path, "stderr") || !strcmp(p->log_path, "stdout")) {
+		p->out = p->log_path[3] == 'o' ? 1 : 2;
+		return;
+	}
+	str_fmt(&path, "%s.%d", p->log_path, (int)p->pid);
+	fd = open(path.s, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	if (fd < 0) {
+		cli_note("%s: %s", path.s, strerror(errno));
+	} else {
+		p->out = fd;
+		p->own_out = true;
+	}
+	str_free(&path);
+}
+
+static int hello(struct live_process *p, const char *body, size_t n, struct err *err)
+{
+	struct live *s = p->session;
+	const char *color = NULL, *end;
+	struct live_hello h;
+	char *text, *line;
+	size_t len;
+
+	if (n < sizeof h)
+		return err_fail(err, "a greeting of %zu bytes", n);
+	memcpy(&h, body, sizeof h);
+	if (h.version != LIVE_VERSION)
+		return err_fail(err,
+				"it was linked by another atomsan (it speaks version %u, not %u): "
+				"link it again",
+				h.version, LIVE_VERSION);
+	body += sizeof h;
+	n -= sizeof h;
+	p->greeted = true;
+	p->pid = (pid_t)h.pid;
+	p->number = ++s->nprocesses;
+
+	end = memchr(body, 0, n);
+	len = end ? (size_t)(end - body) : n;
+	text = mem_strndup(body, len);
+	for (line = text; *line;) {
+		char *stop = line + strcspn(line, "\n"), *next = *stop ? stop + 1 : stop;
+		char *is = memchr(line, '=', (size_t)(stop - line));
+
+		*stop = 0;
+		if (is) {
+			*is = 0;
+			take_option(p, line, is + 1, &color);
+		}
+		line = next;
+	}
+	if (end && (size_t)(end - body) + 1 < n) {
+		struct str command = STR_INIT, shown = STR_INIT;
+
+		for (const char *c = end + 1; c < body + n; c++)
+			if (*c || c + 1 < body + n)
+				str_addc(&command, *c ? *c : ' ');
+		str_add_shown(&shown, command.s, command.n, 4096);
+		mem_free(p->command);
+		p->command = mem_strdup(shown.s);
+		str_free(&command);
+		str_free(&shown);
+	}
+	if (!s->program)
+		s->program = mem_strdup(p->command);
+	open_log(p);
+	if (printing_color(s->o.color ? s->o.color : color, p->out, &p->color))
+		printing_color(NULL, p->out, &p->color);
+	mem_free(text);
+	return 0;
+}
+
+/* --- the others --- */
+
+static int module(struct live_process *p, const char *body, size_t n, struct err *err)
+{
+	struct reader_module m;
+
+	if (n <= sizeof m.bias || n > 1 << 16)
+		return err_fail(err, "a module in %zu bytes", n);
+	memcpy(&m.bias, body, sizeof m.bias);
+	m.len = strnlen(body + sizeof m.bias, n - sizeof m.bias);
+	m.text = mem_strndup(body + sizeof m.bias, m.len);
+	MEM_GROW(p->module, p->module_cap, p->nmodules + 1);
+	p->module[p->nmodules++] = m;
+	/* Something else may have been there before. */
+	raw_map_free(&p->raw.places);
+	raw_map_free(&p->raw.labels);
+	raw_names_module(&p->raw, m.bias, m.text, m.len);
+	return 0;
+}
+
+/* The program waits for it; one that does not take it is gone, or does not mean it. */
+static int answer(struct live_process *p, uint32_t type, const void *body, uint32_t n,
+		  struct err *err)
+{
+	struct live_head head = {type, n};
+	char bytes[64];
+	size_t done = 0, all = sizeof head + n;
+
+	memcpy(bytes, &head, sizeof head);
+	memcpy(bytes + sizeof head, body, n);
+	while (done < all) {
+		ssize_t put = send(p->fd, bytes + done, all - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+		struct pollfd wait = {.fd = p->fd, .events = POLLOUT};
+
+		if (put > 0)
+			done += (size_t)put;
+		else if (put < 0 && errno == EAGAIN && poll(&wait, 1, WAIT_FOR_PROGRAM_MS) > 0)
+			continue;
+		else if (put >= 0 || errno != EINTR)
+			return put < 0 && (errno == EPIPE || errno == ECONNRESET)
+				       ? -1 /* killed: nothing to say about it */
+				       : err_fail(err, "it does not listen to answers");
+	}
+	return 0;
+}
+
+static int ask(struct live_process *p, const char *body, size_t n, struct err *err)
+{
+	struct block_rules *rules = spec_rules(p->spec);
+	struct live_answer a;
+	struct live_ask q;
+
+	if (n != sizeof q)
+		return err_fail(err, "a question of %zu bytes", n);
+	memcpy(&q, body, sizeof q);
+	if (q.kind != 'f' && q.kind != 's' && q.kind != 'm')
+		return err_fail(err, "a question about a function of kind %d", q.kind);
+	a.decide = rules->decide(rules, &p->names, raw_names_label(&p->raw, q.kind, q.pc, NULL, 0),
+				 q.kind, q.start);
+	/* Only of a function that hands on does it matter, and it costs names. */
+	a.hands_on = !q.start ||
+		     rules->hands_on_at(rules, &p->names, raw_names_place(&p->raw, 0, q.call));
+	return answer(p, LIVE_ANSWER, &a, sizeof a, err);
+}
+
+/* Most programs have no findings, and their symbols are never read. */
+static void name_left_out(struct live_process *p)
+{
+	struct str name = STR_INIT;
+
+	if (!p->nout_pcs)
+		return;
+	for (size_t i = 0; i < p->nout_pcs; i++) {
+		str_reset(&name);
+		names_add_string(&p->names, raw_names_label(&p->raw, 'f', p->out_pcs[i], NULL, 0),
+				 &name);
+		blockspec_names_add(&p->out_names, name.s);
+		blockspec_names_add(&p->session->out, name.s);
+	}
+	p->nout_pcs = 0;
+	str_free(&name);
+	live_found_left_out(p);
+}
+
+static int finding(struct live_process *p, const char *body, size_t n, struct err *err)
+{
+	struct live_recording r = {0};
+	struct live_finding head;
+	struct live_shown shown;
+	struct live_step *steps;
+	struct finding **v;
+	size_t nv, bytes;
+	bool excluded;
+
+	if (n < sizeof head)
+		return err_fail(err, "a finding of %zu bytes", n);
+	memcpy(&head, body, sizeof head);
+	bytes = head.nsteps * sizeof *steps;
+	if (head.nsteps > LIVE_STEPS_MAX || bytes > n - sizeof head)
+		return err_fail(err, "a finding with %u steps in %zu bytes", head.nsteps, n);
+	steps = mem_alloc(bytes);
+	if (bytes)
+		memcpy(steps, body + sizeof head, bytes);
+	r = (struct live_recording){&head, steps, body + sizeof head + bytes,
+				    n - sizeof head - bytes};
+	name_left_out(p);
+	v = live_find(p, &r, &nv, &excluded);
+	shown.findings = live_found(p, &head, v, nv, excluded) > 0;
+	mem_free(v);
+	mem_free(steps);
+	return head.answer ? answer(p, LIVE_SHOWN, &shown, sizeof shown, err) : 0;
+}
+
+static int again(struct live_process *p, const char *body, size_t n, struct err *err)
+{
+	struct live_again a;
+
+	if (n != sizeof a)
+		return err_fail(err, "a repetition of %zu bytes", n);
+	memcpy(&a, body, sizeof a);
+	live_found_again(p, a.key, a.times);
+	return 0;
+}
+
+static int left_out(struct live_process *p, const char *body, size_t n, struct err *err)
+{
+	if (n % sizeof *p->out_pcs)
+		return err_fail(err, "functions left out in %zu bytes", n);
+	MEM_GROW(p->out_pcs, p->out_pcs_cap, p->nout_pcs + n / sizeof *p->out_pcs);
+	if (n)
+		memcpy(p->out_pcs + p->nout_pcs, body, n);
+	p->nout_pcs += n / sizeof *p->out_pcs;
+	if (p->nentries || p->verbosity > 0)
+		name_left_out(p);
+	return 0;
+}
+
+static int end(struct live_process *p, const char *body, size_t n, struct err *err)
+{
+	struct live_end *t = &p->session->total, e;
+	struct live_shown shown;
+
+	if (n != sizeof e)
+		return err_fail(err, "an end of %zu bytes", n);
+	memcpy(&e, body, sizeof e);
+	if (!p->ended) {
+		t->transactions += e.transactions;
+		t->accesses += e.accesses;
+		t->edges += e.edges;
+		t->cycles += e.cycles;
+		t->evicted += e.evicted;
+		t->threads += e.threads;
+	}
+	p->ended = true;
+	/* Before the program goes on to its end, and the shell to its prompt. */
+	live_found_end(p);
+	shown.findings = live_found_standing(p);
+	return answer(p, LIVE_SHOWN, &shown, sizeof shown, err);
+}
+
+static int take(struct live_process *p, uint32_t type, const char *body, size_t n, struct err *err)
+{
+	if ((type == LIVE_HELLO) == p->greeted)
+		return err_fail(err, p->greeted ? "it greets twice" : "it does not greet");
+	switch (type) {
+	case LIVE_HELLO:
+		return hello(p, body, n, err);
+	case LIVE_MODULE:
+		return module(p, body, n, err);
+	case LIVE_ASK:
+		return ask(p, body, n, err);
+	case LIVE_FINDING:
+		return finding(p, body, n, err);
+	case LIVE_AGAIN:
+		return again(p, body, n, err);
+	case LIVE_LEFT_OUT:
+		return left_out(p, body, n, err);
+	case LIVE_END:
+		return end(p, body, n, err);
+	default:
+		return err_fail(err, "a message of type %u", type);
+	}
+}
+
+/* Serve the messages that are here as a whole. */
+static int take_all(struct live_process *p, struct err *err)
+{
+	size_t at = 0;
+	int rc = 0;
+
+	while (!rc && p->n - at >= sizeof(struct live_head)) {
+		struct live_head head;
+
+		memcpy(&head, p->bytes + at, sizeof head);
+		if (head.bytes > LIVE_BYTES_MAX)
+			return err_fail(err, "a message of %u bytes", head.bytes);
+		if (p->n - at - sizeof head < head.bytes)
+			break;
+		rc = take(p, head.type, p->bytes + at + sizeof head, head.bytes, err);
+		at += sizeof head + head.bytes;
+	}
+	memmove(p->bytes, p->bytes + at, p->n - at);
+	p->n -= at;
+	return rc;
+}
+
+bool live_serve(struct live_process *p)
+{
+	struct err err = {0};
+	ssize_t n;
+	int rc;
+
+	/* As it comes, whatever the length says. */
+	MEM_GROW(p->bytes, p->cap, p->n + READ_SIZE);
+	n = read(p->fd, p->bytes + p->n, p->cap - p->n);
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return true;
+	if (n <= 0) {
+		if (p->n && p->greeted && !p->ended && p->verbosity > 0)
+			cli_note("process %d ended in the middle of a message", (int)p->pid);
+		return false;
+	}
+	p->n += (size_t)n;
+	rc = take_all(p, &err);
+	if (err_is_set(&err))
+		cli_note("process %d makes no sense and is no longer listened to: %s", (int)p->pid,
+			 err.text);
+	return !rc;
+}

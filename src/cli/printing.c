@@ -1,0 +1,45 @@
+#include "cli/printing.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+
+#include "base/banned.h"
+
+/* "--format takes text, json or dot, not 'xml'" */
+static void bad_format(const struct command *cmd, const char *name)
+{
+	struct str list = STR_INIT;
+
+	for (size_t i = 0; report_formats[i]; i++) {
+		if (i)
+			str_add(&list, report_formats[i + 1] ? ", " : " or ");
+		str_add(&list, report_formats[i]->name);
+	}
+	cli_usage(cmd, "--format takes %s, not '%s'", list.s, name);
+	str_free(&list);
+}
+
+const struct report_format *printing_format(const struct command *cmd, const char *name)
+{
+	const struct report_format *format = report_format_by_name(name ? name : "text");
+
+	if (!format)
+		bad_format(cmd, name);
+	return format;
+}
+
+int printing_color(const char *when, int fd, bool *color)
+{
+	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
+
+	if (!when || !strcmp(when, "auto"))
+		*color = isatty(fd) && term && strcmp(term, "dumb") && !(no && *no);
+	else if (!strcmp(when, "always") || !strcmp(when, "never"))
+		*color = when[0] == 'a';
+	else
+		return -1;
+	return 0;
+}

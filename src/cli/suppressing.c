@@ -1,0 +1,39 @@
+#include "cli/suppressing.h"
+
+#include "base/banned.h"
+
+const char *suppressing_file;
+static struct suppress *list; /* of this process */
+
+int suppressing_read(struct err *err)
+{
+	if (suppressing_file && !list)
+		list = suppress_read(suppressing_file, err);
+	return suppressing_file && !list ? -1 : 0;
+}
+
+struct suppress *suppressing_list(void)
+{
+	return list;
+}
+
+static bool is_suppressed(const struct finding *f, void *s)
+{
+	return suppress_matches(s, f);
+}
+
+size_t suppressing_drop(struct finding_list *findings)
+{
+	return list ? finding_list_drop(findings, is_suppressed, list) : 0;
+}
+
+void suppressing_tell(const struct suppress *s, FILE *out, const char *prefix)
+{
+	const char *text;
+	unsigned line;
+	size_t at = 0;
+
+	while (s && (line = suppress_unused(s, &at, &text)) != 0)
+		fprintf(out, "%sunused suppression: %s:%u: %s\n", prefix, suppress_path(s), line,
+			text);
+}

@@ -1,0 +1,247 @@
+/*
+ * The messages of a program that is checked as it runs. Bytes that begin with 0xff are a stream as
+ * they are; any others are a recipe for one: a type, a length, and so many bytes of which a message
+ * of that type is made, with a sound recording in each finding. Whatever comes, the
+ * reporter serves it, or says one sentence and hangs up.
+ */
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "cli/live.h"
+#include "raw_recipe.h"
+#include "trace/live_format.h"
+
+#include "base/banned.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* --- what main.c has --- */
+
+static int said;
+
+static void check_sentence(const char *fmt, va_list ap)
+{
+	char text[2048];
+
+	said++;
+	vsnprintf(text, sizeof text, fmt, ap);
+	if (strchr(text, '\n')) {
+		fprintf(stderr, "more than one line: %s\n", text);
+		abort();
+	}
+}
+
+int cli_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	check_sentence(fmt, ap);
+	va_end(ap);
+	return EXIT_BAD;
+}
+
+void cli_note(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	check_sentence(fmt, ap);
+	va_end(ap);
+}
+
+int cli_usage(const struct command *cmd, const char *fmt, ...)
+{
+	(void)cmd;
+	return cli_error("%s", fmt);
+}
+
+/* --- the stream --- */
+
+static void add_message(struct str *out, uint32_t type, const char *body, size_t n)
+{
+	struct live_head h = {type, (uint32_t)n};
+
+	str_addn(out, (const char *)&h, sizeof h);
+	if (n)
+		str_addn(out, body, n);
+}
+
+/* As many bytes as the message has, from so many that there are. */
+static void add_fixed(struct str *out, uint32_t type, const uint8_t *p, size_t n, size_t want)
+{
+	char body[128] = {0};
+
+	memcpy(body, p, n < want ? n : want);
+	add_message(out, type, body, want);
+}
+
+static void add_hello(struct str *out, const uint8_t *p, size_t n)
+{
+	struct live_hello h = {LIVE_VERSION, 77};
+	struct str body = STR_INIT;
+
+	str_addn(&body, (const char *)&h, sizeof h);
+	str_addn(&body, (const char *)p, n);
+	/* No file of the machine's is to be read or written. */
+	for (char *s = body.s + sizeof h; s < body.s + body.n; s++)
+		if (*s == '/' || *s == '_' || (*s == 'p' && s[1] == 'e'))
+			*s = '.';
+	add_message(out, LIVE_HELLO, body.s, body.n);
+	str_free(&body);
+}
+
+static void add_finding(struct str *out, const uint8_t *p, size_t n)
+{
+	struct live_finding f = {.evicted = 1};
+	struct live_step step = {0};
+	struct str body = STR_INIT, raw = STR_INIT;
+	struct raw_build *b = mem_alloc(sizeof *b);
+	uint32_t clock = 1000;
+	size_t at = 4;
+
+	if (n >= 4) {
+		f.key = p[0];
+		f.thread = p[1] % 4;
+		f.nsteps = p[2] % 5;
+		f.answer = p[3] & 1;
+		f.evicted = p[3] >> 1 & 1;
+	}
+	str_addn(&body, (const char *)&f, sizeof f);
+	for (uint32_t i = 0; i < f.nsteps; i++, at += 8) {
+		if (at + 8 <= n)
+			step = (struct live_step){recipe_places[p[at] % 8] + p[at + 1],
+						  0x1000u + p[at + 2] % 16,
+						  1000u + p[at + 3],
+						  p[at + 4] % 9,
+						  p[at + 5],
+						  p[at + 6],
+						  p[at + 7] & 1,
+						  0};
+		str_addn(&body, (const char *)&step, sizeof step);
+	}
+	raw_build_init(b);
+	for (; at + RECIPE_STEP <= n; at += RECIPE_STEP)
+		recipe_add(b, p + at, &clock);
+	raw_assemble(b, &raw);
+	str_addn(&body, raw.s, raw.n);
+	add_message(out, LIVE_FINDING, body.s, body.n);
+	raw_build_free(b);
+	mem_free(b);
+	str_free(&raw);
+	str_free(&body);
+}
+
+static void follow_recipe(struct str *out, const uint8_t *p, size_t size)
+{
+	while (size >= 3) {
+		uint32_t type = p[0] & 0x0f;
+		size_t n = p[1] | (size_t)p[2] << 8;
+		bool plain = p[0] & 0x80;
+
+		p += 3;
+		size -= 3;
+		n = n < size ? n : size;
+		if (plain)
+			add_message(out, type, (const char *)p, n);
+		else if (type == LIVE_HELLO)
+			add_hello(out, p, n);
+		else if (type == LIVE_FINDING)
+			add_finding(out, p, n);
+		else if (type == LIVE_ASK)
+			add_fixed(out, type, p, n, sizeof(struct live_ask));
+		else if (type == LIVE_AGAIN)
+			add_fixed(out, type, p, n, sizeof(struct live_again));
+		else if (type == LIVE_END)
+			add_fixed(out, type, p, n, sizeof(struct live_end));
+		else
+			add_message(out, type, (const char *)p,
+				    type == LIVE_LEFT_OUT ? n / 8 * 8 : n);
+		p += n;
+		size -= n;
+	}
+}
+
+/* How many messages say that they are findings; each may have a sentence of its own. */
+static int count_findings(const struct str *s)
+{
+	int n = 0;
+
+	for (size_t at = 0; at + sizeof(struct live_head) <= s->n;) {
+		struct live_head h;
+
+		memcpy(&h, s->s + at, sizeof h);
+		n += h.type == LIVE_FINDING;
+		at += sizeof h + h.bytes;
+	}
+	return n;
+}
+
+static void play(struct live *session, const struct str *s)
+{
+	int fd[2];
+	struct live_process *p;
+	size_t at = 0;
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd))
+		abort();
+	p = live_connect(session, fd[1], 77);
+	while (at < s->n) {
+		char answers[4096];
+		ssize_t put =
+			send(fd[0], s->s + at, s->n - at < 8192 ? s->n - at : 8192, MSG_NOSIGNAL);
+
+		if (put <= 0)
+			abort();
+		at += (size_t)put;
+		if (!live_serve(p))
+			break;
+		while (recv(fd[0], answers, sizeof answers, MSG_DONTWAIT) > 0)
+			;
+	}
+	if (at == s->n) {
+		shutdown(fd[0], SHUT_WR);
+		while (live_serve(p))
+			;
+	}
+	close(fd[0]);
+	live_disconnect(p);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static int out = -1;
+	struct live_options options = {.format = size % 2 ? &text_format : &json_format};
+	struct str s = STR_INIT;
+	struct live *session;
+
+	if (out < 0)
+		out = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	options.out = out;
+	options.verdict = true;
+	if (size && data[0] == 0xff)
+		str_addn(&s, (const char *)data + 1, size - 1);
+	else
+		follow_recipe(&s, data, size);
+	said = 0;
+	session = live_new(&options);
+	play(session, &s);
+	live_end(session);
+	if (said > count_findings(&s) + 2) {
+		fprintf(stderr, "%d sentences\n", said);
+		abort();
+	}
+	if (getenv("FUZZ_EXPECT_EVENTS") && (said || !live_findings(session))) {
+		fprintf(stderr, "no finding, or %d sentences\n", said);
+		abort();
+	}
+	live_free(session);
+	str_free(&s);
+	return 0;
+}

@@ -1,0 +1,589 @@
+/*
+ * The reporter's end of a live check, in this very process: what it makes of streams that were
+ * made by hand, cut off and damaged. It must serve or say one sentence, and never do anything else.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "../unit/raw_builder.h"
+#include "cli/live.h"
+#include "cli/cli.h"
+#include "trace/live_format.h"
+
+#include "base/banned.h"
+
+#define N(v) (sizeof(v) / sizeof((v)[0]))
+
+/* --- what main.c has --- */
+
+static int said;
+static char last_said[1024];
+
+static void say(const char *fmt, va_list ap)
+{
+	said++;
+	vsnprintf(last_said, sizeof last_said, fmt, ap);
+}
+
+int cli_error(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
+	return EXIT_BAD;
+}
+
+void cli_note(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	say(fmt, ap);
+	va_end(ap);
+}
+
+int cli_usage(const struct command *cmd, const char *fmt, ...)
+{
+	(void)cmd;
+	return cli_error("%s", fmt);
+}
+
+/* --- messages --- */
+
+enum { DEPOSIT = 0x1000, WORKER = 0x2000, BALANCE = 0x9000 };
+
+static void add_message(struct str *out, uint32_t type, const void *body, size_t n)
+{
+	struct live_head h = {type, (uint32_t)n};
+
+	str_addn(out, (const char *)&h, sizeof h);
+	str_addn(out, body, n);
+}
+
+static void add_hello(struct str *out, const char *options)
+{
+	struct live_hello h = {LIVE_VERSION, 4321};
+	struct str body = STR_INIT;
+
+	str_addn(&body, (const char *)&h, sizeof h);
+	str_add(&body, options);
+	str_addn(&body, "\0./bank\0all", 11);
+	add_message(out, LIVE_HELLO, body.s, body.n);
+	str_free(&body);
+}
+
+static void add_module(struct str *out)
+{
+	static const char text[] = "65536 - /nowhere/bank";
+	struct str body = STR_INIT;
+	uint64_t bias = 0;
+
+	str_addn(&body, (const char *)&bias, sizeof bias);
+	str_add(&body, text);
+	add_message(out, LIVE_MODULE, body.s, body.n);
+	str_free(&body);
+}
+
+static void add_ask(struct str *out, uint64_t pc, char kind)
+{
+	struct live_ask q = {.pc = pc, .call = pc + 8, .kind = kind, .start = kind == 's'};
+
+	add_message(out, LIVE_ASK, &q, sizeof q);
+}
+
+/* Read by T1, written by T2, written by T1, all of it in block `function` of T1. */
+static void make_recording(struct str *raw, uint32_t function, uint64_t address)
+{
+	static struct raw_build b;
+
+	raw_build_init(&b);
+	for (uint32_t t = 1; t < 3; t++) {
+		raw_put_size(&b, t, 1, RAW_START, 0x100000 * t, 4096, 0);
+		raw_put(&b, t, 2, RAW_CALL, WORKER, 0, 0x3000);
+		raw_put(&b, t, 3, RAW_CALL, function, 0, WORKER + 8);
+	}
+	raw_put(&b, 1, 10, RAW_READ, address, 4, function + 4);
+	raw_put(&b, 2, 20, RAW_WRITE, address, 4, function + 8);
+	raw_put(&b, 1, 30, RAW_WRITE, address, 4, function + 8);
+	/* Others go on, and close cycles of their own. */
+	raw_put(&b, 2, 30, RAW_READ, address, 4, function + 12);
+	raw_put(&b, 2, 31, RAW_RETURN, 0, 0, 0);
+	raw_assemble(&b, raw);
+	raw_build_free(&b);
+}
+
+static void add_finding(struct str *out, uint64_t key, uint32_t function, bool answer, bool whole)
+{
+	struct live_step steps[] = {{BALANCE, function + 4, 10, 1, RAW_READ, 4, 0, 0},
+				    {BALANCE, function + 8, 20, 2, RAW_WRITE, 4, 0, 0},
+				    {BALANCE, function + 8, 30, 1, RAW_WRITE, 4, 0, 0}};
+	struct live_finding f = {key, 1, N(steps), answer, !whole};
+	struct str body = STR_INIT, raw = STR_INIT;
+
+	str_addn(&body, (const char *)&f, sizeof f);
+	str_addn(&body, (const char *)steps, sizeof steps);
+	make_recording(&raw, function, BALANCE);
+	str_addn(&body, raw.s, whole ? raw.n : 0);
+	add_message(out, LIVE_FINDING, body.s, body.n);
+	str_free(&raw);
+	str_free(&body);
+}
+
+static void add_again(struct str *out, uint64_t key, uint64_t times)
+{
+	struct live_again a = {key, times};
+
+	add_message(out, LIVE_AGAIN, &a, sizeof a);
+}
+
+static void add_left_out(struct str *out, uint64_t pc)
+{
+	add_message(out, LIVE_LEFT_OUT, &pc, sizeof pc);
+}
+
+static void add_end(struct str *out)
+{
+	struct live_end e = {.transactions = 7, .accesses = 99, .threads = 3};
+
+	add_message(out, LIVE_END, &e, sizeof e);
+}
+
+/* --- a session --- */
+
+struct bench {
+	struct live *session;
+	struct live_options options;
+	FILE *file;         /* what is printed */
+	struct str answers; /* to the program */
+	struct str text;
+};
+
+static int setup(void **state)
+{
+	struct bench *b = mem_zalloc(sizeof *b);
+
+	b->file = tmpfile();
+	b->options = (struct live_options){
+		.format = &text_format, .out = fileno(b->file), .verdict = true};
+	b->answers = b->text = (struct str)STR_INIT;
+	said = 0;
+	*last_said = 0;
+	*state = b;
+	return 0;
+}
+
+static void stop(struct bench *b)
+{
+	char buf[4096];
+	ssize_t n;
+	off_t at = 0;
+
+	live_end(b->session);
+	str_reset(&b->text);
+	while ((n = pread(fileno(b->file), buf, sizeof buf, at)) > 0) {
+		str_addn(&b->text, buf, (size_t)n);
+		at += n;
+	}
+}
+
+static int teardown(void **state)
+{
+	struct bench *b = *state;
+
+	if (b->session)
+		live_free(b->session);
+	fclose(b->file);
+	str_free(&b->answers);
+	str_free(&b->text);
+	mem_free(b);
+	return 0;
+}
+
+/* One process that sends these bytes and ends, or is killed. */
+static void play(struct bench *b, const char *bytes, size_t n)
+{
+	struct live_process *p;
+	char buf[4096];
+	int fd[2], flags;
+	ssize_t got;
+
+	if (!b->session)
+		b->session = live_new(&b->options);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), 0);
+	flags = fcntl(fd[0], F_GETFL);
+	fcntl(fd[0], F_SETFL, flags | O_NONBLOCK);
+	p = live_connect(b->session, fd[1], 4321);
+	while (n) {
+		ssize_t put = send(fd[0], bytes, n < 4000 ? n : 4000, MSG_NOSIGNAL);
+
+		assert_true(put > 0);
+		bytes += put;
+		n -= (size_t)put;
+		if (!live_serve(p))
+			break;
+	}
+	if (!n) {
+		shutdown(fd[0], SHUT_WR);
+		while (live_serve(p))
+			;
+	}
+	while ((got = recv(fd[0], buf, sizeof buf, 0)) > 0)
+		str_addn(&b->answers, buf, (size_t)got);
+	close(fd[0]);
+	live_disconnect(p);
+}
+
+static void play_and_stop(struct bench *b, const struct str *s)
+{
+	play(b, s->s, s->n);
+	stop(b);
+}
+
+static uint64_t answered(const struct bench *b, size_t i, uint32_t type)
+{
+	struct live_head h;
+	uint64_t value;
+
+	assert_true(b->answers.n >= (i + 1) * 16);
+	memcpy(&h, b->answers.s + 16 * i, sizeof h);
+	assert_int_equal(h.type, type);
+	assert_int_equal(h.bytes, 8);
+	memcpy(&value, b->answers.s + 16 * i + 8, sizeof value);
+	return value;
+}
+
+static size_t count(const char *text, const char *what)
+{
+	size_t n = 0;
+
+	for (; (text = strstr(text, what)) != NULL; text++)
+		n++;
+	return n;
+}
+
+/* --- --- */
+
+static void every_message(void **state)
+{
+	struct bench *b = *state;
+	struct str s = STR_INIT;
+
+	add_hello(&s, "history_size=4\nverbosity=0\nunknown=x\n");
+	add_module(&s);
+	add_ask(&s, DEPOSIT, 'f');
+	add_finding(&s, 5, DEPOSIT, true, true);
+	add_finding(&s, 6, DEPOSIT, true, true);
+	add_again(&s, 5, 10);
+	add_again(&s, 77, 10);
+	add_end(&s);
+	play_and_stop(b, &s);
+	assert_int_equal(said, 0);
+	assert_int_equal(answered(b, 0, LIVE_ANSWER), 1 | 1ull << 32);
+	assert_int_equal(answered(b, 1, LIVE_SHOWN), 1);
+	assert_int_equal(answered(b, 2, LIVE_SHOWN), 0); /* known already */
+	assert_int_equal(answered(b, 3, LIVE_SHOWN), 1);
+	assert_int_equal(live_findings(b->session), 1);
+	assert_int_equal(count(b->text.s, "WARNING"), 1);
+	assert_int_equal(count(b->text.s, " seen 12"), 1);
+	assert_null(strstr(b->text.s, "event"));
+	str_free(&s);
+}
+
+/* Text stands in the order of time: the middle step is T2's. */
+static void picture_without_numbers(void **state)
+{
+	struct bench *b = *state;
+	struct str s = STR_INIT;
+
+	add_hello(&s, "");
+	add_module(&s);
+	add_finding(&s, 5, DEPOSIT, false, true);
+	play_and_stop(b, &s);
+	assert_non_null(strstr(b->text.s, "* begin(bank+0x1000)"));
+	assert_true(strstr(b->text.s, "| r(") < strstr(b->text.s, "<-- closes the cycle"));
+	assert_non_null(strstr(b->text.s, "  To suppress it: atomicity:^bank+0x1000$\n"));
+	str_free(&s);
+}
+
+static void evicted(void **state)
+{
+	struct bench *b = *state;
+	struct str s = STR_INIT;
+
+	add_hello(&s, "");
+	add_module(&s);
+	add_finding(&s, 5, DEPOSIT, true, false);
+	add_end(&s);
+	play_and_stop(b, &s);
+	assert_int_equal(answered(b, 0, LIVE_SHOWN), 1);
+	assert_int_equal(answered(b, 1, LIVE_SHOWN), 1);
+	assert_non_null(strstr(b->text.s, "history_size=N"));
+	assert_null(strstr(b->text.s, "Blamed"));
+	assert_int_equal(count(b->text.s, "by thread T1"), 2);
+	str_free(&s);
+}
+
+static void left_out(void **state)
+{
+	struct bench *b = *state;
+	struct str s = STR_INIT;
+
+	add_hello(&s, "");
+	add_module(&s);
+	add_finding(&s, 5, DEPOSIT, false, true);
+	add_finding(&s, 6, DEPOSIT + 0x100, false, true);
+	add_left_out(&s, DEPOSIT);
+	add_finding(&s, 7, DEPOSIT, true, true); /* was open when it was left out */
+	add_end(&s);
+	play_and_stop(b, &s);
+	assert_int_equal(answered(b, 0, LIVE_SHOWN), 0);
+	assert_int_equal(answered(b, 1, LIVE_SHOWN), 1);
+	assert_int_equal(live_findings(b->session), 1);
+	assert_int_equal(count(b->text.s, "does not count"), 1);
+	assert_int_equal(count(b->text.s, "WARNING"), 2);
+	assert_non_null(strstr(b->text.s, "atomsan: 1 atomicity violation"));
+	str_free(&s);
+}
+
+static void two_processes(void **state)
+{
+	struct bench *b = *state;
+	struct str s = STR_INIT;
+
+	add_hello(&s, "");
+	add_module(&s);
+	add_finding(&s, 5, DEPOSIT, false, true);
+	add_end(&s);
+	play(b, s.s, s.n);
+	str_reset(&s);
+	add_hello(&s, "");
+	add_module(&s);
+	add_finding(&s, 1, DEPOSIT, false, true);
+	add_finding(&s, 2, DEPOSIT + 0x100, false, true);
+	add_end(&s);
+	play_and_stop(b, &s);
+	/* The second has found both. */
+	assert_int_equal(answered(b, 0, LIVE_SHOWN), 1);
+	assert_int_equal(answered(b, 1, LIVE_SHOWN), 2);
+	assert_int_equal(count(b->text.s, "WARNING"), 2);
+	assert_int_equal(count(b->text.s, "atomsan: in process 4321, ./bank all\n"), 1);
+	str_free(&s);
+}
+
+static void all_of_them(void **state)
+{
+	struct bench *b = *state;
+	struct str s = STR_INIT;
+
+	b->options.all = true;
+	add_hello(&s, "");
+	add_finding(&s, 5, DEPOSIT, false, true);
+	add_finding(&s, 6, DEPOSIT, false, true);
+	play_and_stop(b, &s);
+	assert_int_equal(live_findings(b->session), 2);
+	assert_int_equal(count(b->text.s, "WARNING"), 2);
+	str_free(&s);
+}
+
+static void suppressed(void **state)
+{
+	static const char line[] = "atomicity:^bank+0x1000$\n";
+	struct bench *b = *state;
+	struct str s = STR_INIT;
+	struct err err = {0};
+
+	b->options.suppress = suppress_parse("mine", line, strlen(line), &err);
+	add_hello(&s, "");
+	add_module(&s);
+	add_finding(&s, 5, DEPOSIT, true, true);
+	add_again(&s, 5, 3);
+	add_end(&s);
+	play_and_stop(b, &s);
+	assert_int_equal(answered(b, 0, LIVE_SHOWN), 0);
+	assert_int_equal(answered(b, 1, LIVE_SHOWN), 0);
+	assert_int_equal(live_findings(b->session), 0);
+	assert_null(strstr(b->text.s, "WARNING"));
+	suppress_free(b->options.suppress);
+	str_free(&s);
+}
+
+static void json(void **state)
+{
+	struct bench *b = *state;
+	struct str s = STR_INIT;
+
+	b->options.format = &json_format;
+	add_hello(&s, "");
+	add_module(&s);
+	add_finding(&s, 5, DEPOSIT, false, true);
+	play_and_stop(b, &s);
+	assert_non_null(strstr(b->text.s, "\"trace\": null"));
+	assert_non_null(strstr(b->text.s, "\"program\": \"./bank all\""));
+	assert_int_equal(count(b->text.s, "\"event\": null"), 4);
+	assert_int_equal(count(b->text.s, "\"begin\": null"), 5);
+	assert_int_equal(count(b->text.s, "\"order\": "), 4);
+	assert_int_equal(count(b->text.s, "\"evicted\": false"), 1);
+	str_free(&s);
+}
+
+static void wrong_messages(void **state)
+{
+	static const struct {
+		uint32_t type, bytes;
+		const char *wrong;
+	} v[] = {
+		{0, 0, "a message of type 0"},
+		{LIVE_ANSWER, 8, "a message of type 4"},
+		{LIVE_SHOWN, 8, "a message of type 6"},
+		{LIVE_END + 1, 0, "a message of type 10"},
+		{LIVE_HELLO, 8, "it greets twice"},
+		{LIVE_MODULE, 8, "a module in 8 bytes"},
+		{LIVE_ASK, 23, "a question of 23 bytes"},
+		{LIVE_ASK, 24, "a question about a function of kind 0"},
+		{LIVE_FINDING, 23, "a finding of 23 bytes"},
+		{LIVE_AGAIN, 15, "a repetition of 15 bytes"},
+		{LIVE_LEFT_OUT, 7, "functions left out in 7 bytes"},
+		{LIVE_END, 3, "an end of 3 bytes"},
+	};
+	struct str s = STR_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < N(v); i++) {
+		static const char zeros[64];
+		void *own;
+
+		setup(&own);
+		str_reset(&s);
+		add_hello(&s, "");
+		add_message(&s, v[i].type, zeros, v[i].bytes);
+		play(own, s.s, s.n);
+		assert_int_equal(said, 1);
+		if (!strstr(last_said, v[i].wrong))
+			fail_msg("says '%s', not '%s'", last_said, v[i].wrong);
+		teardown(&own);
+	}
+	str_free(&s);
+}
+
+static void wrong_lengths(void **state)
+{
+	static const struct live_head huge[] = {
+		{LIVE_FINDING, UINT32_MAX}, {LIVE_FINDING, LIVE_BYTES_MAX + 1}, {77, UINT32_MAX}};
+	struct live_finding many = {.nsteps = UINT32_MAX};
+	struct live_hello other = {LIVE_VERSION + 1, 1};
+	struct bench *b = *state;
+	struct str s = STR_INIT;
+
+	for (size_t i = 0; i < N(huge); i++) {
+		said = 0;
+		str_reset(&s);
+		add_hello(&s, "");
+		str_addn(&s, (const char *)&huge[i], sizeof huge[i]);
+		play(b, s.s, s.n);
+		assert_int_equal(said, 1);
+		assert_non_null(strstr(last_said, "a message of "));
+	}
+	str_reset(&s);
+	add_hello(&s, "");
+	add_message(&s, LIVE_FINDING, &many, sizeof many);
+	play(b, s.s, s.n);
+	assert_non_null(strstr(last_said, "a finding with 4294967295 steps"));
+	str_reset(&s);
+	add_message(&s, LIVE_HELLO, &other, sizeof other);
+	play(b, s.s, s.n);
+	assert_non_null(strstr(last_said, "it speaks version 2, not 1"));
+	str_reset(&s);
+	add_end(&s);
+	play(b, s.s, s.n);
+	assert_non_null(strstr(last_said, "it does not greet"));
+	str_free(&s);
+}
+
+static void make_stream(struct str *s)
+{
+	add_hello(s, "color=always\n");
+	add_module(s);
+	add_ask(s, DEPOSIT, 's');
+	add_finding(s, 5, DEPOSIT, true, true);
+	add_finding(s, 6, DEPOSIT + 0x100, false, false);
+	add_again(s, 5, 10);
+	add_left_out(s, DEPOSIT);
+	add_end(s);
+}
+
+/* A program may be killed at any byte: nothing is said about it. */
+static void cut_off(void **state)
+{
+	struct str s = STR_INIT;
+	size_t recording;
+
+	(void)state;
+	make_stream(&s);
+	/* Most of it is the zeros of a recording. */
+	recording = (size_t)((char *)memmem(s.s, s.n, RAW_MAGIC, 8) - s.s) + 512;
+	for (size_t n = 0; n<s.n; n += n> recording && n < recording + 11000 ? 61 : 1) {
+		void *own;
+
+		setup(&own);
+		play(own, s.s, n);
+		stop(own);
+		if (said)
+			fail_msg("cut off at %zu: %s", n, last_said);
+		teardown(&own);
+	}
+	str_free(&s);
+}
+
+/* Any byte may be anything: a sentence at most for each finding and one for the end of it. */
+static void damaged(void **state)
+{
+	static const unsigned char values[] = {0, 1, 0x7f, 0x80, 0xff};
+	struct str s = STR_INIT;
+
+	(void)state;
+	make_stream(&s);
+	srand(1);
+	for (int i = 0; i < 3000; i++) {
+		size_t at = (size_t)rand() % (i % 2 ? 600 : s.n);
+		char was = s.s[at];
+		void *own;
+
+		s.s[at] = i % 3 ? (char)values[(size_t)rand() % N(values)] : (char)rand();
+		setup(&own);
+		play(own, s.s, s.n);
+		stop(own);
+		if (said > 3)
+			fail_msg("byte %zu: %d sentences, at last %s", at, said, last_said);
+		teardown(&own);
+		s.s[at] = was;
+	}
+	str_free(&s);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+	static const struct CMUnitTest tests[] = {
+		TEST(every_message),  TEST(picture_without_numbers),
+		TEST(evicted),        TEST(left_out),
+		TEST(two_processes),  TEST(all_of_them),
+		TEST(suppressed),     TEST(json),
+		TEST(wrong_messages), TEST(wrong_lengths),
+		TEST(cut_off),        TEST(damaged),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
