@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -116,6 +116,11 @@ async function tests() {
   const crossing = make("crossing", join(root, "tests/golden/cases/check-no-blame"), "check", "t.std");
   writeFileSync(join(work, "quiet.std"), "T1|r(x)|a.c:1\n");
   const quiet = make("quiet", work, "check", "quiet.std");
+  // Checked as it runs: no trace, no numbers of events. It has to lose a deposit for that.
+  writeFileSync(join(work, "slow.c"), readFileSync(join(root, "docs/examples/lost-update.c"), "utf8").replace("int b = get();", "int b = get();\n\tusleep(200000);").replace("#include <stdio.h>", "#include <stdio.h>\n#include <unistd.h>"));
+  execFileSync(join(bin, "atomsan-cc"), ["-g", "-pthread", "slow.c", "-o", "slow"], { cwd: work, env });
+  const live = join(work, "live.html");
+  assert.equal(spawnSync(join(bin, "atomsan"), ["run", "--format=html", "-o", live, "./slow"], { cwd: work, env }).status, 66);
   writeFileSync(join(work, "nasty.json"), JSON.stringify(nasty));
   const bad = make("nasty", work, "report", "nasty.json");
   const large = make("many", work, "report", many(10000));
@@ -181,6 +186,15 @@ async function tests() {
     await page.mouse('.controls button[aria-label="to the start"]', true);
     assert.match(await page.run(text(".now")), /^0 of/);
     assert.equal(await page.run(count(".moves tr.wanted")), 3);
+  });
+
+  await test("a run that was checked as it went", live, {}, async (page) => {
+    assert.equal(await page.run(count("svg .box.blamed")), 1);
+    assert.equal(await page.run(count("svg .event")), 0, "no numbers of events");
+    assert.doesNotMatch(await page.run(text("main")), /event \d|null|undefined/);
+    assert.match(await page.run(text(".top .trace")), /\.\/slow/);
+    const tops = await page.run(`[...document.querySelectorAll(".step")].map((e) => e.getBoundingClientRect().top)`);
+    assert.deepEqual(tops, [...tops].sort((a, b) => a - b), "time goes down");
   });
 
   await test("three transactions", cycle, {}, async (page) => {

@@ -110,6 +110,38 @@ static void test_round_trip(void **state)
 	free(after);
 }
 
+/* A finding of a run that was checked as it went has an order in place of event numbers. */
+static void test_live(void **state)
+{
+	static struct finding_step steps[] = {
+		{"T1", 2, "r", "read", "balance", "deposit", 1, "bank.c:12", "bank.c:9"},
+		{"T2", 3, "w", "wrote", "balance", NULL, 0, "bank.c:14"},
+		{"T1", 4, "w", "wrote", "balance", "deposit", 1, "bank.c:14", "bank.c:9"},
+	};
+	struct bench *b = *state;
+	struct json_loaded l;
+	struct finding *f = blamed(cycle(steps, N(steps), RESTS_ON_DATA), "bank.c:9");
+	char *text, *json;
+
+	f->live = f->recorded = f->out_of_order = true;
+	f->group = 7;
+	emit(b, f);
+	b->rep.source.trace = NULL;
+	b->rep.source.program = "./bank all";
+	text = mem_strdup(print(b, "text"));
+	json = mem_strdup(print(b, "json"));
+	assert_null(strstr(json, "\"event\": 2"));
+	load(&l, json);
+	assert_true(l.results[0].findings.v[0]->live);
+	assert_int_equal(l.results[0].findings.v[0]->group, 7);
+	b->rep = l.rep;
+	assert_string_equal(print(b, "json"), json);
+	assert_string_equal(print(b, "text"), text);
+	json_loaded_free(&l);
+	mem_free(text);
+	mem_free(json);
+}
+
 /* Each form says the same of what was saved as of what was found. */
 static void test_forms(void **state)
 {
@@ -192,6 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forms, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_live, setup, teardown),
 		cmocka_unit_test(test_unknown_engine),
 		cmocka_unit_test(test_refused),
 	};
