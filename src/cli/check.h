@@ -20,8 +20,9 @@
 
 struct check_options {
 	const char *engine, *blocks; /* NULL: the default */
+	const char *first_run, *second_run;
 	bool all, lenient, no_merge;
-	uint64_t vars;
+	uint64_t vars, icd_block, log_budget;
 };
 extern struct check_options check_asked;
 

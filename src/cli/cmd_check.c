@@ -10,6 +10,7 @@
 #include "cli/trace_open.h"
 #include "engine/context.h"
 #include "engine/engine.h"
+#include "engine/suspects.h"
 #include "report/report.h"
 #include "trace/blocks.h"
 #include "trace/reader.h"
@@ -26,6 +27,14 @@ static const struct opt opts[] = {
 		 "velodrome: a node for every operation outside blocks"),
 	OPT_STR(0, "blocks", "WHAT", &check_asked.blocks,
 		"blocks: pairs (the default) of transactions, or sets"),
+	OPT_STR(0, "first-run", "FILE", &check_asked.first_run,
+		"doublechecker: find nothing, add the suspected blocks to FILE"),
+	OPT_STR(0, "second-run", "FILE", &check_asked.second_run,
+		"doublechecker: check only the blocks that FILE suspects"),
+	OPT_U64(0, "icd-block", "N", &check_asked.icd_block,
+		"doublechecker: N variables have one owner (1)"),
+	OPT_U64(0, "log-budget", "BYTES", &check_asked.log_budget,
+		"doublechecker: memory for logs (67m)"),
 	CHECK_OPTIONS,
 	OPT_END,
 };
@@ -78,6 +87,46 @@ static void drop_suppressed(struct engine_result *res)
 		res->stats[res->nstats++] = (struct engine_stat){"findings_suppressed", n};
 }
 
+/* What --first-run and --second-run are about. */
+static struct suspects suspects;
+
+/* Options of one engine, without that engine, would do nothing. */
+static const char *engine_missing(const struct engine_ops **ops, size_t n)
+{
+	const char *asked = o->first_run    ? "--first-run"
+			    : o->second_run ? "--second-run"
+			    : o->icd_block  ? "--icd-block"
+			    : o->log_budget ? "--log-budget"
+					    : NULL;
+
+	for (size_t i = 0; asked && i < n; i++)
+		if (!strcmp(ops[i]->name, "doublechecker"))
+			return NULL;
+	return asked;
+}
+
+static int read_suspects(struct err *err)
+{
+	if (o->first_run)
+		return suspects_read(&suspects, o->first_run, false, err);
+	return o->second_run ? suspects_read(&suspects, o->second_run, true, err) : 0;
+}
+
+static int write_suspects(size_t had)
+{
+	struct err err = {0};
+
+	if (!o->first_run)
+		return 0;
+	if (suspects_write(&suspects, o->first_run, &err))
+		return cli_error("%s", err.text);
+	if (!printing_asked.quiet)
+		cli_note("%s: %zu block%s suspected, %zu of them new%s", o->first_run, suspects.n,
+			 suspects.n == 1 ? "" : "s", suspects.n - had,
+			 suspects.outside ? "; operations outside blocks too" : "");
+	return 0;
+}
+
 /* Run the engines one after the other; returns how many ran before the trace failed. */
 static size_t run_engines(struct reader *r, const struct engine_ops **ops, size_t n,
 			  struct engine_result *results, struct err *err)
@@ -85,7 +134,11 @@ static size_t run_engines(struct reader *r, const struct engine_ops **ops, size_
 	struct engine_options options = {.no_merge = o->no_merge,
 					 .blocks_sets = o->blocks && !strcmp(o->blocks, "sets"),
 					 .all = o->all,
-					 .two = o->vars == 2};
+					 .two = o->vars == 2,
+					 .icd_block = o->icd_block,
+					 .log_budget = o->log_budget,
+					 .suspects_out = o->first_run ? &suspects : NULL,
+					 .suspects_in = o->second_run ? &suspects : NULL};
 	struct err first = {0};
 	size_t i;
 
@@ -115,7 +168,7 @@ int check_run(const struct command *cmd, int argc, char **argv)
 	struct reader_options ropt = {.lenient = o->lenient, .rewindable = true};
 	struct err err = {0};
 	struct reader *r;
-	size_t n, found = 0;
+	size_t n, found = 0, suspected;
 	int rc;
 
 	if (argc != 1)
@@ -127,11 +180,20 @@ int check_run(const struct command *cmd, int argc, char **argv)
 		return cli_usage(cmd, "%s", err.text);
 	if (o->blocks && strcmp(o->blocks, "pairs") && strcmp(o->blocks, "sets"))
 		return cli_usage(cmd, "--blocks takes pairs or sets, not '%s'", o->blocks);
+	if (engine_missing(ops, n))
+		return cli_usage(cmd, "%s is for --engine=doublechecker", engine_missing(ops, n));
+	if (o->first_run && o->second_run)
+		return cli_usage(cmd, "--first-run and --second-run are two runs");
+	if (o->first_run && n > 1)
+		return cli_usage(cmd, "--first-run is for doublechecker alone");
 	rc = printing_prepare(cmd, argv[0], &rep, &format);
 	if (rc)
 		return rc;
 	if (suppressing_read(&err))
 		return cli_error("%s", err.text);
+	if (read_suspects(&err))
+		return cli_error("%s", err.text);
+	suspected = suspects.n;
 	r = blockspec_open(argv[0], &ropt, &err);
 	if (!r)
 		return cli_error("%s", err.text);
@@ -147,9 +209,10 @@ int check_run(const struct command *cmd, int argc, char **argv)
 		.locks = reader_names(r)->table[NAMES_LOCK].n,
 		.error = err_is_set(&err) ? err.text : NULL,
 	};
-	if (format->context)
+	if (format->context && !o->first_run)
 		context_add(results, rep.nresults, r);
-	rc = printing_report(&rep, format);
+	/* A first run has no verdict. */
+	rc = o->first_run ? 0 : printing_report(&rep, format);
 	blockspec_tell(r, stderr, "atomsan: ", printing_asked.verbose && !printing_asked.quiet);
 	if (!printing_asked.quiet)
 		suppressing_tell(suppressing_list(), stderr, "atomsan: ");
@@ -158,6 +221,9 @@ int check_run(const struct command *cmd, int argc, char **argv)
 		engine_result_free(&results[i]);
 	}
 	trace_close(r);
+	if (!rc)
+		rc = write_suspects(suspected);
+	suspects_free(&suspects);
 	if (err_is_set(&err))
 		return cli_error("%s", err.text);
 	return rc ? rc : found ? EXIT_FINDINGS : EXIT_NOTHING_FOUND;

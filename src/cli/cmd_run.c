@@ -330,7 +330,8 @@ static int run(int argc, char **argv)
 	/* Without rules the program knows by itself which functions are blocks, and need not ask.
 	 */
 	if (room.listening < 0 || child_add_option("reporter", name.s, &err) ||
-	    (blockspec_file && child_add_option("rules", "1", &err)))
+	    (blockspec_file && child_add_option("rules", "1", &err)) ||
+	    (o.all && child_add_option("all", "1", &err)))
 		return cli_error("%s", err.text);
 	str_free(&name);
 	rc = child_start(argv);

@@ -13,11 +13,13 @@
 #include "base/banned.h"
 
 extern const struct command cmd_cc, cmd_cxx, cmd_run, cmd_record, cmd_check, cmd_predict,
-	cmd_report, cmd_convert, cmd_stats, cmd_dump, cmd_gen, cmd_engines, cmd_live;
+	cmd_report, cmd_refine, cmd_spec, cmd_convert, cmd_stats, cmd_dump, cmd_gen, cmd_engines,
+	cmd_live;
 
 const struct command *const commands[] = {
-	&cmd_cc,      &cmd_cxx,   &cmd_run,  &cmd_record, &cmd_check,   &cmd_predict, &cmd_report,
-	&cmd_convert, &cmd_stats, &cmd_dump, &cmd_gen,    &cmd_engines, &cmd_live,    NULL,
+	&cmd_cc,     &cmd_cxx,     &cmd_run,  &cmd_record,  &cmd_check, &cmd_predict,
+	&cmd_report, &cmd_refine,  &cmd_spec, &cmd_convert, &cmd_stats, &cmd_dump,
+	&cmd_gen,    &cmd_engines, &cmd_live, NULL,
 };
 
 static const struct command *by_name(const char *name)

@@ -14,18 +14,25 @@ struct reader *trace_open(const char *path, const struct reader_options *options
 	return r;
 }
 
+void trace_close_quietly(struct reader *r)
+{
+	struct names_resolver *resolver = r ? reader_resolver(r) : NULL;
+
+	if (!r)
+		return;
+	reader_close(r);
+	symbol_resolver_free(resolver);
+}
+
 void trace_close(struct reader *r)
 {
-	struct names_resolver *resolver;
 	const char *const *warning;
 	size_t n;
 
 	if (!r)
 		return;
-	resolver = reader_resolver(r);
-	n = symbol_resolver_warnings(resolver, &warning);
+	n = symbol_resolver_warnings(reader_resolver(r), &warning);
 	for (size_t i = 0; i < n; i++)
 		cli_note("%s", warning[i]);
-	reader_close(r);
-	symbol_resolver_free(resolver);
+	trace_close_quietly(r);
 }

@@ -14,5 +14,7 @@ struct reader *trace_open(const char *path, const struct reader_options *options
 
 /* Say what could not be found out about the names, on standard error, and close it. */
 void trace_close(struct reader *r);
+/* Without a word. */
+void trace_close_quietly(struct reader *r);
 
 #endif

@@ -18,6 +18,8 @@
 #include "trace/names.h"
 #include "trace/reader.h"
 
+struct suspects; /* suspects.h */
+
 /* Consecutive events; `first` is the number of ev[0]. */
 struct batch {
 	const struct event *ev;
@@ -36,6 +38,12 @@ struct engine_options {
 	uint32_t thread;
 	uint64_t from; /* that unit's first event, or 0: engine_run() sets it, after the first pass
 			*/
+	/* doublechecker: */
+	uint64_t icd_block;                 /* how many variables have one owner; 0: one */
+	uint64_t log_budget;                /* bytes for logs; 0: the default */
+	bool log_repeats;                   /* elide nothing: for tests */
+	struct suspects *suspects_out;      /* first run: imprecise only, names blocks here */
+	const struct suspects *suspects_in; /* second run: only these */
 };
 
 /* One figure of --format=json's "stats". */

@@ -6,21 +6,14 @@
 #include "base/banned.h"
 
 extern const struct engine_ops engine_frontier, engine_velodrome, engine_lockset, engine_deadlock;
+extern const struct engine_ops engine_doublechecker;
 extern const struct engine_ops engine_predict, engine_atomizer, engine_reduction, engine_blocks;
 extern const struct engine_ops engine_commit_conflict, engine_commit_view;
 
 const struct engine_ops *const engines[] = {
-	&engine_frontier,
-	&engine_velodrome,
-	&engine_predict,
-	&engine_lockset,
-	&engine_atomizer,
-	&engine_reduction,
-	&engine_blocks,
-	&engine_commit_conflict,
-	&engine_commit_view,
-	&engine_deadlock,
-	NULL,
+	&engine_frontier,        &engine_velodrome,   &engine_doublechecker, &engine_predict,
+	&engine_lockset,         &engine_atomizer,    &engine_reduction,     &engine_blocks,
+	&engine_commit_conflict, &engine_commit_view, &engine_deadlock,      NULL,
 };
 
 const struct engine_ops *engine_by_name(const char *name)

@@ -289,7 +289,7 @@ static void cut(struct rt_thread *t)
 		end(t);
 	for (size_t i = t->cut; i < t->depth; i++)
 		if (!t->frame[i].hands_on)
-			functions_leave_out(t->frame[i].function, false);
+			functions_leave_out(t, t->frame[i].function, false);
 	t->cut = t->depth;
 }
 
@@ -328,7 +328,7 @@ void check_not_atomic(struct rt_thread *t, uintptr_t pc)
 	if (!t->depth || t->depth <= t->cut ||
 	    (t->nmarks && t->nmarks <= RT_MARKS && t->mark[t->nmarks - 1].depth == t->depth))
 		return;
-	functions_leave_out(t->frame[t->depth - 1].function, true);
+	functions_leave_out(t, t->frame[t->depth - 1].function, true);
 	if (t->txn == t->depth && !t->txn_mark)
 		end(t);
 }
@@ -422,16 +422,23 @@ static void take_lock(struct rt_thread *t, uintptr_t address, bool shared, uint3
 }
 
 /*
- * Nobody knows yet whether a semaphore is used as a lock. An operation on one
- * comes after the post before it, which is so in either case; its posts
- * come after each other where it is no lock.
+ * Nobody knows yet whether a semaphore is used as a lock. Who waited for it and then posts it uses
+ * it as one. Any other post comes after the one before it.
  */
 static void semaphore(struct rt_thread *t, enum raw_op op, uintptr_t address, uintptr_t pc)
 {
-	acquire(t, address, RAW_SEMAPHORE, false);
+	struct rt_held *h = held(t, address);
+
+	if (op == RAW_SEM_WAIT)
+		hold(t, address, RAW_SEMAPHORE, false);
+	if (op == RAW_SEM_WAIT || !h)
+		acquire(t, address, RAW_SEMAPHORE, false);
 	history_put(t, op, address, RAW_SEMAPHORE, pc);
-	if (op == RAW_SEM_POST)
-		release(t, address, RAW_SEMAPHORE, false);
+	if (op == RAW_SEM_WAIT)
+		return;
+	release(t, address, RAW_SEMAPHORE, false);
+	if (h && !--h->times)
+		*h = t->held[--t->nheld];
 }
 
 void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t aux, uintptr_t pc)
@@ -455,8 +462,8 @@ void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t 
 		break;
 	case RAW_WAIT:
 	case RAW_BARRIER:
-		history_put(t, op, object, aux, pc);
 		cut(t);
+		history_put(t, op, object, aux, pc);
 		break;
 	case RAW_NOTIFY:
 		history_put(t, op, object, aux, pc);

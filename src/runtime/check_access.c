@@ -296,27 +296,6 @@ static inline uint64_t bytes_at(uintptr_t at, uintptr_t end)
 	return (stop > end ? bytes & SHADOW_BYTES >> (stop - end) : bytes) & SHADOW_BYTES;
 }
 
-/*
- * The usual case: what the thread did before, in an earlier stretch, it does again, and whoever
- * else is in the cell only reads as well.
- */
-static inline bool again(struct rt_thread *t, struct shadow_cell *cell, uint64_t what)
-{
-	uint64_t first = __atomic_load_n(&cell->w[0], __ATOMIC_RELAXED);
-	uint64_t second = __atomic_load_n(&cell->w[1], __ATOMIC_RELAXED);
-	int i = !check_mine(t, first);
-	uint64_t own = i ? second : first, other = i ? first : second;
-
-	if (!check_mine(t, own) || !t->txn ||
-	    ((own ^ what) & (SHADOW_WRITE | SHADOW_BYTES) && own >= t->dead))
-		return false;
-	/* (With a list neither word is the thread's.) */
-	if (other && (what | other) & SHADOW_WRITE)
-		return false;
-	__atomic_store_n(&cell->w[i], t->now | what, __ATOMIC_RELAXED);
-	return true;
-}
-
 /* Where an edge came in it is noted, too: what it brought can be passed on. */
 void check_access(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t size, uintptr_t pc,
 		  uint64_t *time)
@@ -329,14 +308,6 @@ void check_access(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t
 		*time = record_now();
 	if (RT_UNLIKELY(!t->slot || !check_on))
 		return;
-	if (RT_LIKELY(!record_on && (address & 7) + size <= 8)) {
-		struct shadow_cell *cell = shadow_find(SHADOW_DATA, address);
-
-		if (RT_LIKELY(cell && again(t, cell, write | bytes_at(address, end)))) {
-			history_put(t, op, address, (uint32_t)size, pc);
-			return;
-		}
-	}
 	for (uintptr_t at = address; at < end && check_on; at = (at | 7) + 1)
 		one_cell(t, at, write | bytes_at(at, end), time, &fresh, &noted);
 	if (noted || fresh) {

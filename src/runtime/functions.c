@@ -1,5 +1,6 @@
 #include "runtime/functions.h"
 
+#include "runtime/check.h"
 #include "runtime/live.h"
 #include "runtime/options.h"
 
@@ -16,7 +17,8 @@ enum {
 };
 static struct function {
 	uintptr_t address;
-	uint32_t what; /* LEFT_OUT .. | answers << ANSWER */
+	uint32_t what;  /* LEFT_OUT .. | answers << ANSWER */
+	uint64_t clock; /* when it was left out */
 } functions[SIZE];
 static uint32_t nfunctions, lock;
 
@@ -109,6 +111,9 @@ bool functions_begin(struct rt_thread *t, struct rt_frame *f)
 		answer = standard(kind, start);
 	else
 		answer = ask(known ? known : make(f->function), f->caller, kind, start, NULL);
+	/* What the thread does comes after what others did when they found that out. */
+	if (what & LEFT_OUT)
+		check_clock(t, known->clock);
 	f->hands_on = start && answer & HANDS_ON;
 	if (answer & BY_RULE)
 		return answer & ATOMIC && !(what & SAID_NOT);
@@ -121,23 +126,31 @@ bool functions_label_begins(uint32_t label)
 	return true;
 }
 
-void functions_leave_out(uintptr_t function, bool said)
+/* Whoever called it before, as a block, did so before this. */
+void functions_leave_out(struct rt_thread *t, uintptr_t function, bool said)
 {
 	struct function *f = find(function);
 	uint32_t what = LEFT_OUT | (said ? SAID_NOT : 0);
+	bool first;
 
 	if (!f)
 		f = make(function);
-	if (f && (f->what & what) != what)
-		__atomic_fetch_or(&f->what, what, __ATOMIC_RELAXED);
+	if (!f || (f->what & what) == what)
+		return;
+	first = !(__atomic_fetch_or(&f->what, what, __ATOMIC_SEQ_CST) & LEFT_OUT);
+	if (!first)
+		return;
+	for (uint32_t slot = 1; slot < SHADOW_NOBODY; slot++)
+		check_clock(t, __atomic_load_n(&check_lines[slot].clock, __ATOMIC_ACQUIRE));
+	f->clock = t->clock;
 }
 
-size_t functions_left_out(uint64_t *to, size_t max)
+size_t functions_left_out(uint64_t *to, size_t max, uint64_t before)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < SIZE && n < max; i++)
-		if (functions[i].what & LEFT_OUT)
+		if (functions[i].what & LEFT_OUT && functions[i].clock < before)
 			to[n++] = functions[i].address;
 	return n;
 }

@@ -18,11 +18,11 @@ bool functions_begin(struct rt_thread *t, struct rt_frame *f);
 /* A block marked in the source, by the number of its label. */
 bool functions_label_begins(uint32_t label);
 
-/* It was seen to wait, or its source says that it is not atomic. */
-void functions_leave_out(uintptr_t function, bool said);
+/* It was seen to wait, or its source says that it is not atomic, by this thread. */
+void functions_leave_out(struct rt_thread *t, uintptr_t function, bool said);
 
-/* Addresses in functions that were left out; returns how many, at most `max`. */
-size_t functions_left_out(uint64_t *to, size_t max);
+/* Addresses in functions that were left out before a clock; returns how many, at most `max`. */
+size_t functions_left_out(uint64_t *to, size_t max, uint64_t before);
 
 void functions_child(void);
 

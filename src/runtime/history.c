@@ -38,9 +38,14 @@ static void put_calls(struct rt_thread *t)
 
 static void put_held(struct rt_thread *t)
 {
-	for (size_t i = 0; i < t->nheld && i < PROLOGUE_MAX / 4; i++)
-		history_put(t, t->held[i].shared ? RAW_ACQUIRE_SHARED : RAW_ACQUIRE,
-			    t->held[i].address, t->held[i].kind, t->hist.pc_high);
+	for (size_t i = 0; i < t->nheld && i < PROLOGUE_MAX / 4; i++) {
+		const struct rt_held *h = &t->held[i];
+		enum raw_op op = h->kind == RAW_SEMAPHORE ? RAW_SEM_WAIT
+				 : h->shared              ? RAW_ACQUIRE_SHARED
+							  : RAW_ACQUIRE;
+
+		history_put(t, op, h->address, h->kind, t->hist.pc_high);
+	}
 }
 
 static void new_chunk(struct rt_thread *t, uintptr_t pc)

@@ -21,6 +21,7 @@
 	X(STRING, color, "auto", "auto, always or never")                                          \
 	X(INT, history_size, 2, "how far reports look back: 0 to 6, each step doubles it")         \
 	X(STRING, reporter, "", "a socket of somebody who prints the findings (atomsan run does)") \
+	X(BOOL, all, 0, "report each cycle, also those that look the same (atomsan run --all does)") \
 	X(BOOL, rules, 0, "that one has a specification (atomsan run does)")                       \
 	X(STRING, record, "", "record the run to this file; %p is the number of the process")      \
 	X(BOOL, record_children, 0,                                                                \

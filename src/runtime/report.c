@@ -29,7 +29,10 @@ static bool note_kind(uint64_t key)
 	while (kinds[i].key && kinds[i].key != key)
 		i = (i + 1) & (KINDS - 1);
 	fresh = !kinds[i].key && nkinds < KINDS - 1;
-	if (fresh) {
+	if (rt_options.all) {
+		fresh = true;
+		nkinds = 1;
+	} else if (fresh) {
 		kinds[i].key = key;
 		nkinds++;
 	} else if (kinds[i].key) {
@@ -250,10 +253,27 @@ static void out_module(uint64_t bias, const char *text, size_t n, void *o)
 	out_text(o, RAW_MODULE, bias, text, n);
 }
 
+/* Threads of the report. */
+enum { TOLD_MAX = SHADOW_SLOTS };
+static uint32_t told[TOLD_MAX], ntold;
+
+static bool is_told(uint32_t thread)
+{
+	for (uint32_t i = 0; i < ntold; i++)
+		if (told[i] == thread)
+			return true;
+	return false;
+}
+
 /*
  * What this thread did before all that is told: allocations, threads that it created, where
- * those are not told.
+ * those are not told. The first one does it for those of which nothing else is told.
  */
+static bool is_by(uint32_t who, uint32_t thread)
+{
+	return who == thread || (!thread && !is_told(who));
+}
+
 static void out_before(struct out *o, uint32_t thread, const bool *told_fork)
 {
 	uint64_t high = 0;
@@ -262,7 +282,7 @@ static void out_before(struct out *o, uint32_t thread, const bool *told_fork)
 	for (size_t i = 0; i < CREATIONS; i++) {
 		struct creation *c = &creations[i];
 
-		if (!c->pc || c->creator != thread || told_fork[i])
+		if (!c->pc || !is_by(c->creator, thread) || told_fork[i])
 			continue;
 		out_stack(o, &high, &c->stack, true);
 		out_unit(o, record_what(RAW_FORK, c->id, 0), out_pc(o, &high, c->pc));
@@ -273,7 +293,7 @@ static void out_before(struct out *o, uint32_t thread, const bool *told_fork)
 		struct allocation a = allocations[i];
 
 		RT_COMPILER_BARRIER();
-		if (!a.address || a.thread != thread ||
+		if (!a.address || !is_by(a.thread, thread) ||
 		    __atomic_load_n(&allocations[i].address, __ATOMIC_ACQUIRE) != a.address)
 			continue;
 		out_stack(o, &high, &a.stack, true);
@@ -488,11 +508,14 @@ static void out_header(struct out *o)
 	h->closed = 1;
 }
 
-/* The functions that are no blocks: the first thread seems to have waited in each of them. */
-static void out_left_out(struct out *o)
+/*
+ * The functions that were no blocks by then: the first thread seems to have waited in each of them.
+ * Of the others the histories tell.
+ */
+static void out_left_out(struct out *o, uint64_t before)
 {
 	static uint64_t v[4096];
-	size_t n = functions_left_out(v, sizeof v / sizeof *v);
+	size_t n = functions_left_out(v, sizeof v / sizeof *v, before);
 
 	for (size_t i = 0; i < n; i++) {
 		out_unit(o, record_what(RAW_CALL, v[i], 2), 0);
@@ -502,7 +525,7 @@ static void out_left_out(struct out *o)
 }
 
 /* What belongs to no thread is told by the first. */
-static void out_first(struct out *o, const struct history *h, uint32_t thread,
+static void out_first(struct out *o, const struct history *h, uint32_t thread, uint64_t from,
 		      const bool *told_fork)
 {
 	struct chunk_at at = chunk_open(o, thread, 0, 0, 0);
@@ -513,7 +536,7 @@ static void out_first(struct out *o, const struct history *h, uint32_t thread,
 			if (labels[i].number)
 				out_text(o, RAW_LABEL, labels[i].number, labels[i].text,
 					 labels[i].n);
-		out_left_out(o);
+		out_left_out(o, from);
 	}
 	if (h) {
 		out_unit(o, record_what(RAW_START, h->stack_low, 0), 0);
@@ -539,12 +562,13 @@ static bool out_all(struct out *o, uint64_t from, uint64_t until)
 
 	memset(told_fork, 0, sizeof told_fork);
 	out_header(o);
-	nrepeats = 0;
+	nrepeats = ntold = 0;
 	for (struct history *h = NULL; (h = history_next(h)) != NULL;)
 		if (lived(h, from)) {
 			struct span span = span_of(h, from);
 
 			far &= span.far;
+			told[ntold++] = h->thread;
 			collect_repeats(h, span);
 		}
 	for (struct history *h = NULL; nrepeats && (h = history_next(h)) != NULL;)
@@ -555,11 +579,11 @@ static bool out_all(struct out *o, uint64_t from, uint64_t until)
 			out_history(o, h, span_of(h, from), until, told_fork);
 	for (struct history *h = NULL; (h = history_next(h)) != NULL;)
 		if (lived(h, from)) {
-			out_first(o, h, h->thread, told_fork);
+			out_first(o, h, h->thread, from, told_fork);
 			first |= !h->thread;
 		}
 	if (!first)
-		out_first(o, NULL, 0, told_fork);
+		out_first(o, NULL, 0, from, told_fork);
 	if (!o->failed)
 		((struct raw_header *)o->p)->end = o->n;
 	return far;
@@ -705,7 +729,7 @@ uint64_t report_end(uint32_t slots)
 		if (a.key && a.times)
 			live_say(LIVE_AGAIN, &(struct live_part){&a, sizeof a}, 1, NULL, 0);
 	}
-	n = functions_left_out(left_out, sizeof left_out / sizeof *left_out);
+	n = functions_left_out(left_out, sizeof left_out / sizeof *left_out, UINT64_MAX);
 	if (n)
 		live_say(LIVE_LEFT_OUT, &(struct live_part){left_out, n * sizeof *left_out}, 1,
 			 NULL, 0);

@@ -114,6 +114,35 @@ static const struct rule *find_for_label(struct spec *s, const char *label)
 	return found;
 }
 
+static enum spec_answer answer_of(const struct rule *r)
+{
+	if (!r)
+		return SPEC_DEFAULT;
+	if (!r->include)
+		return SPEC_OUT;
+	return r->what == SPEC_FUNCTION && r->plain ? SPEC_IN : SPEC_DEFAULT;
+}
+
+enum spec_answer spec_function(struct spec *s, const struct names_frame *f)
+{
+	return answer_of(find_for_function(s, f));
+}
+
+enum spec_answer spec_label(struct spec *s, const char *label)
+{
+	return answer_of(find_for_label(s, label));
+}
+
+bool spec_rule_at(const struct spec *s, size_t i, struct spec_rule *out)
+{
+	const struct rule *r = &s->v[i];
+
+	if (i >= s->n)
+		return false;
+	*out = (struct spec_rule){r->text, r->plain, r->line, r->what};
+	return true;
+}
+
 static unsigned decide(struct block_rules *rules, const struct names *names, strref label,
 		       char kind, bool start)
 {
@@ -121,6 +150,7 @@ static unsigned decide(struct block_rules *rules, const struct names *names, str
 	const struct names_frame *f = NULL;
 	const struct rule *r = NULL;
 	unsigned answer = BLOCK_ATOMIC;
+	enum spec_answer said;
 
 	if (kind == 'a') {
 		r = find_for_label(s, names->table[NAMES_STRING].text[label] + 2);
@@ -130,9 +160,10 @@ static unsigned decide(struct block_rules *rules, const struct names *names, str
 		if (f)
 			r = find_for_function(s, f);
 	}
-	if (r && !r->include)
+	said = answer_of(r);
+	if (said == SPEC_OUT)
 		answer = BLOCK_BY_RULE;
-	else if (r && r->what == SPEC_FUNCTION && r->plain)
+	else if (said == SPEC_IN)
 		answer |= BLOCK_BY_RULE;
 	if (start && f && f->linkage && pattern_is_library(f->linkage))
 		answer |= BLOCK_HANDS_ON;

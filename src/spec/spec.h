@@ -50,6 +50,23 @@ void spec_free(struct spec *s);
 /* For reader_set_blocks(). Functions are found by the names' resolver, as far as there is one. */
 struct block_rules *spec_rules(struct spec *s);
 
+/* What the rules say of a function or a marked block, whatever it does. */
+enum spec_answer {
+	SPEC_DEFAULT, /* it is one, unless the default says otherwise */
+	SPEC_OUT,
+	SPEC_IN, /* it is one also if it waits: named outright */
+};
+enum spec_answer spec_function(struct spec *s, const struct names_frame *f);
+enum spec_answer spec_label(struct spec *s, const char *label);
+
+/* The rules, in their order; false behind the last. `plain` is NULL where there are wildcards. */
+struct spec_rule {
+	const char *text, *plain;
+	unsigned line;
+	enum spec_what what;
+};
+bool spec_rule_at(const struct spec *s, size_t i, struct spec_rule *out);
+
 /*
  * The rules that matched nothing so far, from `*at` on (0 at first): the line of
  * the next one and its text, or 0 when there is no more.

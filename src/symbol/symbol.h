@@ -22,6 +22,7 @@
 
 #include <stddef.h>
 
+#include "base/err.h"
 #include "trace/names.h"
 
 struct names_resolver *symbol_resolver_new(void);
@@ -34,5 +35,12 @@ void symbol_resolver_free(struct names_resolver *r);
 
 /* Sentences without "atomsan: " in front, each once; they live as long as the resolver. */
 size_t symbol_resolver_warnings(struct names_resolver *r, const char *const **v);
+
+/*
+ * All functions of an executable or library that have code of their own, once
+ * each; what `each` is given lives as long as the call. -1: it cannot be read.
+ */
+int symbol_functions(const char *path, void (*each)(void *arg, const struct names_frame *f),
+		     void *arg, struct err *err);
 
 #endif

@@ -57,6 +57,23 @@ const struct fixed_case fixed_cases[] = {
 	 .text = "A|begin A|racq(l) A|rrel(l) B|acq(l) B|rel(l) A|racq(l) A|rrel(l) A|end",
 	 .first = 6,
 	 .refuted = {1}},
+	{.name = "a reader that has seen a later share takes no edge of its own",
+	 .text = "A|begin A|w(x) B|r(x) C|r(x) D|r(p) E|r(p) F|r(p) F|r(x) F|w(y) A|r(y) A|end",
+	 .first = 10,
+	 .refuted = {1},
+	 .data = true},
+	{.name = "a repeated read outside blocks, with an edge in between that only its operation "
+		 "shows",
+	 .text = "A|begin A|w(y) C|r(y) D|r(y) E|r(p) F|r(p) B|r(p) B|r(z) B|r(y) B|r(z) A|w(z) "
+		 "A|end",
+	 .first = 11,
+	 .refuted = {1},
+	 .data = true},
+	{.name = "a read of what the block has written stays when the write is gone",
+	 .text = "B|begin B|w(y) C|begin C|w(z) A|begin A|w(x) A|r(x) A|r(y) A|r(z) A|end "
+		 "B|w(x) B|end C|w(x) C|end",
+	 .first = 11,
+	 .data = true},
 	{.name = "child forked and joined inside a block",
 	 .text = "A|begin A|fork(B) B|r(x) A|join(B) A|end",
 	 .first = 4,

@@ -21,7 +21,7 @@
 
 #include "drive.h"
 
-enum { CONTENDERS_MAX = 4 };
+enum { CONTENDERS_MAX = 8 };
 
 /* What can go wrong; a shrunk trace must fail in the same manner. */
 #define FAILURES(X)                                                                                \

@@ -5,6 +5,7 @@
  * Random traces are judged in a child, so that an engine that crashes or hangs
  * is reported, and its trace shrunk, like any other failure.
  */
+#include <assert.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include "isolate.h"
 #include "random_trace.h"
 #include "self_test.h"
+#include "two_runs.h"
 
 #include "base/banned.h"
 
@@ -112,30 +114,45 @@ static void parse(struct options *o, int argc, char **argv)
 	}
 }
 
-static void add_contender(struct judge *j, const char *engine, const char *name, bool no_merge)
-{
-	const struct engine_ops *ops = engine_by_name(engine);
+/* Every engine that is judged, with the options that lead through other code. */
+static const struct contender contenders[] = {
+	{.name = "velodrome"},
+	{.name = "velodrome without merge", .options = {.no_merge = true}},
+	{.name = "frontier"},
+	{.name = "doublechecker"},
+	{.name = "doublechecker, every access in the logs", .options = {.log_repeats = true}},
+	{.name = "doublechecker, three variables a block",
+	 .options = {.icd_block = 3, .log_repeats = true}},
+	{.name = "doublechecker, hardly any memory", .options = {.log_budget = 100}},
+	{.name = "doublechecker in two runs", .ops = &engine_two_runs},
+};
+static_assert(sizeof contenders / sizeof contenders[0] <= CONTENDERS_MAX, "room for all");
 
-	/* An engine that is not there must not pass for one that is right. */
-	if (!ops) {
-		fprintf(stderr, "test_precise: there is no engine '%s'\n", engine);
-		exit(2);
-	}
-	j->who[j->n++] = (struct contender){name, ops, {.no_merge = no_merge}};
-}
-
+/* `engine` is the first word of their names; NULL: all. */
 static void add_contenders(struct judge *j, const char *engine)
 {
-	if (engine && strcmp(engine, "velodrome") && strcmp(engine, "frontier")) {
-		add_contender(j, engine, engine, false);
-		return;
+	for (size_t i = 0; i < sizeof contenders / sizeof contenders[0]; i++) {
+		const char *name = contenders[i].name;
+		size_t n = strcspn(name, " ,");
+		char *word = mem_strndup(name, n);
+
+		if (!engine || !strcmp(engine, word)) {
+			j->who[j->n] = contenders[i];
+			if (!contenders[i].ops)
+				j->who[j->n].ops = engine_by_name(word);
+			j->n++;
+		}
+		mem_free(word);
+		/* An engine that is not there must not pass for one that is right. */
+		if (j->n && !j->who[j->n - 1].ops) {
+			fprintf(stderr, "test_precise: there is no engine '%s'\n", name);
+			exit(2);
+		}
 	}
-	if (!engine || !strcmp(engine, "velodrome")) {
-		add_contender(j, "velodrome", "velodrome", false);
-		add_contender(j, "velodrome", "velodrome without merge", true);
+	if (!j->n) {
+		fprintf(stderr, "test_precise: '%s' is not judged here\n", engine);
+		exit(2);
 	}
-	if (!engine || !strcmp(engine, "frontier"))
-		add_contender(j, "frontier", "frontier", false);
 }
 
 /* What a person needs: the small trace, what everybody says of it, how to see it again. */

@@ -1,0 +1,428 @@
+/*
+ * Run a program again and again, and take every block out of the specification
+ * that a run refutes, until runs are quiet. What is left is a specification that
+ * these runs keep to.
+ *
+ * refine.h has the parts; here are the options, the loop and the file.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/refine.h"
+
+#include "base/banned.h"
+
+extern const struct command cmd_refine;
+
+static struct {
+	const char *output, *spec, *engine;
+	uint64_t runs, max_runs, jobs, timeout;
+	int quiet, verbose;
+} o = {.runs = 10, .max_runs = 1000, .jobs = 1};
+
+static const struct opt opts[] = {
+	OPT_STR('o', "output", "FILE", &o.output, "write the specification there (atomsan.spec)"),
+	OPT_STR(0, "spec", "FILE", &o.spec, "start from this one, not from the default"),
+	OPT_STR('e', "engine", "NAME", &o.engine, "check each run with this one (frontier)"),
+	OPT_U64(0, "runs", "N", &o.runs, "until so many runs in a row are quiet (10)"),
+	OPT_U64(0, "max-runs", "N", &o.max_runs, "give up after so many (1000)"),
+	OPT_U64('j', "jobs", "N", &o.jobs, "so many runs at a time (1)"),
+	OPT_U64(0, "timeout", "SECONDS", &o.timeout, "end a run that takes longer"),
+	OPT_COUNT('q', "quiet", &o.quiet, "say only what was removed"),
+	OPT_COUNT('v', "verbose", &o.verbose, "show what the program prints"),
+	OPT_STOP_AT_WORD,
+	OPT_END,
+};
+
+enum { JOBS_MAX = 256, FAILURES_MAX = 3 };
+
+/* A run that is going on. */
+struct job {
+	pid_t pid; /* 0: none */
+	int fd;
+	unsigned run, removed; /* blocks removed when it started */
+	struct str answer;
+};
+
+struct refine {
+	char **argv;
+	const struct engine_ops *engine;
+	struct str spec;        /* the text, as it will be written */
+	struct refine_block *v; /* removed, and those that cannot be */
+	size_t n, cap;
+	unsigned removed, started, ended, quiet, failures;
+	struct refine_answer unused; /* rules of the given file that matched nothing so far */
+	bool shown;                  /* there is a progress line */
+	bool told;                   /* what the program printed when it failed */
+	char *error;                 /* why it cannot go on */
+	struct job job[JOBS_MAX];
+};
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int number)
+{
+	(void)number;
+	stop = 1;
+}
+
+static void hide_progress(struct refine *f)
+{
+	if (f->shown)
+		fputs("\r\033[K", stderr);
+	f->shown = false;
+}
+
+static void show_progress(struct refine *f)
+{
+	if (o.quiet || !isatty(2))
+		return;
+	fprintf(stderr, "\r\033[Krun %u: %u of %llu quiet, %u block%s removed", f->started,
+		f->quiet, (unsigned long long)o.runs, f->removed, f->removed == 1 ? "" : "s");
+	f->shown = true;
+}
+
+static void note(struct refine *f, unsigned run, const char *what)
+{
+	hide_progress(f);
+	if (!o.quiet)
+		cli_note("run %u: %s", run, what);
+}
+
+static void set_error(struct refine *f, const char *text)
+{
+	if (!f->error)
+		f->error = mem_strdup(text);
+}
+
+static int write_spec(struct refine *f)
+{
+	struct err err = {0};
+
+	if (!file_replace(o.output, f->spec.s, f->spec.n, &err))
+		return 0;
+	set_error(f, err.text);
+	return -1;
+}
+
+static void remove_block(struct refine *f, struct refine_block *b, unsigned run)
+{
+	const char *kind = b->what == SPEC_LABEL ? "block marked " : "";
+
+	hide_progress(f);
+	MEM_GROW(f->v, f->cap, f->n + 1);
+	f->v[f->n++] = *b;
+	if (b->stuck) {
+		printf("cannot be removed: %s%s (run %u)\n", kind, b->name, run);
+	} else {
+		printf("removed: %s%s (run %u)\n", kind, b->name, run);
+		if (!f->removed)
+			str_add(&f->spec,
+				"\n# atomsan refine took these out, with what refuted each.\n");
+		str_addc(&f->spec, '\n');
+		spec_add_comment(&f->spec, b->why);
+		spec_add_rule(&f->spec, false, b->what, b->name);
+		f->removed++;
+	}
+	fflush(stdout);
+	b->name = b->why = NULL; /* ours now */
+}
+
+static void keep_unused(struct refine *f, const struct refine_answer *a)
+{
+	struct refine_answer *u = &f->unused;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < a->nunused && f->ended == 1; i++) {
+		MEM_GROW(u->unused, u->unused_cap, u->nunused + 1);
+		u->unused[u->nunused++] = mem_strdup(a->unused[i]);
+	}
+	for (size_t i = 0; i < u->nunused; i++) {
+		bool still = false;
+
+		for (size_t k = 0; k < a->nunused && !still; k++)
+			still = !strcmp(u->unused[i], a->unused[k]);
+		if (still)
+			u->unused[kept++] = u->unused[i];
+		else
+			mem_free(u->unused[i]);
+	}
+	u->nunused = kept;
+}
+
+/* How the program ended, where that is worth a word; true where the run does not count. */
+static bool failed(struct refine *f, const struct job *j, const struct refine_answer *a)
+{
+	bool killed = a->timed_out || WIFSIGNALED(a->status);
+	struct str s = STR_INIT;
+
+	if (a->timed_out)
+		str_fmt(&s, "ended after %llu second%s, as --timeout says",
+			(unsigned long long)o.timeout, o.timeout == 1 ? "" : "s");
+	else if (WIFSIGNALED(a->status))
+		str_fmt(&s, "ended by signal %d (%s)", WTERMSIG(a->status),
+			strsignal(WTERMSIG(a->status)));
+	else if (WEXITSTATUS(a->status))
+		str_fmt(&s, "exited with %d", WEXITSTATUS(a->status));
+	/* Once is enough, if it goes on like this. */
+	if (s.n && a->output && !f->told)
+		str_fmt(&s, "; it printed last:\n%s", a->output);
+	f->told |= s.n > 0;
+	if (s.n)
+		note(f, j->run, s.s);
+	if (a->trouble && !killed)
+		note(f, j->run, a->trouble);
+	str_free(&s);
+	return killed;
+}
+
+static void take_answer(struct refine *f, const struct job *j, struct refine_answer *a)
+{
+	struct str s = STR_INIT;
+	bool bad;
+	size_t had = f->n;
+
+	f->ended++;
+	if (a->error) {
+		set_error(f, a->error);
+		return;
+	}
+	bad = failed(f, j, a);
+	f->failures = bad ? f->failures + 1 : 0;
+	if (!a->recordings && !bad) {
+		str_fmt(&s, "%s recorded nothing: was it linked by atomsan-cc?", f->argv[0]);
+		set_error(f, s.s);
+	}
+	keep_unused(f, a);
+	for (size_t i = 0; i < a->n; i++)
+		if (!refine_find(f->v, f->n, a->v[i].what, a->v[i].name))
+			remove_block(f, &a->v[i], j->run);
+	if (f->n > had) {
+		f->quiet = 0;
+		write_spec(f);
+	} else if (!bad && j->removed == f->removed) {
+		f->quiet++;
+	}
+	if (f->failures == FAILURES_MAX) {
+		str_reset(&s);
+		str_fmt(&s, "%d runs in a row did not come to their end", FAILURES_MAX);
+		set_error(f, s.s);
+	}
+	str_free(&s);
+}
+
+static void end_job(struct refine *f, struct job *j)
+{
+	struct refine_answer a;
+	int status;
+
+	close(j->fd);
+	while (waitpid(j->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	j->pid = 0;
+	if (refine_read(j->answer.s, j->answer.n, &a)) {
+		if (!stop)
+			take_answer(f, j, &a);
+		refine_answer_free(&a);
+	} else if (!stop) {
+		set_error(f, "the check of a run did not come to its end");
+	}
+	str_free(&j->answer);
+}
+
+static void start_job(struct refine *f, struct job *j)
+{
+	struct refine_job what = {.argv = f->argv,
+				  .engine = f->engine,
+				  .spec = &f->spec,
+				  .run = f->started + 1,
+				  .timeout = o.timeout,
+				  .show = o.verbose > 0};
+	struct err err = {0};
+
+	*j = (struct job){.run = what.run, .removed = f->removed, .answer = STR_INIT};
+	j->pid = refine_start(&what, &j->fd, &err);
+	if (j->pid < 0) {
+		j->pid = 0;
+		set_error(f, err.text);
+		return;
+	}
+	f->started++;
+}
+
+/* Read what there is; a job that has ended is taken. */
+static void wait_some(struct refine *f)
+{
+	struct pollfd p[JOBS_MAX];
+	struct job *of[JOBS_MAX];
+	nfds_t n = 0;
+
+	for (size_t i = 0; i < o.jobs; i++) {
+		if (!f->job[i].pid)
+			continue;
+		p[n] = (struct pollfd){.fd = f->job[i].fd, .events = POLLIN};
+		of[n++] = &f->job[i];
+	}
+	show_progress(f);
+	if (poll(p, n, -1) < 0)
+		return;
+	for (nfds_t i = 0; i < n; i++) {
+		char buf[4096];
+		ssize_t got = p[i].revents ? read(p[i].fd, buf, sizeof buf) : -1;
+
+		if (got > 0)
+			str_addn(&of[i]->answer, buf, (size_t)got);
+		else if (!got)
+			end_job(f, of[i]);
+	}
+}
+
+static unsigned running(const struct refine *f)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < o.jobs; i++)
+		n += f->job[i].pid != 0;
+	return n;
+}
+
+static void loop(struct refine *f)
+{
+	while (f->quiet < o.runs && !f->error && !stop) {
+		for (size_t i = 0; i < o.jobs && running(f) < o.runs - f->quiet &&
+				   f->started < o.max_runs && !f->error;
+		     i++)
+			if (!f->job[i].pid)
+				start_job(f, &f->job[i]);
+		if (!running(f))
+			break;
+		wait_some(f);
+	}
+	/* Runs that nobody waits for any more. */
+	for (size_t i = 0; i < o.jobs; i++)
+		if (f->job[i].pid)
+			kill(f->job[i].pid, SIGTERM);
+	stop |= f->quiet >= o.runs;
+	while (running(f))
+		wait_some(f);
+	hide_progress(f);
+}
+
+static int tell(struct refine *f)
+{
+	unsigned stuck = (unsigned)f->n - f->removed;
+
+	for (size_t i = 0; i < f->unused.nunused && o.spec; i++)
+		cli_note("unused rule: %s:%s", o.spec, f->unused.unused[i]);
+	if (f->quiet < o.runs && !f->removed && !o.spec)
+		unlink(o.output); /* it says nothing */
+	if (f->error)
+		return cli_error("%s", f->error);
+	if (f->quiet < o.runs && !f->removed)
+		return cli_error("stopped after %u runs; nothing was found", f->ended);
+	if (f->quiet < o.runs)
+		return cli_error(f->started >= o.max_runs
+					 ? "still not quiet after %u runs; what was found is in %s"
+					 : "stopped after %u runs; what was found is in %s",
+				 f->ended, o.output);
+	printf("%s: %u block%s removed, %u runs, the last %u quiet\n", o.output, f->removed,
+	       f->removed == 1 ? "" : "s", f->ended, f->quiet);
+	if (stuck)
+		cli_note("%u block%s could not be removed: %s no rule can name", stuck,
+			 stuck == 1 ? "" : "s", stuck == 1 ? "one that" : "those");
+	return f->n ? EXIT_FINDINGS : EXIT_NOTHING_FOUND;
+}
+
+static int read_spec(struct refine *f, struct err *err)
+{
+	struct spec *spec;
+	char buf[4096];
+	FILE *in;
+	size_t n;
+
+	if (!o.spec) {
+		str_add(&f->spec, "# Which blocks are meant to be atomic: all but these.\n");
+		return 0;
+	}
+	spec = spec_read(o.spec, err);
+	if (!spec)
+		return -1;
+	spec_free(spec);
+	in = fopen(o.spec, "re");
+	if (!in)
+		return err_sys(err, "%s", o.spec);
+	while ((n = fread(buf, 1, sizeof buf, in)) > 0)
+		str_addn(&f->spec, buf, n);
+	fclose(in);
+	if (f->spec.n && f->spec.s[f->spec.n - 1] != '\n')
+		str_addc(&f->spec, '\n');
+	return 0;
+}
+
+static int refine(int argc, char **argv)
+{
+	struct sigaction catch = {.sa_handler = on_signal};
+	const struct engine_ops *engine = engine_by_name(o.engine ? o.engine : engines[0]->name);
+	struct refine *f;
+	struct err err = {0};
+	int rc;
+
+	if (!argc)
+		return cli_usage(&cmd_refine, "which program?");
+	if (!engine)
+		return cli_usage(&cmd_refine,
+				 "there is no engine '%s' ('atomsan engines' lists them)",
+				 o.engine);
+	if (!strstr(engine->noun, "atomicity"))
+		return cli_usage(&cmd_refine, "engine '%s' does not speak of blocks", o.engine);
+	if (!o.runs || !o.max_runs || !o.jobs || o.jobs > JOBS_MAX)
+		return cli_usage(&cmd_refine,
+				 "--runs, --max-runs and --jobs (up to %d) are at least 1",
+				 JOBS_MAX);
+	if (!o.output)
+		o.output = "atomsan.spec";
+	if (!access(o.output, F_OK) && !(o.spec && cli_same_file(o.spec, o.output)))
+		return cli_error("%s is there already: start from it with --spec=%s, or name "
+				 "another with -o",
+				 o.output, o.output);
+	f = mem_zalloc(sizeof *f);
+	f->spec = (struct str)STR_INIT;
+	f->argv = argv;
+	f->engine = engine;
+	if (read_spec(f, &err)) {
+		rc = cli_error("%s", err.text);
+	} else {
+		sigaction(SIGINT, &catch, NULL);
+		sigaction(SIGTERM, &catch, NULL);
+		if (!write_spec(f))
+			loop(f);
+		rc = tell(f);
+	}
+	for (size_t i = 0; i < f->n; i++) {
+		mem_free(f->v[i].name);
+		mem_free(f->v[i].why);
+	}
+	mem_free(f->v);
+	mem_free(f->error);
+	refine_answer_free(&f->unused);
+	str_free(&f->spec);
+	mem_free(f);
+	return rc;
+}
+
+const struct command cmd_refine = {
+	.name = "refine",
+	.synopsis = "[options] [--] PROGRAM ARGUMENTS...",
+	.summary = "run a program until no block is refuted, and write the specification",
+	.opts = opts,
+	.run = refine,
+};

@@ -1,0 +1,225 @@
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/blockspec.h"
+#include "cli/refine.h"
+#include "cli/trace_open.h"
+#include "engine/engine.h"
+#include "trace/blocks.h"
+
+#include "base/banned.h"
+
+/* A finding's steps in a comment; a cycle has hardly ever more. */
+enum { STEPS_MAX = 8 };
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void add_step(struct str *s, const struct finding_step *step)
+{
+	str_fmt(s, "\n  %s %s", step->thread, step->op);
+	if (step->operand)
+		str_fmt(s, "(%s)", step->operand);
+	for (size_t i = 0; i < step->stack.n; i++) {
+		const struct finding_frame *f = &step->stack.v[i];
+
+		if (!f->file || !f->line)
+			continue;
+		str_fmt(s, " at %s:%u", base_name(f->file), f->line);
+		break;
+	}
+	if (step->label)
+		str_fmt(s, " in %s", step->label);
+}
+
+static char *why(const struct finding *f, unsigned run)
+{
+	struct str s = STR_INIT;
+	const char *what = "others could come between its operations";
+
+	if (f->status == FINDING_OBSERVED && f->blame.thread)
+		what = "others come between its operations";
+	else if (f->status == FINDING_OBSERVED)
+		what = "it closes a cycle for which no block is to blame";
+	str_fmt(&s, "run %u: %s", run, what);
+	for (size_t i = 0; i < f->nsteps && i < STEPS_MAX; i++)
+		add_step(&s, &f->steps[i]);
+	if (f->nsteps > STEPS_MAX)
+		str_fmt(&s, "\n  and %zu more", f->nsteps - STEPS_MAX);
+	return s.s;
+}
+
+/* Is there a block of that name that is marked in the source? A function? */
+static void kinds_of(const struct names *names, const char *label, bool *mark, bool *function)
+{
+	const struct table *t = &names->table[NAMES_STRING];
+	struct str shown = STR_INIT;
+
+	*mark = *function = false;
+	for (uint32_t i = 1; i < t->n; i++) {
+		const char *text = t->text[i];
+
+		if (text[0] && text[1] != ' ')
+			continue;
+		if (text[0] == 'a')
+			*mark |= !strcmp(text + 2, label);
+		if (*function || (text[0] != 'f' && text[0] != 's' && text[0] != 'm'))
+			continue;
+		str_reset(&shown);
+		names_add_string(names, i, &shown);
+		*function = !strcmp(shown.s, label);
+	}
+	str_free(&shown);
+}
+
+struct taking {
+	const struct names *names;
+	const struct refine_job *job;
+	struct refine_answer *out;
+	struct str *spec; /* grows by what is taken out */
+	size_t had;       /* blocks that were out before this check */
+	bool more;        /* something was taken out by it */
+};
+
+struct refine_block *refine_find(struct refine_block *v, size_t n, enum spec_what what,
+				 const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i].what == what && !strcmp(v[i].name, name))
+			return &v[i];
+	return NULL;
+}
+
+static void take_out(struct taking *t, const struct finding *f, enum spec_what what,
+		     const char *name, bool stuck)
+{
+	struct refine_answer *out = t->out;
+	struct refine_block *b = refine_find(out->v, out->n, what, name);
+	bool data = f->rests_on == RESTS_ON_DATA;
+
+	if (b && b < out->v + t->had) {
+		b->stuck = true; /* there was a rule for it, and that did not help */
+		return;
+	}
+	if (b && (b->data || !data))
+		return;
+	if (b) {
+		/* What data say is easier to see than an order of locks. */
+		mem_free(b->why);
+	} else {
+		MEM_GROW(out->v, out->cap, out->n + 1);
+		b = &out->v[out->n++];
+		*b = (struct refine_block){.what = what, .name = mem_strdup(name), .stuck = stuck};
+		if (!stuck)
+			spec_add_rule(t->spec, false, what, name);
+		t->more |= !stuck;
+	}
+	b->data = data;
+	b->why = why(f, t->job->run);
+}
+
+static void take_label(struct taking *t, const struct finding *f, const char *label)
+{
+	bool mark, function;
+
+	if (!label || strchr(label, '\n')) {
+		take_out(t, f, SPEC_LABEL, label ? label : "(no name)", true);
+		return;
+	}
+	kinds_of(t->names, label, &mark, &function);
+	if (mark)
+		take_out(t, f, SPEC_LABEL, label, false);
+	if (function || !mark)
+		take_out(t, f, SPEC_FUNCTION, label, false);
+}
+
+static void take_finding(struct taking *t, const struct finding *f)
+{
+	for (size_t i = 0; i < f->nrefuted; i++)
+		take_label(t, f, f->refuted[i]);
+	if (!f->nrefuted)
+		take_label(t, f, f->blame.thread ? f->blame.label : f->transaction.label);
+}
+
+/* Rules that matched nothing here, of those that have matched nothing so far. */
+static void keep_unused(const struct spec *spec, struct refine_answer *out, bool first)
+{
+	struct str s = STR_INIT;
+	const char *rule;
+	unsigned line;
+	size_t at = 0, kept = 0;
+
+	while ((line = spec_unused(spec, &at, &rule)) != 0) {
+		str_reset(&s);
+		str_fmt(&s, "%u: %s", line, rule);
+		if (first) {
+			MEM_GROW(out->unused, out->unused_cap, out->nunused + 1);
+			out->unused[out->nunused++] = mem_strdup(s.s);
+			kept = out->nunused;
+			continue;
+		}
+		for (size_t i = kept; i < out->nunused; i++) {
+			if (!strcmp(out->unused[i], s.s)) {
+				char *swap = out->unused[i];
+
+				out->unused[i] = out->unused[kept];
+				out->unused[kept++] = swap;
+				break;
+			}
+		}
+	}
+	while (out->nunused > kept)
+		mem_free(out->unused[--out->nunused]);
+	str_free(&s);
+}
+
+/* One check; false where there is no more to be had from this recording. */
+static bool check_once(const char *path, struct taking *t, bool first)
+{
+	struct reader_options ropt = {.rewindable = true};
+	struct engine_options options = {0};
+	struct engine_result res;
+	struct err err = {0};
+	struct spec *spec = spec_parse("specification", t->spec->s, t->spec->n, &err);
+	struct reader *r = spec ? trace_open(path, &ropt, &err) : NULL;
+
+	t->more = false;
+	t->had = t->out->n;
+	if (r) {
+		reader_set_blocks(r, spec_rules(spec));
+		t->names = reader_names(r);
+		engine_run(t->job->engine, &options, r, false, NULL, &res, &err);
+		blockspec_drop(r, &res.findings);
+		for (size_t i = 0; i < res.findings.n; i++)
+			take_finding(t, res.findings.v[i]);
+		engine_result_free(&res);
+		trace_close_quietly(r);
+	}
+	if (r && first)
+		keep_unused(spec, t->out, t->out->recordings == 1);
+	spec_free(spec);
+	if (err_is_set(&err) && !t->out->trouble)
+		t->out->trouble = mem_strdup(err.text);
+	return t->more;
+}
+
+void refine_check(const char *recording, const struct refine_job *job, struct refine_answer *out)
+{
+	struct str spec = STR_INIT;
+	struct taking t = {.job = job, .out = out, .spec = &spec};
+	bool first = true;
+
+	str_addn(&spec, job->spec->s, job->spec->n);
+	/* What other processes of this run have refuted. */
+	for (size_t i = 0; i < out->n; i++)
+		if (!out->v[i].stuck)
+			spec_add_rule(&spec, false, out->v[i].what, out->v[i].name);
+	out->recordings++;
+	while (check_once(recording, &t, first))
+		first = false;
+	str_free(&spec);
+}

@@ -1,0 +1,351 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "cli/refine.h"
+
+#include "base/banned.h"
+
+extern char **environ;
+
+/* Seconds between asking a program to end and ending it; lines of its output that are shown. */
+enum { GRACE = 3, OUTPUT_LINES = 10, OUTPUT_BYTES = 4096 };
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int number)
+{
+	(void)number;
+	stop = 1;
+}
+
+void refine_answer_free(struct refine_answer *a)
+{
+	mem_free(a->error);
+	mem_free(a->trouble);
+	mem_free(a->output);
+	while (a->n) {
+		mem_free(a->v[--a->n].name);
+		mem_free(a->v[a->n].why);
+	}
+	mem_free(a->v);
+	while (a->nunused)
+		mem_free(a->unused[--a->nunused]);
+	mem_free(a->unused);
+	*a = (struct refine_answer){0};
+}
+
+static void set_options(const char *folder)
+{
+	const char *had = getenv("ATOMSAN_OPTIONS");
+	char quote = strchr(folder, '"') ? '\'' : '"';
+	struct str s = STR_INIT;
+
+	if (had && *had)
+		str_fmt(&s, "%s:", had);
+	str_fmt(&s, "check=0:record=%c%s/raw.%%p%c:record_children=1", quote, folder, quote);
+	setenv("ATOMSAN_OPTIONS", s.s, 1);
+	str_free(&s);
+}
+
+/* In a group of its own, which can be ended as a whole. Returns its pid, or -errno. */
+static pid_t spawn(const struct refine_job *job, const char *output)
+{
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t none, usual;
+	pid_t pid = 0;
+	int rc;
+
+	sigemptyset(&none);
+	sigemptyset(&usual);
+	sigaddset(&usual, SIGINT);
+	sigaddset(&usual, SIGTERM);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setpgroup(&attr, 0);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setsigdefault(&attr, &usual);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+						POSIX_SPAWN_SETSIGDEF);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+	if (!job->show) {
+		posix_spawn_file_actions_addopen(&files, 1, output, O_WRONLY | O_CREAT | O_APPEND,
+						 0600);
+		posix_spawn_file_actions_adddup2(&files, 1, 2);
+	}
+	rc = posix_spawnp(&pid, job->argv[0], &files, &attr, job->argv, environ);
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attr);
+	return rc ? -rc : pid;
+}
+
+/* Wait so many seconds, or for good where that is 0; false: it still runs. */
+static bool wait_for(pid_t pid, uint64_t seconds, int *status)
+{
+	struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+	int timeout = !seconds ? -1 : seconds > 1000000ul ? 1000000000 : (int)(seconds * 1000);
+	int rc = p.fd < 0 ? 1 : poll(&p, 1, timeout);
+
+	if (p.fd >= 0)
+		close(p.fd);
+	if (rc == 0 || (rc < 0 && stop))
+		return false;
+	while (waitpid(pid, status, 0) < 0 && errno == EINTR)
+		if (stop)
+			return false;
+	return true;
+}
+
+/* False: the command is to stop, and nobody will ask what was found. */
+static bool wait_to_end(const struct refine_job *job, pid_t pid, struct refine_answer *out)
+{
+	bool stopped = false;
+
+	if (!wait_for(pid, job->timeout, &out->status)) {
+		stopped = stop;
+		out->timed_out = !stopped;
+		stop = 0;
+		kill(-pid, SIGTERM);
+		if (!wait_for(pid, GRACE, &out->status)) {
+			kill(-pid, SIGKILL);
+			while (waitpid(pid, &out->status, 0) < 0 && errno == EINTR)
+				;
+		}
+	}
+	/* What it has left running would disturb the next run. */
+	kill(-pid, SIGKILL);
+	return !stopped;
+}
+
+/* The last lines of a file, or NULL. */
+static char *tail(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char buf[OUTPUT_BYTES + 1];
+	const char *from;
+	size_t n;
+	int lines = 0;
+
+	if (!f)
+		return NULL;
+	if (fseek(f, -OUTPUT_BYTES, SEEK_END))
+		rewind(f);
+	n = fread(buf, 1, OUTPUT_BYTES, f);
+	fclose(f);
+	while (n && buf[n - 1] == '\n')
+		n--;
+	buf[n] = 0;
+	for (from = buf + n; from > buf; from--)
+		if (from[-1] == '\n' && ++lines == OUTPUT_LINES)
+			break;
+	return n ? mem_strdup(from) : NULL;
+}
+
+/* Check the recordings, if they are wanted, and remove them. */
+static void take_all(const struct refine_job *job, const char *folder, bool wanted,
+		     struct refine_answer *out)
+{
+	struct str pattern = STR_INIT;
+	glob_t found;
+
+	str_fmt(&pattern, "%s/raw.*", folder);
+	if (!glob(pattern.s, 0, NULL, &found)) {
+		for (size_t i = 0; i < found.gl_pathc; i++) {
+			if (wanted)
+				refine_check(found.gl_pathv[i], job, out);
+			unlink(found.gl_pathv[i]);
+		}
+		globfree(&found);
+	}
+	str_free(&pattern);
+}
+
+static void fail(struct refine_answer *out, const char *what, int number)
+{
+	struct str s = STR_INIT;
+
+	str_fmt(&s, "%s: %s", what, strerror(number));
+	out->error = s.s;
+}
+
+/* All of a run. */
+static void run(const struct refine_job *job, struct refine_answer *out)
+{
+	const char *tmp = getenv("TMPDIR");
+	struct str folder = STR_INIT, output = STR_INIT;
+	pid_t pid;
+
+	str_fmt(&folder, "%s/atomsan-refine-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	if (folder.n > 2000 || strpbrk(folder.s, "\"'%*?[\\") || !mkdtemp(folder.s)) {
+		fail(out, folder.s, errno ? errno : EINVAL);
+		str_free(&folder);
+		return;
+	}
+	str_fmt(&output, "%s/output", folder.s);
+	set_options(folder.s);
+	pid = spawn(job, output.s);
+	if (pid < 0) {
+		fail(out, job->argv[0], -pid);
+	} else {
+		bool wanted = wait_to_end(job, pid, out);
+
+		take_all(job, folder.s, wanted, out);
+		out->output = job->show ? NULL : tail(output.s);
+	}
+	unlink(output.s);
+	rmdir(folder.s);
+	str_free(&folder);
+	str_free(&output);
+}
+
+/*
+ * The answer on its way: texts, each with a 0 behind it. A text that is not there
+ * is empty.
+ */
+static void put(struct str *s, const char *text)
+{
+	str_add(s, text ? text : "");
+	str_addc(s, 0);
+}
+
+static void put_number(struct str *s, uint64_t n)
+{
+	str_fmt(s, "%llu", (unsigned long long)n);
+	str_addc(s, 0);
+}
+
+static void put_answer(struct str *s, const struct refine_answer *a)
+{
+	put(s, a->error);
+	put_number(s, (uint64_t)(unsigned)a->status);
+	put_number(s, a->timed_out);
+	put_number(s, a->recordings);
+	put(s, a->trouble);
+	put(s, a->output);
+	put_number(s, a->n);
+	for (size_t i = 0; i < a->n; i++) {
+		put_number(s, a->v[i].what);
+		put(s, a->v[i].name);
+		put(s, a->v[i].why);
+		put_number(s, a->v[i].stuck);
+	}
+	put_number(s, a->nunused);
+	for (size_t i = 0; i < a->nunused; i++)
+		put(s, a->unused[i]);
+	put(s, "done");
+}
+
+struct got {
+	const char *at, *end;
+};
+
+/* The next text; "" behind the last. */
+static const char *get(struct got *g)
+{
+	const char *text = g->at, *zero = memchr(g->at, 0, (size_t)(g->end - g->at));
+
+	if (!zero)
+		return "";
+	g->at = zero + 1;
+	return text;
+}
+
+static char *get_text(struct got *g)
+{
+	const char *text = get(g);
+
+	return *text ? mem_strdup(text) : NULL;
+}
+
+static uint64_t get_number(struct got *g)
+{
+	return strtoull(get(g), NULL, 10);
+}
+
+bool refine_read(const char *bytes, size_t n, struct refine_answer *out)
+{
+	struct got g = {bytes, bytes + n};
+	uint64_t many;
+
+	*out = (struct refine_answer){0};
+	if (n < 5 || memcmp(bytes + n - 5, "done", 5) != 0)
+		return false;
+	out->error = get_text(&g);
+	out->status = (int)get_number(&g);
+	out->timed_out = get_number(&g);
+	out->recordings = get_number(&g);
+	out->trouble = get_text(&g);
+	out->output = get_text(&g);
+	for (many = get_number(&g); many; many--) {
+		struct refine_block b = {.what = (enum spec_what)get_number(&g)};
+
+		b.name = mem_strdup(get(&g));
+		b.why = mem_strdup(get(&g));
+		b.stuck = get_number(&g);
+		MEM_GROW(out->v, out->cap, out->n + 1);
+		out->v[out->n++] = b;
+	}
+	for (many = get_number(&g); many; many--) {
+		MEM_GROW(out->unused, out->unused_cap, out->nunused + 1);
+		out->unused[out->nunused++] = mem_strdup(get(&g));
+	}
+	return true;
+}
+
+static void send_all(int fd, const struct str *s)
+{
+	size_t done = 0;
+
+	while (done < s->n) {
+		ssize_t n = write(fd, s->s + done, s->n - done);
+
+		if (n < 0 && errno != EINTR)
+			return;
+		done += n > 0 ? (size_t)n : 0;
+	}
+}
+
+pid_t refine_start(const struct refine_job *job, int *fd, struct err *err)
+{
+	struct sigaction catch = {.sa_handler = on_signal};
+	struct refine_answer answer = {0};
+	struct str s = STR_INIT;
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return err_sys(err, "pipe");
+	fflush(NULL);
+	pid = fork();
+	if (pid) {
+		close(ends[1]);
+		*fd = ends[0];
+		if (pid > 0)
+			return pid;
+		close(ends[0]);
+		return err_sys(err, "fork");
+	}
+	/* Should the command be killed, this run ends too, and cleans up. */
+	sigaction(SIGINT, &catch, NULL);
+	sigaction(SIGTERM, &catch, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	run(job, &answer);
+	put_answer(&s, &answer);
+	send_all(ends[1], &s);
+	str_free(&s);
+	refine_answer_free(&answer);
+	_exit(0);
+}
