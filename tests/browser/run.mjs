@@ -117,7 +117,7 @@ async function tests() {
   writeFileSync(join(work, "quiet.std"), "T1|r(x)|a.c:1\n");
   const quiet = make("quiet", work, "check", "quiet.std");
   // Checked as it runs: no trace, no numbers of events. It has to lose a deposit for that.
-  writeFileSync(join(work, "slow.c"), readFileSync(join(root, "docs/examples/lost-update.c"), "utf8").replace("int b = get();", "int b = get();\n\tusleep(200000);").replace("#include <stdio.h>", "#include <stdio.h>\n#include <unistd.h>"));
+  writeFileSync(join(work, "slow.c"), readFileSync(join(root, "docs/examples/lost-update.c"), "utf8").replace("int b = get();", "int b = get();\n\tusleep(500000);").replace("#include <stdio.h>", "#include <stdio.h>\n#include <unistd.h>"));
   execFileSync(join(bin, "atomsan-cc"), ["-g", "-pthread", "slow.c", "-o", "slow"], { cwd: work, env });
   const live = join(work, "live.html");
   assert.equal(spawnSync(join(bin, "atomsan"), ["run", "--format=html", "-o", live, "./slow"], { cwd: work, env }).status, 66);
