@@ -10,7 +10,7 @@ endif
 export JOBS CC
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all demo test real bench fuzz format lint install clean help
+.PHONY: all demo test real bench fuzz format lint install deb clean help
 .NOTPARALLEL:
 
 # The CLI, at build/bin/atomsan.
@@ -55,6 +55,11 @@ lint: all
 install: all
 	@cmake --install $(BUILD) --prefix '$(PREFIX)'
 
+# A Debian package, in $(BUILD)/deb.
+deb:
+	@scripts/setup deb
+	@scripts/deb $(BUILD)/deb
+
 clean:
 	rm -rf build build-asan build-clang build-fuzz build-test compile_commands.json
 
@@ -68,4 +73,5 @@ help:
 	@echo 'make format     clang-format, in place'
 	@echo 'make lint       clang-format, clang-tidy, cppcheck, shellcheck'
 	@echo 'make install    to PREFIX=/usr/local, below DESTDIR'
+	@echo 'make deb        a Debian package, in build/deb'
 	@echo 'make clean      remove every build tree'

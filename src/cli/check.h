@@ -14,34 +14,28 @@
 
 #include "cli/blockspec.h"
 #include "cli/cli.h"
+#include "cli/printing.h"
 #include "cli/schedule.h"
 #include "cli/suppressing.h"
 
 struct check_options {
-	const char *engine, *format, *output, *color, *blocks; /* NULL: the default */
+	const char *engine, *blocks; /* NULL: the default */
 	const char *first_run, *second_run;
 	bool all, lenient, no_merge;
 	uint64_t vars, icd_block, log_budget;
-	int quiet, verbose;
 };
 extern struct check_options check_asked;
 
 /* clang-format off */
 #define CHECK_OPTIONS                                                                              \
-	OPT_STR('f', "format", "FORMAT", &check_asked.format,                                      \
-		"text (the default), json or dot"),                                                \
-	OPT_STR('o', "output", "FILE", &check_asked.output, "write the findings there"),           \
+	PRINTING_OPTIONS,                                                                          \
 	OPT_FLAG(0, "all", &check_asked.all,                                                       \
 		 "print every finding, also those that look the same"),                            \
-	OPT_STR(0, "color", "WHEN", &check_asked.color, "auto (the default), always or never"),    \
 	OPT_FLAG(0, "lenient", &check_asked.lenient,                                               \
 		 "skip events that cannot have happened, and count them"),                         \
-	SCHEDULE_VARS_OPT(&check_asked.vars),                                                         \
+	SCHEDULE_VARS_OPT(&check_asked.vars),                                                      \
 	BLOCKSPEC_OPT,                                                                             \
-	SUPPRESSING_OPT,                                                                           \
-	OPT_COUNT('q', "quiet", &check_asked.quiet, "one line a finding"),                         \
-	OPT_COUNT('v', "verbose", &check_asked.verbose,                                            \
-		  "leave nothing out; the engine's figures too")
+	SUPPRESSING_OPT
 /* clang-format on */
 
 /* As a command's run(); `cmd` is the one that messages are to name. */

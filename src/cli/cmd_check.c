@@ -1,15 +1,14 @@
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/str.h"
 #include "cli/blockspec.h"
 #include "cli/check.h"
 #include "cli/cli.h"
 #include "cli/printing.h"
 #include "cli/progress.h"
 #include "cli/trace_open.h"
+#include "engine/context.h"
 #include "engine/engine.h"
 #include "engine/suspects.h"
 #include "report/report.h"
@@ -81,7 +80,7 @@ static void drop_suppressed(struct engine_result *res)
 {
 	size_t n = suppressing_drop(&res->findings);
 
-	if (n && !o->quiet)
+	if (n && !printing_asked.quiet)
 		cli_note("%zu finding%s of %s suppressed by %s", n, n == 1 ? "" : "s",
 			 res->ops->name, suppressing_file);
 	if (suppressing_file && res->nstats < ENGINE_STATS_MAX)
@@ -121,7 +120,7 @@ static int write_suspects(size_t had)
 		return 0;
 	if (suspects_write(&suspects, o->first_run, &err))
 		return cli_error("%s", err.text);
-	if (!o->quiet)
+	if (!printing_asked.quiet)
 		cli_note("%s: %zu block%s suspected, %zu of them new%s", o->first_run, suspects.n,
 			 suspects.n == 1 ? "" : "s", suspects.n - had,
 			 suspects.outside ? "; operations outside blocks too" : "");
@@ -146,7 +145,7 @@ static size_t run_engines(struct reader *r, const struct engine_ops **ops, size_
 	for (i = 0; i < n; i++) {
 		if (i && reader_rewind(r, err))
 			break;
-		progress_start(o->quiet);
+		progress_start(printing_asked.quiet);
 		engine_run(ops[i], &options, r, o->all, progress_tick, &results[i], err);
 		progress_end();
 		drop_left_out(r, &results[i]);
@@ -160,27 +159,12 @@ static size_t run_engines(struct reader *r, const struct engine_ops **ops, size_
 	return i;
 }
 
-static int print(const struct report *rep, const struct report_format *format)
-{
-	FILE *out = stdout;
-
-	if (o->output && strcmp(o->output, "-")) {
-		out = fopen(o->output, "we");
-		if (!out)
-			return cli_error("%s: %s", o->output, strerror(errno));
-	}
-	format->write(rep, out);
-	if (out != stdout && (ferror(out) | fclose(out)))
-		return cli_error("%s: writing failed", o->output);
-	return 0;
-}
-
 int check_run(const struct command *cmd, int argc, char **argv)
 {
 	const struct engine_ops *ops[MAX_ENGINES];
 	struct engine_result results[MAX_ENGINES];
 	const struct report_format *format;
-	struct report rep = {.results = results, .verbosity = o->quiet ? -1 : o->verbose};
+	struct report rep = {.results = results};
 	struct reader_options ropt = {.lenient = o->lenient, .rewindable = true};
 	struct err err = {0};
 	struct reader *r;
@@ -192,9 +176,6 @@ int check_run(const struct command *cmd, int argc, char **argv)
 	n = pick_engines(o->engine ? o->engine : engines[0]->name, ops, &err);
 	if (!n)
 		return cli_usage(cmd, "%s", err_is_set(&err) ? err.text : "too many engines");
-	format = printing_format(cmd, o->format);
-	if (!format)
-		return EXIT_BAD;
 	if (schedule_check_vars(o->vars, &err))
 		return cli_usage(cmd, "%s", err.text);
 	if (o->blocks && strcmp(o->blocks, "pairs") && strcmp(o->blocks, "sets"))
@@ -205,10 +186,9 @@ int check_run(const struct command *cmd, int argc, char **argv)
 		return cli_usage(cmd, "--first-run and --second-run are two runs");
 	if (o->first_run && n > 1)
 		return cli_usage(cmd, "--first-run is for doublechecker alone");
-	if (printing_color(o->color, o->output ? -1 : 1, &rep.color))
-		return cli_usage(cmd, "--color takes auto, always or never");
-	if (o->output && strcmp(o->output, "-") && cli_same_file(argv[0], o->output))
-		return cli_error("%s and %s are the same file", argv[0], o->output);
+	rc = printing_prepare(cmd, argv[0], &rep, &format);
+	if (rc)
+		return rc;
 	if (suppressing_read(&err))
 		return cli_error("%s", err.text);
 	if (read_suspects(&err))
@@ -229,10 +209,12 @@ int check_run(const struct command *cmd, int argc, char **argv)
 		.locks = reader_names(r)->table[NAMES_LOCK].n,
 		.error = err_is_set(&err) ? err.text : NULL,
 	};
+	if (format->context && !o->first_run)
+		context_add(results, rep.nresults, r);
 	/* A first run has no verdict. */
-	rc = o->first_run ? 0 : print(&rep, format);
-	blockspec_tell(r, stderr, "atomsan: ", o->verbose && !o->quiet);
-	if (!o->quiet)
+	rc = o->first_run ? 0 : printing_report(&rep, format);
+	blockspec_tell(r, stderr, "atomsan: ", printing_asked.verbose && !printing_asked.quiet);
+	if (!printing_asked.quiet)
 		suppressing_tell(suppressing_list(), stderr, "atomsan: ");
 	for (size_t i = 0; i < rep.nresults; i++) {
 		found += results[i].findings.n;

@@ -17,7 +17,8 @@ static struct {
 static const struct opt opts[] = {
 	OPT_STR(0, "from", "FORMAT", &o.from,
 		"insist that the input is std or atrace (else its first bytes tell)"),
-	OPT_STR(0, "to", "FORMAT", &o.to, "write std or atrace (else the output's name tells)"),
+	OPT_STR(0, "to", "FORMAT", &o.to,
+		"write std, atrace or perfetto (else the output's name tells)"),
 	OPT_U64(0, "schedule", "N", &o.schedule.number,
 		"write the schedule of the N-th finding of 'atomsan predict'"),
 	SCHEDULE_VARS_OPT(&o.schedule.vars),
@@ -79,18 +80,21 @@ static int convert(int argc, char **argv)
 		return cli_usage(&cmd_convert, "it takes an input and an output");
 	to = o.to ? trace_format_by_name(o.to) : trace_format_by_path(argv[1]);
 	if (to == TRACE_UNKNOWN && o.to)
-		return cli_usage(&cmd_convert, "--to takes std or atrace, not '%s'", o.to);
+		return cli_usage(&cmd_convert, "--to takes std, atrace or perfetto, not '%s'",
+				 o.to);
 	if (to == TRACE_UNKNOWN)
-		return cli_usage(&cmd_convert,
-				 "what to write? '%s' is neither std nor atrace (use --to)",
-				 argv[1]);
-	if (o.from && trace_format_by_name(o.from) == TRACE_UNKNOWN)
+		return cli_usage(
+			&cmd_convert,
+			"what to write? '%s' is neither std nor atrace nor json (use --to)",
+			argv[1]);
+	if (o.from && trace_format_by_name(o.from) != TRACE_STD &&
+	    trace_format_by_name(o.from) != TRACE_ATRACE)
 		return cli_usage(&cmd_convert, "--from takes std or atrace, not '%s'", o.from);
 	if (cli_same_file(argv[0], argv[1]))
 		return cli_error("%s and %s are the same file", argv[0], argv[1]);
 	if (blockspec_file && to == TRACE_ATRACE && o.schedule.number == SCHEDULE_NONE)
 		return cli_usage(&cmd_convert,
-				 "--spec is for std: an .atrace keeps every function, and --spec "
+				 "--spec is not for .atrace: that keeps every function, and --spec "
 				 "comes when it is read");
 	ropt.all_blocks = to == TRACE_ATRACE;
 	if (o.schedule.number != SCHEDULE_NONE)

@@ -40,7 +40,7 @@ static struct {
 } o;
 
 static const struct opt opts[] = {
-	OPT_STR('f', "format", "FORMAT", &o.format, "text (the default), json or dot"),
+	OPT_STR('f', "format", "FORMAT", &o.format, PRINTING_FORMATS),
 	OPT_STR('o', "output", "FILE", &o.output, "write the findings there (standard error)"),
 	OPT_FLAG(0, "all", &o.all, "print every finding, also those that look the same"),
 	OPT_STR(0, "color", "WHEN", &o.color, "auto (the default), always or never"),

@@ -8,16 +8,18 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/describe.h"
 
 #include "base/banned.h"
 
 extern const struct command cmd_cc, cmd_cxx, cmd_run, cmd_record, cmd_check, cmd_predict,
-	cmd_refine, cmd_spec, cmd_convert, cmd_stats, cmd_dump, cmd_gen, cmd_engines, cmd_live;
+	cmd_report, cmd_refine, cmd_spec, cmd_convert, cmd_stats, cmd_dump, cmd_gen, cmd_engines,
+	cmd_live;
 
 const struct command *const commands[] = {
-	&cmd_cc,      &cmd_cxx,    &cmd_run,     &cmd_record,  &cmd_check,
-	&cmd_predict, &cmd_refine, &cmd_spec,    &cmd_convert, &cmd_stats,
-	&cmd_dump,    &cmd_gen,    &cmd_engines, &cmd_live,    NULL,
+	&cmd_cc,     &cmd_cxx,     &cmd_run,  &cmd_record,  &cmd_check, &cmd_predict,
+	&cmd_report, &cmd_refine,  &cmd_spec, &cmd_convert, &cmd_stats, &cmd_dump,
+	&cmd_gen,    &cmd_engines, &cmd_live, NULL,
 };
 
 static const struct command *by_name(const char *name)
@@ -168,6 +170,10 @@ int main(int argc, char **argv)
 		if (argc > 2)
 			return print_help(argv[2]);
 		print_overview(stdout);
+		return 0;
+	}
+	if (!strcmp(argv[1], "--describe")) {
+		describe_all(stdout);
 		return 0;
 	}
 	cmd = by_name(argv[1]);

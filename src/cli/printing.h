@@ -1,5 +1,6 @@
 /*
- * The options --format, -o and --color, for all commands that print findings.
+ * The options --format, -o, --color, -q and -v, and the printing, for all commands that
+ * print findings.
  *
  * Who may include this: commands.
  */
@@ -19,5 +20,36 @@ const struct report_format *printing_format(const struct command *cmd, const cha
  * auto. -1 where it is none of these.
  */
 int printing_color(const char *when, int fd, bool *color);
+
+/* What --help says of --format. */
+#define PRINTING_FORMATS "text (the default), json, html, sarif, gcc, github, junit or dot"
+
+/* For commands that print once, at the end. */
+struct printing_options {
+	const char *format, *output, *color; /* NULL: the default */
+	int quiet, verbose;
+};
+extern struct printing_options printing_asked;
+
+/* Rows of a table of options. */
+/* clang-format off */
+#define PRINTING_OPTIONS                                                                           \
+	OPT_STR('f', "format", "FORMAT", &printing_asked.format, PRINTING_FORMATS),                \
+	OPT_STR('o', "output", "FILE", &printing_asked.output, "write the findings there"),        \
+	OPT_STR(0, "color", "WHEN", &printing_asked.color, "auto (the default), always or never"), \
+	OPT_COUNT('q', "quiet", &printing_asked.quiet, "one line a finding"),                      \
+	OPT_COUNT('v', "verbose", &printing_asked.verbose,                                         \
+		  "leave nothing out; the engine's figures too")
+/* clang-format on */
+
+/*
+ * Before any work: look at the options, set the report's colour and verbosity. `in` is
+ * what will be read, so that it is not written over. Returns 0 or the exit code.
+ */
+int printing_prepare(const struct command *cmd, const char *in, struct report *rep,
+		     const struct report_format **format);
+
+/* Returns 0 or the exit code. */
+int printing_report(const struct report *rep, const struct report_format *format);
 
 #endif

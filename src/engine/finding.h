@@ -75,6 +75,18 @@ struct finding_step {
 	 */
 	const char **held;
 	size_t nheld;
+	/*
+	 * Atomic blocks that were open at this step, outermost first: its transaction,
+	 * then those nested in it. NULL: nobody looked (context.h).
+	 */
+	struct finding_block *blocks;
+	size_t nblocks;
+};
+
+/* An event of a schedule. */
+struct finding_move {
+	uint64_t event;
+	const char *thread, *op, *operand, *place; /* the last two may be NULL */
 };
 
 struct finding {
@@ -93,6 +105,8 @@ struct finding {
 	size_t nsteps;
 	uint64_t *schedule; /* event numbers */
 	size_t nschedule;
+	struct finding_move *moves; /* the last of the schedule's events: context.h */
+	size_t nmoves;
 	struct finding_block *with; /* the other transactions, where the engine names them */
 	size_t nwith;
 	const char **locks; /* of a lock cycle */

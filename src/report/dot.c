@@ -9,10 +9,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/step.h"
-#include "base/utf8.h"
-
 #include "base/str.h"
+#include "report/step.h"
+#include "report/xml.h"
 
 #include "base/banned.h"
 
@@ -25,31 +24,10 @@
 
 static void add_html(struct str *b, const char *s)
 {
-	size_t n = strlen(s);
-
 	/* Graphviz takes an empty <b></b> for a syntax error. */
-	if (!n)
+	if (!*s)
 		str_add(b, SPACE);
-	for (size_t i = 0; i < n;) {
-		uint32_t cp;
-		size_t len = utf8_decode(s + i, n - i, &cp);
-
-		if (!len || (cp < 0x20 && cp != '\n' && cp != '\t') || cp == 0xfffe || cp == 0xffff)
-			str_add(b, "&#xfffd;"); /* not allowed in XML, not even as a reference */
-		else if (cp == '\n' || cp == '\t')
-			str_addc(b, ' ');
-		else if (cp == '&')
-			str_add(b, "&amp;");
-		else if (cp == '<')
-			str_add(b, "&lt;");
-		else if (cp == '>')
-			str_add(b, "&gt;");
-		else if (cp == '"')
-			str_add(b, "&quot;");
-		else
-			str_addn(b, s + i, len);
-		i += len ? len : 1;
-	}
+	xml_add(b, s, true);
 }
 
 static void add_op(struct str *b, const struct finding_step *s)

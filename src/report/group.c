@@ -60,3 +60,43 @@ int group_order_string(const char *a, const char *b)
 		return !!a - !!b;
 	return strcmp(a, b);
 }
+
+int group_order_transaction(const struct finding *a, const struct finding *b)
+{
+	int c = group_order_string(a->transaction.thread, b->transaction.thread);
+
+	if (c)
+		return c;
+	if (a->live && b->live) /* events have numbers of their own there */
+		return (a->group > b->group) - (a->group < b->group);
+	if (a->transaction.begin != b->transaction.begin)
+		return a->transaction.begin > b->transaction.begin ? 1 : -1;
+	if (a->transaction.thread && a->transaction.begin)
+		return 0;
+	return (a > b) - (a < b);
+}
+
+const struct finding *group_best(const struct group *g)
+{
+	const struct finding *best = g->v[0];
+	int most = -1;
+
+	for (size_t i = 0; i < g->n; i++) {
+		int score = 2 * (g->v[i]->rests_on == RESTS_ON_DATA) + !!g->v[i]->blame.thread;
+
+		if (score > most) {
+			most = score;
+			best = g->v[i];
+		}
+	}
+	return best;
+}
+
+uint64_t group_seen(const struct group *g)
+{
+	uint64_t seen = 0;
+
+	for (size_t i = 0; i < g->n; i++)
+		seen += g->v[i]->count;
+	return seen;
+}

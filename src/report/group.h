@@ -32,4 +32,14 @@ void group_free(struct groups *groups);
 /* For a group_order: NULL before all strings. */
 int group_order_string(const char *a, const char *b);
 
+/*
+ * For a group_order: about the same transaction, which may close several cycles and is
+ * one violation all the same. What has no block is by itself.
+ */
+int group_order_transaction(const struct finding *a, const struct finding *b);
+/* The one to show: data before locks, a culprit before none, then the first. */
+const struct finding *group_best(const struct group *g);
+/* How often any of them was seen. */
+uint64_t group_seen(const struct group *g);
+
 #endif

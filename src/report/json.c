@@ -1,8 +1,12 @@
 /* The form that programs read. CONTRACT.md fixes its fields; new ones go to the end of an object.
  */
-#include "report/report.h"
+#include "report/json.h"
 
+#include <string.h>
+
+#include "base/str.h"
 #include "report/json_emit.h"
+#include "report/story.h"
 
 #include "base/banned.h"
 
@@ -44,6 +48,15 @@ static void open_block(struct json_emit *j, const char *key, const struct findin
 		json_emit_u64(j, "begin", block->begin);
 }
 
+static void close_block(struct json_emit *j, const struct finding *f,
+			const struct finding_block *block)
+{
+	json_emit_str(j, "place", block->place);
+	if (f->live)
+		write_number(j, "begin_order", block->begin);
+	json_emit_close(j);
+}
+
 static void write_blame(struct json_emit *j, const struct finding *f)
 {
 	if (!f->blame.thread) {
@@ -55,8 +68,7 @@ static void write_blame(struct json_emit *j, const struct finding *f)
 	for (size_t i = 0; i < f->nrefuted; i++)
 		json_emit_str(j, NULL, f->refuted[i]);
 	json_emit_close(j);
-	json_emit_str(j, "place", f->blame.place);
-	json_emit_close(j);
+	close_block(j, f, &f->blame);
 }
 
 /* null where there is none. */
@@ -96,6 +108,24 @@ static void write_names(struct json_emit *j, const char *key, const char *const 
 	json_emit_close(j);
 }
 
+/* null where nobody looked. */
+static void write_blocks(struct json_emit *j, const struct finding_step *s)
+{
+	if (!s->blocks) {
+		json_emit_null(j, "blocks");
+		return;
+	}
+	json_emit_open(j, "blocks", '[', JSON_ONE_LINE);
+	for (size_t i = 0; i < s->nblocks; i++) {
+		json_emit_open(j, NULL, '{', JSON_ONE_LINE);
+		json_emit_str(j, "label", s->blocks[i].label);
+		json_emit_u64(j, "begin", s->blocks[i].begin);
+		json_emit_str(j, "place", s->blocks[i].place);
+		json_emit_close(j);
+	}
+	json_emit_close(j);
+}
+
 static void write_steps(struct json_emit *j, const struct finding *f)
 {
 	json_emit_open(j, "steps", '[', JSON_LINES);
@@ -119,6 +149,8 @@ static void write_steps(struct json_emit *j, const struct finding *f)
 			write_number(j, "order", s->event);
 			write_number(j, "begin_order", s->begin);
 		}
+		json_emit_str(j, "begin_place", s->begin_place);
+		write_blocks(j, s);
 		json_emit_close(j);
 	}
 	json_emit_close(j);
@@ -136,6 +168,56 @@ static void write_schedule(struct json_emit *j, const struct finding *f)
 	json_emit_close(j);
 }
 
+static void write_moves(struct json_emit *j, const struct finding *f)
+{
+	if (!f->nmoves) {
+		json_emit_null(j, "schedule_events");
+		return;
+	}
+	json_emit_open(j, "schedule_events", '[', JSON_LINES);
+	for (size_t i = 0; i < f->nmoves; i++) {
+		const struct finding_move *m = &f->moves[i];
+
+		json_emit_open(j, NULL, '{', JSON_ONE_LINE);
+		json_emit_u64(j, "event", m->event);
+		json_emit_str(j, "thread", m->thread);
+		json_emit_str(j, "op", m->op);
+		json_emit_str(j, "operand", m->operand);
+		json_emit_str(j, "place", m->place);
+		json_emit_close(j);
+	}
+	json_emit_close(j);
+}
+
+static void write_story(struct json_emit *j, const struct finding *f)
+{
+	struct str b = STR_INIT;
+
+	story_add_title(&b, f);
+	story_untie(b.s);
+	json_emit_str(j, "title", b.s);
+	str_reset(&b);
+	story_add(&b, f, false);
+	story_untie(b.s);
+	json_emit_open(j, "story", '[', JSON_LINES);
+	for (char *line = b.s, *end; *line; line = end + 1) {
+		end = strchr(line, '\n');
+		*end = 0;
+		/* "- " is an item of a list. */
+		if (*line == STORY_ITEM) {
+			struct str item = STR_INIT;
+
+			str_fmt(&item, "- %s", line + 1);
+			json_emit_str(j, NULL, item.s);
+			str_free(&item);
+		} else {
+			json_emit_str(j, NULL, line);
+		}
+	}
+	json_emit_close(j);
+	str_free(&b);
+}
+
 static void write_with(struct json_emit *j, const struct finding *f)
 {
 	if (!f->nwith) {
@@ -145,8 +227,7 @@ static void write_with(struct json_emit *j, const struct finding *f)
 	json_emit_open(j, "with", '[', JSON_LINES);
 	for (size_t i = 0; i < f->nwith; i++) {
 		open_block(j, NULL, f, &f->with[i]);
-		json_emit_str(j, "place", f->with[i].place);
-		json_emit_close(j);
+		close_block(j, f, &f->with[i]);
 	}
 	json_emit_close(j);
 }
@@ -186,8 +267,7 @@ static void write_finding(struct json_emit *j, const struct finding *f)
 		json_emit_u64(j, "event", f->event);
 	if (f->transaction.thread) {
 		open_block(j, "transaction", f, &f->transaction);
-		json_emit_str(j, "place", f->transaction.place);
-		json_emit_close(j);
+		close_block(j, f, &f->transaction);
 	} else {
 		json_emit_null(j, "transaction");
 	}
@@ -202,8 +282,15 @@ static void write_finding(struct json_emit *j, const struct finding *f)
 	write_names(j, "locks", f->nlocks ? f->locks : NULL, f->nlocks);
 	write_stack(j, "allocated", &f->allocated);
 	write_threads(j, f);
-	if (f->live)
+	json_emit_bool(j, "recorded", f->recorded);
+	write_moves(j, f);
+	write_story(j, f);
+	if (f->live) {
 		json_emit_bool(j, "evicted", f->evicted);
+		json_emit_bool(j, "out_of_order", f->out_of_order);
+		json_emit_u64(j, "group", f->group);
+		write_number(j, "order", f->event);
+	}
 	json_emit_close(j);
 }
 
@@ -224,24 +311,30 @@ static void write_result(struct json_emit *j, const struct engine_result *res)
 	json_emit_close(j);
 }
 
+void json_emit_report(struct json_emit *j, const char *key, const struct report *rep)
+{
+	json_emit_open(j, key, '{', JSON_LINES);
+	json_emit_str(j, "tool", "atomsan");
+	json_emit_str(j, "version", ATOMSAN_VERSION);
+	json_emit_u64(j, "format", JSON_FORMAT);
+	write_source(j, &rep->source);
+	json_emit_open(j, "results", '[', JSON_LINES);
+	for (size_t i = 0; i < rep->nresults; i++)
+		write_result(j, &rep->results[i]);
+	json_emit_close(j);
+	json_emit_close(j);
+}
+
 static void json_write(const struct report *rep, FILE *out)
 {
 	struct json_emit j = JSON_EMIT_INIT(out);
 
-	json_emit_open(&j, NULL, '{', JSON_LINES);
-	json_emit_str(&j, "tool", "atomsan");
-	json_emit_str(&j, "version", ATOMSAN_VERSION);
-	json_emit_u64(&j, "format", 1);
-	write_source(&j, &rep->source);
-	json_emit_open(&j, "results", '[', JSON_LINES);
-	for (size_t i = 0; i < rep->nresults; i++)
-		write_result(&j, &rep->results[i]);
-	json_emit_close(&j);
-	json_emit_close(&j);
+	json_emit_report(&j, NULL, rep);
 }
 
 const struct report_format json_format = {
 	.name = "json",
 	.summary = "for programs; its fields stay as they are",
+	.context = true,
 	.write = json_write,
 };

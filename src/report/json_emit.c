@@ -3,36 +3,19 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
-#include "base/utf8.h"
+#include "base/json.h"
+#include "base/str.h"
 
 #include "base/banned.h"
 
-static void put_string(FILE *out, const char *s)
+static void put_string(const struct json_emit *j, const char *s)
 {
-	size_t n = strlen(s);
+	struct str b = STR_INIT;
 
-	putc('"', out);
-	for (size_t i = 0; i < n;) {
-		uint32_t cp;
-		size_t len = utf8_decode(s + i, n - i, &cp);
-
-		if (!len)
-			fputs("\\ufffd", out);
-		else if (cp == '"' || cp == '\\')
-			fprintf(out, "\\%c", (int)cp);
-		else if (cp == '\n')
-			fputs("\\n", out);
-		else if (cp == '\t')
-			fputs("\\t", out);
-		else if (cp < 0x20 || cp == 0x7f)
-			fprintf(out, "\\u%04x", cp);
-		else
-			fwrite(s + i, 1, len, out);
-		i += len ? len : 1;
-	}
-	putc('"', out);
+	json_add_string(&b, s, j->in_html);
+	fwrite(b.s, 1, b.n, j->out);
+	str_free(&b);
 }
 
 static void new_line(struct json_emit *j)
@@ -57,7 +40,7 @@ static void put_key(struct json_emit *j, const char *key)
 		j->level[j->depth - 1].some = true;
 	}
 	if (key) {
-		put_string(j->out, key);
+		put_string(j, key);
 		fputs(": ", j->out);
 	}
 }
@@ -90,7 +73,7 @@ void json_emit_str(struct json_emit *j, const char *key, const char *s)
 {
 	put_key(j, key);
 	if (s)
-		put_string(j->out, s);
+		put_string(j, s);
 	else
 		fputs("null", j->out);
 }

@@ -29,6 +29,7 @@ enum { JSON_DEPTH_MAX = 32 };
 
 struct json_emit {
 	FILE *out;
+	bool in_html; /* in a <script>: no '<' may stand there */
 	unsigned depth;
 	struct {
 		char close; /* '}' or ']' */

@@ -5,10 +5,8 @@
 #include "base/banned.h"
 
 const struct report_format *const report_formats[] = {
-	&text_format,
-	&json_format,
-	&dot_format,
-	NULL,
+	&text_format,   &json_format,  &html_format, &sarif_format, &gcc_format,
+	&github_format, &junit_format, &dot_format,  NULL,
 };
 
 const struct report_format *report_format_by_name(const char *name)
@@ -28,4 +26,9 @@ const char *report_status_name(enum finding_status status)
 	};
 
 	return names[status];
+}
+
+const char *report_source_name(const struct report_source *src)
+{
+	return src->trace ? src->trace : src->program ? src->program : "?";
 }

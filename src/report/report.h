@@ -33,11 +33,13 @@ struct report {
 struct report_format {
 	const char *name;
 	const char *summary; /* one line for --help */
+	bool context;        /* it shows what engine/context.h finds out */
 	void (*write)(const struct report *rep, FILE *out);
 };
 
 extern const struct report_format *const report_formats[]; /* ends with NULL; text first */
-extern const struct report_format text_format, json_format, dot_format;
+extern const struct report_format text_format, json_format, html_format, sarif_format, gcc_format,
+	github_format, junit_format, dot_format;
 const struct report_format *report_format_by_name(const char *name);
 
 /*
@@ -47,6 +49,9 @@ const struct report_format *report_format_by_name(const char *name);
 void report_text_finding(const struct report *rep, const struct finding *const *v, size_t n,
 			 FILE *out);
 void report_text_end(const struct report *rep, FILE *out);
+
+/* What was checked: the trace's path, or the program's command line; "?" where nobody knows. */
+const char *report_source_name(const struct report_source *src);
 
 /* "observed", "predicted", "confirmed": the same word in every form. */
 const char *report_status_name(enum finding_status status);

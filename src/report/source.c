@@ -12,8 +12,7 @@
 /* What lies further behind is no source that anybody wrote. */
 enum { BYTES_MAX = 64 << 20, LINE_MAX_BYTES = 1 << 12 };
 
-/* A file, and not something that would make us wait. */
-static FILE *open_file(const char *path)
+FILE *source_open(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
@@ -113,7 +112,7 @@ static void quote(FILE *out, size_t indent, struct str *text, uint32_t line, uin
 void source_quote(FILE *out, size_t indent, const char *path, uint32_t line, uint32_t column,
 		  bool color)
 {
-	FILE *f = path && line ? open_file(path) : NULL;
+	FILE *f = path && line ? source_open(path) : NULL;
 	struct str text = STR_INIT;
 
 	if (!f)

@@ -20,4 +20,7 @@
 void source_quote(FILE *out, size_t indent, const char *path, uint32_t line, uint32_t column,
 		  bool color);
 
+/* A file, and not something that would make us wait; NULL where it cannot be read. */
+FILE *source_open(const char *path);
+
 #endif

@@ -306,3 +306,12 @@ void step_add_transaction(struct str *b, const struct finding *f, const struct f
 	add_name(b, s->thread, THREAD_MAX_COLUMNS);
 	str_addc(b, ')');
 }
+
+void step_add_deed(struct str *b, const struct finding *f, const struct finding_step *s)
+{
+	step_add_owner(b, s->thread, s->label, s->begin);
+	str_addc(b, ' ');
+	step_add_past(b, s);
+	if (!f->live)
+		str_fmt(b, " (event" SHOW_TIE "%" PRIu64 ")", s->event);
+}

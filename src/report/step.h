@@ -77,6 +77,9 @@ void step_add_verb(struct str *b, const struct finding_step *s);
 /* "wrote balance" */
 void step_add_past(struct str *b, const struct finding_step *s);
 
+/* "thread T1 read balance (event 11)": who did what; a live finding has no numbers of events */
+void step_add_deed(struct str *b, const struct finding *f, const struct finding_step *s);
+
 /* "'deposit'", "block at event 3": without a word in front */
 void step_add_block(struct str *b, const char *label, uint64_t begin);
 /* "thread T2's block 'deposit'", "thread T2" outside blocks */

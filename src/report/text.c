@@ -7,6 +7,7 @@
 #include "report/grid.h"
 #include "report/show.h"
 #include "report/step.h"
+#include "report/story.h"
 
 #include "base/banned.h"
 
@@ -14,22 +15,6 @@ static const char separator[] = "==================\n";
 
 /* Rows of the summary without -v. */
 enum { SUMMARY_MAX = 24 };
-
-/* About the same transaction. What has no block is by itself. */
-static int by_transaction(const struct finding *a, const struct finding *b)
-{
-	int c = group_order_string(a->transaction.thread, b->transaction.thread);
-
-	if (c)
-		return c;
-	if (a->live && b->live) /* events have numbers of their own there */
-		return (a->group > b->group) - (a->group < b->group);
-	if (a->transaction.begin != b->transaction.begin)
-		return a->transaction.begin > b->transaction.begin ? 1 : -1;
-	if (a->transaction.thread && a->transaction.begin)
-		return 0;
-	return (a > b) - (a < b);
-}
 
 /* The same block of the source, in the same light. */
 static int by_block(const struct finding *a, const struct finding *b)
@@ -54,26 +39,23 @@ static void set_summary_row(struct grid *g, const struct group *group)
 {
 	const struct finding *f = group->v[0];
 	struct str text = STR_INIT, place = STR_INIT;
-	uint64_t seen = 0;
 
-	for (size_t i = 0; i < group->n; i++)
-		seen += group->v[i]->count;
 	grid_row(g);
 	if (!f->blame.thread) {
 		const char *name = f->transaction.label ? f->transaction.label : f->variable;
 
 		str_fmt(&text, "%s%s", name ? name : "(no name)",
-			text_story_is_blameless(f) ? ", not blamed" : "");
+			story_is_blameless(f) ? ", not blamed" : "");
 	} else if (f->blame.label) {
 		str_add(&text, f->blame.label);
 	} else {
 		str_fmt(&text, "block at event %" PRIu64, f->blame.begin);
 	}
 	grid_set(g, 0, SHOW_PLAIN, text.s);
-	step_add_short_place(&place, f, text_finding_subject(f)->place);
+	step_add_short_place(&place, f, story_subject(f)->place);
 	grid_set(g, 1, SHOW_PLAIN, place.s);
 	str_reset(&text);
-	str_fmt(&text, "%" PRIu64, seen);
+	str_fmt(&text, "%" PRIu64, group_seen(group));
 	grid_set(g, 2, SHOW_PLAIN, text.s);
 	grid_set(g, 3, SHOW_PLAIN, report_status_name(f->status));
 	str_free(&text);
@@ -127,11 +109,10 @@ static void write_verdict(const struct report *rep, const char *noun, const stru
 	struct str b = STR_INIT;
 
 	for (size_t i = 0; i < found->n; i++)
-		for (size_t k = 0; k < found->v[i].n; k++)
-			seen += found->v[i].v[k]->count;
+		seen += group_seen(&found->v[i]);
 	for (size_t i = 0; i < blocks->n; i++) {
-		atomicity &= text_finding_is_atomicity(blocks->v[i].v[0]);
-		blameless |= text_story_is_blameless(blocks->v[i].v[0]);
+		atomicity &= story_is_atomicity(blocks->v[i].v[0]);
+		blameless |= story_is_blameless(blocks->v[i].v[0]);
 		blamed += !!blocks->v[i].v[0]->blame.thread;
 	}
 	str_add(&b, "atomsan: ");
@@ -220,7 +201,7 @@ static void write_end(const struct report *rep, const struct engine_result *res,
 
 static void write_result(const struct report *rep, const struct engine_result *res, FILE *out)
 {
-	struct groups found = group_by(&res->findings, by_transaction);
+	struct groups found = group_by(&res->findings, group_order_transaction);
 
 	if (rep->nresults > 1 && rep->verbosity >= 0)
 		fprintf(out, "%s[%s]%s\n", show_on(rep->color, SHOW_BOLD), res->ops->name,
@@ -245,7 +226,7 @@ void report_text_finding(const struct report *rep, const struct finding *const *
 void report_text_end(const struct report *rep, FILE *out)
 {
 	for (size_t i = 0; i < rep->nresults; i++) {
-		struct groups found = group_by(&rep->results[i].findings, by_transaction);
+		struct groups found = group_by(&rep->results[i].findings, group_order_transaction);
 
 		write_end(rep, &rep->results[i], &found, out);
 		group_free(&found);

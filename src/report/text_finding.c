@@ -6,79 +6,36 @@
 
 #include "report/show.h"
 #include "report/step.h"
+#include "report/story.h"
 #include "report/suppress.h"
 
 #include "base/banned.h"
 
 /* How much of what may go on for ever is printed without -v. */
-enum { ALSO_MAX = 8, NESTED_MAX = 6, RUNS_MAX = 24, LOCKS_MAX = 4 };
-
-bool text_finding_is_atomicity(const struct finding *f)
-{
-	if (step_same_name(f->kind, "lockset") || step_same_name(f->kind, "deadlock"))
-		return false;
-	return f->transaction.thread || f->blame.thread || step_same_name(f->kind, "cycle");
-}
-
-static void add_what(struct str *b, const struct finding *f)
-{
-	if (text_finding_is_atomicity(f))
-		str_add(b, "atomicity violation");
-	else if (step_same_name(f->kind, "lockset"))
-		str_add(b, "unprotected variable");
-	else if (step_same_name(f->kind, "deadlock"))
-		str_add(b, "possible deadlock");
-	else
-		show_add(b, f->kind ? f->kind : "finding", 24, SHOW_CUT_TAIL);
-}
-
-const struct finding_block *text_finding_subject(const struct finding *f)
-{
-	return f->blame.thread ? &f->blame : &f->transaction;
-}
-
-/* Data before locks, a culprit before none, then the first. */
-static const struct finding *best_of(const struct group *g)
-{
-	const struct finding *best = g->v[0];
-	int most = -1;
-
-	for (size_t i = 0; i < g->n; i++) {
-		int score = 2 * (g->v[i]->rests_on == RESTS_ON_DATA) + !!g->v[i]->blame.thread;
-
-		if (score > most) {
-			most = score;
-			best = g->v[i];
-		}
-	}
-	return best;
-}
+enum { ALSO_MAX = 8, NESTED_MAX = 6, RUNS_MAX = 24 };
 
 static void write_heading(const struct report *rep, const struct finding *f, FILE *out)
 {
-	const struct finding_block *block = text_finding_subject(f);
 	struct str b = STR_INIT;
 
 	str_add(&b, "WARNING: AtomSan: ");
-	add_what(&b, f);
-	if (text_story_is_blameless(f)) {
-		if (f->nsteps && !f->evicted)
-			str_fmt(&b, " among %zu transactions", step_count_transactions(f));
-	} else if (block->label || block->begin) {
-		str_add(&b, block->label ? " in block " : " in ");
-		step_add_block(&b, block->label, block->begin);
-	} else if (f->variable) {
-		str_addc(&b, ' ');
-		step_add_variable(&b, f, 40);
-	}
-	for (size_t i = 0; i < f->nlocks && i < LOCKS_MAX; i++) {
-		str_add(&b, i ? ", " : " on ");
-		show_add(&b, f->locks[i], 24, SHOW_CUT_TAIL);
-	}
-	if (f->nlocks > LOCKS_MAX)
-		str_fmt(&b, " and %zu more", f->nlocks - LOCKS_MAX);
-	str_fmt(&b, " (%s)", report_status_name(f->status));
+	story_add_title(&b, f);
 	show_wrap_styled(out, b.s, rep->color, SHOW_BOLD_RED);
+	str_free(&b);
+}
+
+static void write_story(const struct report *rep, const struct finding *f, FILE *out)
+{
+	struct str b = STR_INIT;
+
+	story_add(&b, f, rep->verbosity > 0);
+	for (char *line = b.s, *end; *line; line = end + 1) {
+		bool item = *line == STORY_ITEM;
+
+		end = strchr(line, '\n');
+		*end = 0;
+		show_wrap(out, line + item, item ? 4 : 2, item ? 8 : 2);
+	}
 	str_free(&b);
 }
 
@@ -201,7 +158,7 @@ static void write_also(const struct finding *f, FILE *out)
 	}
 	if (f->rests_on != RESTS_ON_NOTHING)
 		str_add(&b, f->rests_on == RESTS_ON_LOCKS ? " (lock order)" : " (data)");
-	if (text_story_is_blameless(f))
+	if (story_is_blameless(f))
 		str_add(&b, ", no single block to blame");
 	if (f->count > 1)
 		str_fmt(&b, ", seen %" PRIu64 " times", f->count);
@@ -212,7 +169,7 @@ static void write_also(const struct finding *f, FILE *out)
 
 static void write_others(const struct report *rep, const struct group *g, FILE *out)
 {
-	const struct finding *best = best_of(g);
+	const struct finding *best = group_best(g);
 	size_t shown = 0;
 
 	for (size_t i = 0; i < g->n; i++) {
@@ -247,8 +204,8 @@ static void add_where(struct str *b, const char *place, const char *in, const ch
 
 void text_finding_summary(const struct report *rep, const struct group *g, FILE *out)
 {
-	const struct finding *f = best_of(g);
-	const struct finding_block *subject = text_finding_subject(f);
+	const struct finding *f = group_best(g);
+	const struct finding_block *subject = story_subject(f);
 	struct str at = STR_INIT, place = STR_INIT, block = STR_INIT, b = STR_INIT;
 
 	if (f->nsteps)
@@ -269,11 +226,11 @@ void text_finding_summary(const struct report *rep, const struct group *g, FILE 
 	}
 
 	str_add(&b, "SUMMARY: AtomSan: ");
-	add_what(&b, f);
+	story_add_kind(&b, f);
 	if (place.n || block.n) {
 		str_addc(&b, ' ');
 		/* With -q it is for scripts alone, and they want the names whole. */
-		add_where(&b, place.s, text_finding_is_atomicity(f) ? " in " : " of ", block.s,
+		add_where(&b, place.s, story_is_atomicity(f) ? " in " : " of ", block.s,
 			  rep->verbosity < 0 ? SIZE_MAX : SHOW_WIDTH - show_columns(b.s));
 	}
 	fprintf(out, "%s%s%s\n", show_on(rep->color, SHOW_BOLD), b.s,
@@ -297,10 +254,10 @@ static void write_suppression(const struct finding *f, FILE *out)
 
 void text_finding_write(const struct report *rep, const struct group *g, FILE *out)
 {
-	const struct finding *f = best_of(g);
+	const struct finding *f = group_best(g);
 
 	write_heading(rep, f, out);
-	text_story_write(rep, f, out);
+	write_story(rep, f, out);
 	if (f->nsteps) {
 		putc('\n', out);
 		text_cycle_write(rep, f, out);

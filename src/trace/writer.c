@@ -15,6 +15,8 @@ static const struct {
 	{TRACE_STD, "std", &writer_std},
 	{TRACE_STD, "txt", &writer_std},
 	{TRACE_ATRACE, "atrace", &writer_atrace},
+	{TRACE_PERFETTO, "perfetto", &writer_perfetto},
+	{TRACE_PERFETTO, "json", &writer_perfetto},
 };
 enum { NFORMATS = sizeof formats / sizeof *formats };
 

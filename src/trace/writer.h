@@ -12,9 +12,10 @@
 #include "trace/event.h"
 #include "trace/names.h"
 
-enum trace_format { TRACE_UNKNOWN, TRACE_STD, TRACE_ATRACE };
+/* TRACE_PERFETTO is to be looked at, and is not read again: perfetto_write.c. */
+enum trace_format { TRACE_UNKNOWN, TRACE_STD, TRACE_ATRACE, TRACE_PERFETTO };
 
-/* By "std" or "atrace"; by the end of a file name, without ".zst". */
+/* By "std", "atrace" or "perfetto"; by the end of a file name, without ".zst". */
 enum trace_format trace_format_by_name(const char *name);
 enum trace_format trace_format_by_path(const char *path);
 

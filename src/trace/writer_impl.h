@@ -1,7 +1,7 @@
 /*
- * What the writers of the two formats share.
+ * What the writers of the formats share.
  *
- * Who may include this: writer.c, std_write.c, atrace_write.c.
+ * Who may include this: writer.c, *_write.c.
  */
 #ifndef ATOMSAN_TRACE_WRITER_IMPL_H
 #define ATOMSAN_TRACE_WRITER_IMPL_H
@@ -18,7 +18,7 @@ struct writer_ops {
 	int (*finish)(struct writer *w, struct err *err);
 	void (*destroy)(struct writer *w);
 };
-extern const struct writer_ops writer_std, writer_atrace;
+extern const struct writer_ops writer_std, writer_atrace, writer_perfetto;
 
 struct writer {
 	struct output out;

@@ -434,7 +434,7 @@ static void json(void **state)
 	assert_non_null(strstr(b->text.s, "\"program\": \"./bank all\""));
 	assert_int_equal(count(b->text.s, "\"event\": null"), 4);
 	assert_int_equal(count(b->text.s, "\"begin\": null"), 5);
-	assert_int_equal(count(b->text.s, "\"order\": "), 3);
+	assert_int_equal(count(b->text.s, "\"order\": "), 4);
 	assert_int_equal(count(b->text.s, "\"evicted\": false"), 1);
 	str_free(&s);
 }

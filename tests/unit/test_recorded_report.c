@@ -386,7 +386,9 @@ static const char want_json_step[] =
 	"                {\"function\": \"worker\", \"file\": \"FILE\", \"line\": 33, \"column\": 5, \"module\": \"/home/me/bank\", \"offset\": 4864, \"inlined\": false},\n"
 	"                {\"function\": \"void std::__invoke_impl<void, void (*)()>(std::__invoke_other, void (*&&)())\", \"file\": \"/usr/include/c++/12/bits/invoke.h\", \"line\": 61, \"column\": 36, \"module\": \"/home/me/bank\", \"offset\": 5120, \"inlined\": false}\n"
 	"              ],\n"
-	"              \"locks\": []\n"
+	"              \"locks\": [],\n"
+	"              \"begin_place\": \"FILE:20:4\",\n"
+	"              \"blocks\": null\n"
 	"            }\n"
 	"          ],\n";
 static const char want_json_end[] =

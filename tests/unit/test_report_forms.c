@@ -59,9 +59,9 @@ static const char want_json[] =
 	"          \"variable\": \"balance\",\n"
 	"          \"pattern\": \"r-w-w\",\n"
 	"          \"steps\": [\n"
-	"            {\"thread\": \"T1\", \"event\": 5, \"op\": \"r\", \"operand\": \"balance\", \"label\": \"deposit\", \"place\": \"bank.c:12\", \"begin\": 3, \"stack\": null, \"locks\": null},\n"
-	"            {\"thread\": \"T2\", \"event\": 10, \"op\": \"w\", \"operand\": \"balance\", \"label\": \"deposit\", \"place\": \"bank.c:14\", \"begin\": 8, \"stack\": null, \"locks\": null},\n"
-	"            {\"thread\": \"T1\", \"event\": 16, \"op\": \"w\", \"operand\": \"balance\", \"label\": \"deposit\", \"place\": \"bank.c:14\", \"begin\": 3, \"stack\": null, \"locks\": null}\n"
+	"            {\"thread\": \"T1\", \"event\": 5, \"op\": \"r\", \"operand\": \"balance\", \"label\": \"deposit\", \"place\": \"bank.c:12\", \"begin\": 3, \"stack\": null, \"locks\": null, \"begin_place\": \"bank.c:9\", \"blocks\": null},\n"
+	"            {\"thread\": \"T2\", \"event\": 10, \"op\": \"w\", \"operand\": \"balance\", \"label\": \"deposit\", \"place\": \"bank.c:14\", \"begin\": 8, \"stack\": null, \"locks\": null, \"begin_place\": null, \"blocks\": null},\n"
+	"            {\"thread\": \"T1\", \"event\": 16, \"op\": \"w\", \"operand\": \"balance\", \"label\": \"deposit\", \"place\": \"bank.c:14\", \"begin\": 3, \"stack\": null, \"locks\": null, \"begin_place\": \"bank.c:9\", \"blocks\": null}\n"
 	"          ],\n"
 	"          \"schedule\": [1, 2, 5],\n"
 	"          \"fingerprint\": \"0000000000009f3c\",\n"
@@ -69,7 +69,13 @@ static const char want_json[] =
 	"          \"with\": null,\n"
 	"          \"locks\": null,\n"
 	"          \"allocated\": null,\n"
-	"          \"threads\": null\n"
+	"          \"threads\": null,\n"
+	"          \"recorded\": false,\n"
+	"          \"schedule_events\": null,\n"
+	"          \"title\": \"atomicity violation in block 'deposit' (observed)\",\n"
+	"          \"story\": [\n"
+	"            \"Thread T1's block 'deposit' (begun at event 3) is not atomic: between its read of balance (event 5) and its write of balance (event 16), thread T2's block 'deposit' wrote balance (event 10). The steps conflict: no equivalent run leaves the block undisturbed.\"\n"
+	"          ]\n"
 	"        },\n"
 	"        {\n"
 	"          \"status\": \"confirmed\",\n"
@@ -87,7 +93,13 @@ static const char want_json[] =
 	"          \"with\": null,\n"
 	"          \"locks\": null,\n"
 	"          \"allocated\": null,\n"
-	"          \"threads\": null\n"
+	"          \"threads\": null,\n"
+	"          \"recorded\": false,\n"
+	"          \"schedule_events\": null,\n"
+	"          \"title\": \"finding (confirmed)\",\n"
+	"          \"story\": [\n"
+	"            \"This came up.\"\n"
+	"          ]\n"
 	"        }\n"
 	"      ]\n"
 	"    },\n"
@@ -133,14 +145,16 @@ static void test_json_little(void **state)
 
 	emit(b, blamed(cycle(nasty, N(nasty), RESTS_ON_DATA), "x\ty"));
 	emit(b, cycle(nothing, N(nothing), RESTS_ON_NOTHING));
-	assert_has(print(b, "json"),
-		   "{\"thread\": \"T\\\"1\", \"event\": 5, \"op\": \"r\", "
-		   "\"operand\": \"a<b>&\\\\\", \"label\": \"op\\\"q\\\"\\n\\u001b[31m\", "
-		   "\"place\": \"\xc3\xa4\\ufffd.c:1\", \"begin\": 3, "
-		   "\"stack\": null, \"locks\": null}");
-	assert_has(b->text, "{\"thread\": null, \"event\": 0, \"op\": null, \"operand\": null, "
-			    "\"label\": null, \"place\": null, \"begin\": null, "
-			    "\"stack\": null, \"locks\": null}");
+	assert_has(
+		print(b, "json"),
+		"{\"thread\": \"T\\\"1\", \"event\": 5, \"op\": \"r\", "
+		"\"operand\": \"a<b>&\\\\\", \"label\": \"op\\\"q\\\"\\n\\u001b[31m\", "
+		"\"place\": \"\xc3\xa4\\ufffd.c:1\", \"begin\": 3, "
+		"\"stack\": null, \"locks\": null, \"begin_place\": \"x\\ty\", \"blocks\": null}");
+	assert_has(b->text,
+		   "{\"thread\": null, \"event\": 0, \"op\": null, \"operand\": null, "
+		   "\"label\": null, \"place\": null, \"begin\": null, "
+		   "\"stack\": null, \"locks\": null, \"begin_place\": null, \"blocks\": null}");
 	assert_balanced(b->text);
 }
 

@@ -1,0 +1,88 @@
+/*
+ * Annotations of GitHub's workflows: a line in a job's log that shows up beside
+ * the source.
+ *
+ *	::error file=src/bank.c,line=14,col=17,title=AtomSan%3A ...::Thread T1's ...
+ */
+#include "report/report.h"
+
+#include <inttypes.h>
+
+#include "report/group.h"
+#include "report/step.h"
+#include "report/story.h"
+#include "report/where.h"
+
+#include "base/banned.h"
+
+/* '%' and what would end the line; in a property also what would end that. */
+static void put_escaped(FILE *out, const char *s, bool property)
+{
+	for (; *s; s++) {
+		bool special = *s == '%' || *s == '\r' || *s == '\n' ||
+			       (property && (*s == ':' || *s == ','));
+
+		if (special)
+			fprintf(out, "%%%02X", (unsigned char)*s);
+		else
+			putc(*s, out);
+	}
+}
+
+static void write_finding(const struct finding *f, FILE *out)
+{
+	struct where w = WHERE_INIT;
+	struct str b = STR_INIT;
+
+	fprintf(out, "::%s ", story_is_certain(f) ? "error" : "warning");
+	if (where_of_finding(&w, f)) {
+		fputs("file=", out);
+		where_add_from_root(&b, w.file.s);
+		put_escaped(out, b.s, true);
+		fprintf(out, ",line=%" PRIu32 ",", w.line);
+		if (w.column)
+			fprintf(out, "col=%" PRIu32 ",", w.column);
+	}
+	fputs("title=", out);
+	str_reset(&b);
+	str_add(&b, "AtomSan: ");
+	story_add_title(&b, f);
+	story_untie(b.s);
+	put_escaped(out, b.s, true);
+	fputs("::", out);
+	str_reset(&b);
+	story_add_line(&b, f);
+	put_escaped(out, b.s, false);
+	for (size_t i = 0; i < f->nsteps; i++) {
+		str_reset(&b);
+		str_addc(&b, '\n');
+		step_add_deed(&b, f, &f->steps[i]);
+		if (where_of_step(&w, &f->steps[i])) {
+			str_add(&b, " at ");
+			where_add_from_root(&b, w.file.s);
+			str_fmt(&b, ":%" PRIu32, w.line);
+		}
+		story_untie(b.s);
+		put_escaped(out, b.s, false);
+	}
+	putc('\n', out);
+	str_free(&b);
+	where_free(&w);
+}
+
+static void github_write(const struct report *rep, FILE *out)
+{
+	for (size_t i = 0; i < rep->nresults; i++) {
+		struct groups found = group_by(&rep->results[i].findings, group_order_transaction);
+
+		for (size_t k = 0; k < found.n; k++)
+			write_finding(group_best(&found.v[k]), out);
+		group_free(&found);
+	}
+}
+
+const struct report_format github_format = {
+	.name = "github",
+	.summary = "annotations, for the log of a GitHub workflow",
+	.write = github_write,
+};

@@ -1,0 +1,444 @@
+#include "report/story.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "report/show.h"
+#include "report/step.h"
+
+#include "base/banned.h"
+
+/* How much of what may go on for ever is printed without -v. */
+enum { ORDERS_MAX = 12, VISITS_MAX = 4, LOCKS_MAX = 4 };
+
+bool story_is_blameless(const struct finding *f)
+{
+	return !f->blame.thread && f->status == FINDING_OBSERVED &&
+	       step_same_name(f->kind, "cycle");
+}
+
+/* " (event 8)": of a live finding nobody could look that up. */
+static void add_event(struct str *b, const struct finding *f, uint64_t event)
+{
+	if (!f->live)
+		str_fmt(b, " (event" SHOW_TIE "%" PRIu64 ")", event);
+}
+
+static void add_at_event(struct str *b, const struct finding *f, uint64_t event)
+{
+	if (!f->live)
+		str_fmt(b, " at event" SHOW_TIE "%" PRIu64, event);
+}
+
+/*
+ * A story goes: the block did this, then others did that, then the block did
+ * the last thing. Steps [0, *lead] and [*tail, n) are the block's own.
+ */
+static bool is_story(const struct finding *f, size_t *lead, size_t *tail)
+{
+	const struct finding_step *s = f->steps;
+	size_t i, k;
+
+	/* An engine that only suspects a block must not be quoted as knowing. */
+	if (!f->blame.thread && f->status == FINDING_OBSERVED)
+		return false;
+	/* Conflicts through several others are a chain, and not what one thread does after another.
+	 */
+	if (step_same_name(f->kind, "commit") && f->nwith > 1)
+		return false;
+	if (f->nsteps < 3 || !s[0].begin || !step_same_block(&s[0], &s[f->nsteps - 1]))
+		return false;
+	for (i = 0; i + 1 < f->nsteps && step_same_block(&s[0], &s[i + 1]);)
+		i++;
+	for (k = f->nsteps - 1; k > i && step_same_block(&s[0], &s[k - 1]);)
+		k--;
+	if (k <= i + 1)
+		return false;
+	for (size_t m = i + 1; m < k; m++)
+		if (step_same_block(&s[0], &s[m]))
+			return false;
+	/* A cycle may also go back in time inside a block: then there is no "between". */
+	for (size_t m = i; m < k && f->status != FINDING_PREDICTED; m++)
+		if (s[m].event >= s[m + 1].event)
+			return false;
+	*lead = i;
+	*tail = k;
+	return true;
+}
+
+/*
+ * A step for a sentence that has told the operand before. Where that is all that
+ * the finding is about, and has no short name, it is just "it".
+ */
+static struct finding_step told_again(const struct finding *f, size_t i)
+{
+	struct finding_step s = f->steps[i];
+
+	for (size_t k = 0; k < f->nsteps; k++)
+		if (!step_same_name(f->steps[k].operand, s.operand))
+			return s;
+	if (step_footnote(f, &f->steps[i]))
+		s.operand = "it";
+	return s;
+}
+
+/* "thread T2's block 'audit' read x (event 8) and wrote y (event 9)"; `who` may be known already.
+ */
+static void add_visit(struct str *b, const struct finding *f, size_t from, size_t to, bool who)
+{
+	const struct finding_step *s = f->steps;
+	struct finding_step first = told_again(f, from), last = told_again(f, to);
+	bool predicted = f->status == FINDING_PREDICTED;
+
+	if (who) {
+		step_add_owner(b, s[from].thread, s[from].label, s[from].begin);
+		str_add(b, predicted ? " can " : " ");
+	}
+	(predicted ? step_add_verb : step_add_past)(b, &first);
+	add_event(b, f, s[from].event);
+	if (to == from)
+		return;
+	str_add(b, to - from > 1 ? ", ... and " : " and ");
+	(predicted ? step_add_verb : step_add_past)(b, &last);
+	add_event(b, f, s[to].event);
+}
+
+/* What came between: one visit for each transaction, the middle of many left to the picture. */
+static void add_visits(struct str *b, const struct finding *f, size_t from, size_t to)
+{
+	const struct finding_step *s = f->steps;
+	size_t visits = 0, n = 0;
+	bool skipped = false;
+
+	for (size_t i = from; i <= to; i++)
+		visits += i == to || !step_same_block(&s[i], &s[i + 1]);
+	for (size_t i = from; i <= to; n++) {
+		size_t end = i;
+
+		while (end < to && step_same_block(&s[i], &s[end + 1]))
+			end++;
+		if (visits <= VISITS_MAX || n < 2 || n == visits - 1) {
+			/* One thread's operations outside blocks: "then wrote tail". */
+			bool goes_on = n && !skipped && !s[i].begin && !s[i - 1].begin &&
+				       step_tie(&s[i - 1], &s[i]) == STEP_SAME_THREAD;
+
+			if (n)
+				str_add(b, ", then ");
+			add_visit(b, f, i, end, !goes_on);
+		} else if (n == 2) {
+			str_fmt(b, ", then %zu others came", visits - 3);
+			skipped = true;
+		}
+		i = end + 1;
+	}
+}
+
+/* A sentence starts with it. */
+static void add_subject(struct str *b, const struct finding_block *block)
+{
+	size_t at = b->n;
+
+	step_add_owner(b, block->thread, block->label, block->begin);
+	b->s[at] = (char)toupper((unsigned char)b->s[at]);
+}
+
+static void add_story(struct str *b, const struct finding *f, size_t lead, size_t tail)
+{
+	const struct finding_step *s = f->steps, end = told_again(f, tail);
+
+	add_subject(b, &(struct finding_block){
+			       .thread = s[0].thread, .label = s[0].label, .begin = s[0].begin});
+	if (s[0].label && !f->live)
+		str_fmt(b, " (begun at event" SHOW_TIE "%" PRIu64 ")", s[0].begin);
+	str_add(b, f->status == FINDING_PREDICTED ? " may not be atomic: " : " is not atomic: ");
+	str_add(b, "between its ");
+	step_add_noun(b, &s[lead]);
+	add_event(b, f, s[lead].event);
+	str_add(b, " and its ");
+	step_add_noun(b, &end);
+	add_event(b, f, s[tail].event);
+	str_add(b, ", ");
+	add_visits(b, f, lead + 1, tail - 1);
+	str_add(b, f->status == FINDING_PREDICTED
+			   ? ". The locks of this run allow that order.\n"
+			   : ". The steps conflict: no equivalent run leaves the block "
+			     "undisturbed.\n");
+}
+
+/* "'a' (T1) before 'b' (T2): w(x) at event 1, then r(x) at event 3" */
+static void add_order(struct str *b, const struct finding *f, const struct finding_step *from,
+		      const struct finding_step *to)
+{
+	str_addc(b, STORY_ITEM);
+	step_add_transaction(b, f, from);
+	str_add(b, " before ");
+	step_add_transaction(b, f, to);
+	str_add(b, ": ");
+	switch (step_tie(from, to)) {
+	case STEP_SAME_BLOCK:
+	case STEP_SAME_THREAD:
+		str_add(b, "same thread");
+		break;
+	case STEP_FORK:
+		step_add_op(b, from, 40);
+		add_at_event(b, f, from->event);
+		break;
+	case STEP_JOIN:
+		step_add_op(b, to, 40);
+		add_at_event(b, f, to->event);
+		break;
+	case STEP_CONFLICT:
+		step_add_op(b, from, 40);
+		add_at_event(b, f, from->event);
+		str_add(b, ", then ");
+		step_add_op(b, to, 40);
+		add_at_event(b, f, to->event);
+		break;
+	}
+	str_addc(b, '\n');
+}
+
+static void add_more(struct str *b, size_t n)
+{
+	if (n)
+		str_fmt(b, "%c... and %zu more, -v shows them\n", STORY_ITEM, n);
+}
+
+static void add_orders(struct str *b, const struct finding *f, bool all)
+{
+	size_t n = 0, left_out = 0;
+
+	for (size_t i = 0; i + 1 < f->nsteps; i++) {
+		if (step_same_block(&f->steps[i], &f->steps[i + 1]))
+			continue;
+		if (n++ < ORDERS_MAX || all)
+			add_order(b, f, &f->steps[i], &f->steps[i + 1]);
+		else
+			left_out++;
+	}
+	add_more(b, left_out);
+}
+
+static void add_blameless(struct str *b, const struct finding *f, bool all)
+{
+	if (f->nsteps)
+		str_fmt(b, "These %zu transactions cannot be put one after the other:\n",
+			step_count_transactions(f));
+	else
+		str_add(b, "This run's transactions cannot be put one after the other.\n");
+	add_orders(b, f, all);
+	str_add(b, "No single block is to blame: each could be moved out of the way alone, "
+		   "together they form a cycle.\n");
+}
+
+static void add_lockset(struct str *b, const struct finding *f)
+{
+	size_t at = b->n;
+
+	for (size_t i = 0; i < f->nsteps; i++) {
+		if (i)
+			str_add(b, ", and ");
+		step_add_deed(b, f, &f->steps[i]);
+	}
+	b->s[at] = (char)toupper((unsigned char)b->s[at]);
+	str_add(b, ". No lock keeps the two apart.\n");
+}
+
+/* Steps come in pairs: the lock that a thread holds, the one that it wants. */
+static void add_deadlock(struct str *b, const struct finding *f, bool all)
+{
+	size_t n = f->nsteps / 2, shown = all || n <= 8 ? n : 8;
+
+	for (size_t i = 0; i < shown; i++) {
+		const struct finding_step *holds = &f->steps[2 * i], *wants = holds + 1;
+
+		str_add(b, "Thread ");
+		show_add(b, holds->thread ? holds->thread : "?", 24, SHOW_CUT_TAIL);
+		str_add(b, " holds ");
+		show_add(b, holds->operand ? holds->operand : "?", 24, SHOW_CUT_TAIL);
+		add_event(b, f, holds->event);
+		str_add(b, " and wants ");
+		show_add(b, wants->operand ? wants->operand : "?", 24, SHOW_CUT_TAIL);
+		add_event(b, f, wants->event);
+		str_add(b, ".\n");
+	}
+	add_more(b, n - shown);
+	str_add(b, "In another run each can wait for the next for ever.\n");
+}
+
+/* "its read of x (event 5) cannot be moved", by the letter of its mover. */
+static void add_mover(struct str *b, const struct finding *f, const struct finding_step *s,
+		      char mover)
+{
+	step_add_noun(b, s);
+	add_event(b, f, s->event);
+	str_add(b, mover == 'L'   ? " can only be done earlier"
+		   : mover == 'R' ? " can only be done later"
+				  : " cannot be moved");
+}
+
+/* The first step that does not move right, and the last, which does not move left. */
+static void add_movers(struct str *b, const struct finding *f)
+{
+	size_t turn = 0;
+
+	while (turn + 1 < f->nsteps && (f->pattern[2 * turn] == 'B' || f->pattern[2 * turn] == 'R'))
+		turn++;
+	add_subject(b, story_subject(f));
+	str_add(b, " may not be atomic: its ");
+	add_mover(b, f, &f->steps[turn], f->pattern[2 * turn]);
+	str_add(b, ", then its ");
+	add_mover(b, f, &f->steps[f->nsteps - 1], f->pattern[2 * (f->nsteps - 1)]);
+	str_add(b, "; so others may come between the two. Movers, step by step: ");
+	show_add(b, f->pattern, SIZE_MAX, SHOW_CUT_TAIL);
+	str_add(b, ".\n");
+}
+
+static bool has_movers(const struct finding *f)
+{
+	return step_same_name(f->kind, "movers") && f->nsteps > 1 && f->pattern &&
+	       strlen(f->pattern) == 2 * f->nsteps - 1;
+}
+
+static void add_plain(struct str *b, const struct finding *f, bool all)
+{
+	const struct finding_block *block = story_subject(f);
+
+	if (block->label || block->begin) {
+		add_subject(b, block);
+		str_add(b, f->blame.thread ? " is not atomic" : " may not be atomic");
+		if (f->event)
+			add_event(b, f, f->event);
+	} else if (f->variable) {
+		str_add(b, "This is about ");
+		step_add_variable(b, f, 40);
+	} else {
+		str_add(b, "This came up");
+		if (f->event)
+			add_at_event(b, f, f->event);
+	}
+	if (f->blame.thread && f->nsteps > 1) {
+		str_add(b, ": others have to come after one part of it and before another:\n");
+		add_orders(b, f, all);
+	} else {
+		str_add(b, f->nsteps ? "; these steps say so:\n" : ".\n");
+	}
+}
+
+/* All that is known are the steps: who is to blame could not be found out. */
+static void add_evicted(struct str *b, const struct finding *f)
+{
+	str_add(b, "The steps below form a cycle: no order of whole blocks has them all. Which "
+		   "block is to blame is not known, since ");
+	str_add(b, f->out_of_order
+			   ? "by the clock of the machine they came in another order.\n"
+			   : "part of the history was evicted: history_size=N in ATOMSAN_OPTIONS "
+			     "widens it.\n");
+}
+
+const struct finding_block *story_subject(const struct finding *f)
+{
+	return f->blame.thread ? &f->blame : &f->transaction;
+}
+
+void story_add(struct str *b, const struct finding *f, bool all)
+{
+	size_t lead, tail;
+
+	if (f->evicted)
+		add_evicted(b, f);
+	else if (step_same_name(f->kind, "lockset") && f->nsteps)
+		add_lockset(b, f);
+	else if (step_same_name(f->kind, "deadlock") && f->nsteps > 1)
+		add_deadlock(b, f, all);
+	else if (has_movers(f))
+		add_movers(b, f);
+	else if (story_is_blameless(f))
+		add_blameless(b, f, all);
+	else if (is_story(f, &lead, &tail))
+		add_story(b, f, lead, tail);
+	else
+		add_plain(b, f, all);
+}
+
+bool story_is_certain(const struct finding *f)
+{
+	return f->status == FINDING_CONFIRMED ||
+	       (f->status == FINDING_OBSERVED && step_same_name(f->kind, "cycle"));
+}
+
+bool story_is_atomicity(const struct finding *f)
+{
+	if (step_same_name(f->kind, "lockset") || step_same_name(f->kind, "deadlock"))
+		return false;
+	return f->transaction.thread || f->blame.thread || step_same_name(f->kind, "cycle");
+}
+
+void story_add_kind(struct str *b, const struct finding *f)
+{
+	if (story_is_atomicity(f))
+		str_add(b, "atomicity violation");
+	else if (step_same_name(f->kind, "lockset"))
+		str_add(b, "unprotected variable");
+	else if (step_same_name(f->kind, "deadlock"))
+		str_add(b, "possible deadlock");
+	else
+		show_add(b, f->kind ? f->kind : "finding", 24, SHOW_CUT_TAIL);
+}
+
+void story_add_title(struct str *b, const struct finding *f)
+{
+	const struct finding_block *block = story_subject(f);
+
+	story_add_kind(b, f);
+	if (story_is_blameless(f)) {
+		if (f->nsteps && !f->evicted)
+			str_fmt(b, " among %zu transactions", step_count_transactions(f));
+	} else if (block->label || block->begin) {
+		str_add(b, block->label ? " in block " : " in ");
+		step_add_block(b, block->label, block->begin);
+	} else if (f->variable) {
+		str_addc(b, ' ');
+		step_add_variable(b, f, 40);
+	}
+	for (size_t i = 0; i < f->nlocks && i < LOCKS_MAX; i++) {
+		str_add(b, i ? ", " : " on ");
+		show_add(b, f->locks[i], 24, SHOW_CUT_TAIL);
+	}
+	if (f->nlocks > LOCKS_MAX)
+		str_fmt(b, " and %zu more", f->nlocks - LOCKS_MAX);
+	str_fmt(b, " (%s)", report_status_name(f->status));
+}
+
+void story_add_line(struct str *b, const struct finding *f)
+{
+	struct str lines = STR_INIT;
+	size_t start = b->n;
+
+	story_add(&lines, f, false);
+	for (const char *s = lines.s; *s;) {
+		size_t n = strcspn(s, "\n");
+		bool item = *s == STORY_ITEM, after_item = b->n > start && b->s[b->n - 1] == ';';
+
+		if (!item && after_item)
+			b->s[b->n - 1] = '.';
+		if (b->n > start)
+			str_addc(b, ' ');
+		str_addn(b, s + item, n - item);
+		if (item)
+			str_addc(b, ';');
+		s += n + 1;
+	}
+	if (b->n > start && b->s[b->n - 1] == ';')
+		b->s[b->n - 1] = '.';
+	story_untie(b->s + start);
+	str_free(&lines);
+}
+
+void story_untie(char *s)
+{
+	for (; *s; s++)
+		if (*s == SHOW_TIE[0])
+			*s = ' ';
+}

@@ -1,0 +1,99 @@
+// What there is, counted; each count is also a filter.
+
+import { h, plural } from "./dom.js";
+import { count, engines, findings, report, shortPath, sourceName } from "./data.js";
+
+const SHOWN = 12;
+
+function bars(title, by, list, pick, chosen) {
+  const counts = count(list, by);
+  const most = counts[0]?.[1] ?? 1;
+  return h(
+    "section",
+    { class: "bars", "aria-label": title },
+    h("h3", null, title, h("span", { class: "faint" }, counts.length > 1 ? ` ${counts.length.toLocaleString("en")}` : "")),
+    h(
+      "ol",
+      null,
+      counts.slice(0, SHOWN).map(([name, n]) =>
+        h(
+          "li",
+          null,
+          h(
+            "button",
+            { type: "button", title: name, "aria-pressed": String(chosen === name), onclick: () => pick(by, chosen === name ? null : name) },
+            h("span", { class: "bar", style: `width:${Math.max(2, (100 * n) / most)}%`, "aria-hidden": "true" }),
+            h("span", { class: "name" }, name),
+            h("span", { class: "count" }, n.toLocaleString("en")),
+          ),
+        ),
+      ),
+    ),
+    counts.length > SHOWN ? h("p", { class: "faint" }, `and ${plural(counts.length - SHOWN, "more", "more")}; search finds them`) : null,
+  );
+}
+
+function big(n, noun, many) {
+  return h("div", { class: "big" }, h("b", null, n.toLocaleString("en")), " ", n === 1 ? noun : (many ?? noun + "s"));
+}
+
+export function overview(shown, filter, pick) {
+  const { source } = report;
+  const nothing = !findings.length;
+  return h(
+    "article",
+    { class: "overview", "aria-labelledby": "overview-title" },
+    h("h2", { id: "overview-title", tabindex: "-1" }, nothing ? "Nothing was found" : plural(findings.length, "finding")),
+    h("p", { class: "faint" }, shortPath(sourceName)),
+    h(
+      "div",
+      { class: "bigs" },
+      // What nobody counted while the program ran is 0.
+      source.events || source.trace ? big(source.events, "event") : null,
+      source.threads || source.trace ? big(source.threads, "thread") : null,
+      big(source.transactions, "transaction"),
+      source.variables || source.trace ? big(source.variables, "variable") : null,
+      source.locks || source.trace ? big(source.locks, "lock") : null,
+    ),
+    source.error ? h("p", { class: "warning", role: "alert" }, `The trace broke off: ${source.error}. What is here is about the events before.`) : null,
+    source.skipped ? h("p", { class: "warning" }, `${plural(source.skipped, "impossible event")} ${source.skipped === 1 ? "was" : "were"} skipped.`) : null,
+    nothing
+      ? null
+      : h(
+          "div",
+          { class: "grid four" },
+          bars("By block", "subject", shown, pick, filter.subject),
+          bars("By variable", "about", shown, pick, filter.about),
+          bars("By file", "file", shown, pick, filter.file),
+          bars("By status", "status", shown, pick, filter.status),
+        ),
+    h(
+      "section",
+      null,
+      h("h3", null, "Who looked"),
+      h(
+        "table",
+        { class: "engines" },
+        h("thead", null, h("tr", null, ["engine", "findings", "seconds", "a finding means", "silence means"].map((name) => h("th", { scope: "col" }, name)))),
+        h(
+          "tbody",
+          null,
+          report.results.map((result) =>
+            h(
+              "tr",
+              null,
+              h("th", { scope: "row" }, result.engine),
+              h("td", { class: "num" }, result.findings.length.toLocaleString("en")),
+              h("td", { class: "num" }, (result.stats.seconds ?? 0).toFixed(3)),
+              h("td", null, engines.get(result.engine)?.finding ?? ""),
+              h("td", null, engines.get(result.engine)?.silence ?? ""),
+            ),
+          ),
+        ),
+      ),
+    ),
+    h("p", { class: "faint hint" }, "Keys: ", key("j"), " ", key("k"), " next and previous finding, ", key("/"), " search, ", key("o"), " this overview, ", key("←"), " ", key("→"), " step through a schedule."),
+  );
+}
+
+const key = (name) => h("kbd", null, name);
