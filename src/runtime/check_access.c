@@ -365,10 +365,11 @@ void check_lock_edges(struct rt_thread *t, struct shadow_cell *cell, uintptr_t a
 		if (word & lock_byte(address) && !check_mine(t, word)) {
 			if (check_word_dead(word)) {
 				check_behind(t, word);
+				if (!(shared && write))
+					continue;
+			} else if (!(shared && !write) && check_edge(t, word, &fresh) && !write) {
 				continue;
 			}
-			if (!(shared && !write) && check_edge(t, word, &fresh) && !write)
-				continue;
 		}
 		ws.v[kept++] = word;
 	}

@@ -450,10 +450,16 @@ static bool out_chunk(struct out *o, const struct history *h, uint32_t k, uint32
 	struct chunk_at at;
 	struct put p = {o, 0, 0};
 	bool own = h->owner == &rt_self; /* its last unit is to be the last of all */
+	/*
+	 * What is dead is on no cycle, and the words that would put it in order may be gone: it is
+	 * told as if it had been before all else, which harms nobody. (What the transaction
+	 * reaches stays alive as long as it is open.)
+	 */
+	uint64_t dead = __atomic_load_n(&check_lines[h->slot].dead, __ATOMIC_ACQUIRE);
 
 	if (!history_walk(&w, h, k))
 		return false;
-	p.base = clock = w.clock;
+	p.base = clock = h->chunk[k].base < dead ? 0 : w.clock;
 	at = chunk_open(o, h->thread, number, p.base, 0);
 	if (first && h->chunk[k].started) {
 		/* The function that the thread began with has been left. */
@@ -462,7 +468,7 @@ static bool out_chunk(struct out *o, const struct history *h, uint32_t k, uint32
 	}
 	while (history_walk_next(&w) && w.clock < until + own) {
 		put_repeats(&p, h, w.time, clock, depth ? function[(depth - 1) % DEEP] : 0);
-		clock = w.clock;
+		clock = w.time < dead ? 0 : w.clock;
 		if (w.op == RAW_CALL)
 			function[depth++ % DEEP] = w.address;
 		else if (w.op == RAW_RETURN && depth)
