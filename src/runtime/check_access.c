@@ -362,8 +362,12 @@ void check_lock_edges(struct rt_thread *t, struct shadow_cell *cell, uintptr_t a
 		uint64_t word = ws.v[i];
 		bool write = word & SHADOW_WRITE;
 
-		if (word & lock_byte(address) && !check_mine(t, word)) {
-			if (check_word_dead(word)) {
+		if (word & lock_byte(address)) {
+			/* Its own, where it has shared it before: it will give it back again. */
+			if (check_mine(t, word)) {
+				if (!shared && !write)
+					continue;
+			} else if (check_word_dead(word)) {
 				check_behind(t, word);
 				if (!(shared && write))
 					continue;
