@@ -21,8 +21,8 @@ void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc);
  * Does this word of the cell say that this was done in this stretch (check.h)? It is made young where
  * it is of the same kind; where it is not, and the other word is free, that is for check_access.c.
  */
-static inline bool access_done_by(const struct rt_thread *t, struct shadow_cell *cell, int i,
-				  uint64_t what)
+static inline bool access_done_by(struct rt_thread *t, struct shadow_cell *cell, int i,
+				  uint64_t what, uintptr_t address, uintptr_t pc)
 {
 	uint64_t word = __atomic_load_n(&cell->w[i], __ATOMIC_RELAXED), other;
 
@@ -42,11 +42,12 @@ static inline bool access_done_by(const struct rt_thread *t, struct shadow_cell 
 		return true;
 	}
 	__atomic_store_n(&cell->w[i], t->now | what, __ATOMIC_RELAXED);
+	t->repeat[address >> 3 & (RT_REPEATS - 1)] = (struct rt_repeat){t->now | what, address, pc};
 	return true;
 }
 
-static inline bool access_done(const struct rt_thread *t, bool write, uintptr_t address,
-			       uint32_t size)
+static inline bool access_done(struct rt_thread *t, bool write, uintptr_t address, uint32_t size,
+			       uintptr_t pc)
 {
 	uint64_t what = ((1ull << size) - 1) << (address & 7) | (write ? SHADOW_WRITE : 0);
 	struct shadow_cell *cell;
@@ -56,7 +57,8 @@ static inline bool access_done(const struct rt_thread *t, bool write, uintptr_t 
 	cell = shadow_find(SHADOW_DATA, address);
 	if (RT_UNLIKELY(!cell))
 		return false;
-	return access_done_by(t, cell, 0, what) || access_done_by(t, cell, 1, what) ||
+	return access_done_by(t, cell, 0, what, address, pc) ||
+	       access_done_by(t, cell, 1, what, address, pc) ||
 	       (t->outside && !(__atomic_load_n(&cell->w[0], __ATOMIC_RELAXED) |
 				__atomic_load_n(&cell->w[1], __ATOMIC_RELAXED)));
 }
@@ -64,7 +66,7 @@ static inline bool access_done(const struct rt_thread *t, bool write, uintptr_t 
 static inline void access_plain(enum raw_op op, const void *address, uint32_t size, uintptr_t pc)
 {
 	if (RT_UNLIKELY(!rt_threads_out) ||
-	    RT_LIKELY(access_done(&rt_self, op != RAW_READ, (uintptr_t)address, size)))
+	    RT_LIKELY(access_done(&rt_self, op != RAW_READ, (uintptr_t)address, size, pc)))
 		return;
 	access_slow(op, (uintptr_t)address, size, pc);
 }

@@ -271,8 +271,8 @@ void check_return(struct rt_thread *t, struct rt_frame *f)
 	}
 	if (RT_UNLIKELY(!t->slot))
 		return;
-	/* A call in which nothing was noted need not have been. */
-	if (t->hist.next == f->unit)
+	/* A call in which nothing was noted need not have been, but for the first of all. */
+	if (t->hist.next == f->unit && !f->starts)
 		t->hist.next -= 2;
 	else
 		history_put(t, RAW_RETURN, 0, 0, t->hist.pc_high);

@@ -305,8 +305,8 @@ static void out_before(struct out *o, uint32_t thread, const bool *told_fork)
 
 /*
  * Accesses that are not in the histories, since they repeated others: an edge came from them, so it
- * is known that they were, what they touched and when. They are told at their place, as if done
- * at the beginning of the function.
+ * is known that they were, what they touched and when. They are told at their place: the thread keeps
+ * the last ones, and others are told as if done at the beginning of the function.
  */
 enum { REPEATS = 1 << 12 };
 struct repeat {
@@ -417,6 +417,16 @@ static void put(struct put *p, enum raw_op op, uint64_t address, uint32_t aux, u
 	out_unit(p->o, record_what(op, address, aux), (clock - p->base) | (uint64_t)pc << 32);
 }
 
+static uintptr_t place_of(const struct history *h, const struct repeat *r, uintptr_t function)
+{
+	const struct rt_repeat *last;
+
+	if (!h->owner)
+		return function;
+	last = &h->owner->repeat[r->address >> 3 & (RT_REPEATS - 1)];
+	return last->word == r->word && (last->address & ~7ul) == r->address ? last->pc : function;
+}
+
 /* The repeats of this thread before a time. */
 static void put_repeats(struct put *p, const struct history *h, uint64_t time, uint64_t clock,
 			uintptr_t function)
@@ -431,7 +441,8 @@ static void put_repeats(struct put *p, const struct history *h, uint64_t time, u
 		r->told = true;
 		first = (uint32_t)__builtin_ctzll(bytes);
 		put(p, r->word & SHADOW_WRITE ? RAW_WRITE : RAW_READ, r->address + first,
-		    (uint32_t)(64 - __builtin_clzll(bytes)) - first, clock, function);
+		    (uint32_t)(64 - __builtin_clzll(bytes)) - first, clock,
+		    place_of(h, r, function));
 	}
 }
 

@@ -56,6 +56,13 @@ struct rt_mark {
 };
 enum { RT_MARKS = 32 };
 
+/* A word of the shadow was made young, here: access.h. */
+struct rt_repeat {
+	uint64_t word;
+	uintptr_t address, pc;
+};
+enum { RT_REPEATS = 1 << 8 };
+
 /* A lock that the thread holds. */
 struct rt_held {
 	uintptr_t address;
@@ -98,6 +105,7 @@ struct rt_thread {
 	size_t cut;        /* frames below this are no blocks any more */
 	uint64_t transactions;
 	struct rt_mark mark[RT_MARKS];
+	struct rt_repeat repeat[RT_REPEATS]; /* the last ones, by address */
 	struct rt_held *held;
 	size_t nheld, held_cap;
 

@@ -2,6 +2,7 @@
  * A program with threads forks. The child has violations of its own; they are
  * not the parent's.
  *
+ * live: no, its children are checked as well
  * silent prints: child 3, parent 2
  */
 #include <stdatomic.h>

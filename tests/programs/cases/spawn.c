@@ -2,6 +2,7 @@
  * Other programs, started in every way there is, and this very one again: the
  * second copy leaves the first one's trace alone.
  *
+ * live: no, its children are checked as well
  * silent prints: vfork 3
  * silent prints: fork 4
  * silent prints: posix_spawn 5
