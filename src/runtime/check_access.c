@@ -194,7 +194,9 @@ static void take_edges(struct rt_thread *t, struct words *ws, uint64_t what, boo
 				check_behind(t, word);
 				continue;
 			}
-			if ((check_edge(t, word, fresh) || word & SHADOW_WRITE) &&
+			/* The bytes that both have: a report wants to know. */
+			if ((check_edge(t, word & (what | ~(uint64_t)SHADOW_BYTES), fresh) ||
+			     word & SHADOW_WRITE) &&
 			    what & SHADOW_WRITE)
 				word &= ~(what & SHADOW_BYTES);
 		}
