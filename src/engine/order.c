@@ -285,8 +285,8 @@ static void reach(struct order *o, uint32_t a, uint32_t t, const struct order_wh
 }
 
 /*
- * Is it still open, and the one that reached `src`? It may have ended since, and another begun. From now on
- * its owner cannot end it without the lock.
+ * Is it still open, and the one that reached `src`? It may have ended since, and another begun.
+ * From now on its owner cannot end it without the lock.
  */
 static bool claim(struct order *o, uint32_t a, step src)
 {

@@ -106,7 +106,7 @@ struct order {
 	uint32_t cap; /* row length: a multiple of ORDER_LANES */
 	order_index *reach;
 	order_index *seen;
-	order_index *self;         /* zeros around one ORDER_NEVER: every ROW_SELF is a part of it */
+	order_index *self;     /* zeros around one ORDER_NEVER: every ROW_SELF is a part of it */
 	uint32_t *reached;     /* the list of slots that slot t's open transaction reaches */
 	struct order_why *why; /* like reach; NULL unless asked for */
 	struct order_slot *slot;
@@ -115,9 +115,9 @@ struct order {
 	uint32_t *slot_of; /* by thread */
 	size_t nthreads;
 	order_index last_index; /* a thread moves to a new slot here; tests make it small */
-	uint32_t take_idle; /* idle slots are taken away from this many on; likewise */
-	bool fixed;         /* nothing may move: slots of ended threads are used again early, and
-			     * where none is left order_enter() gives ORDER_NO_SLOT */
+	uint32_t take_idle;     /* idle slots are taken away from this many on; likewise */
+	bool fixed; /* nothing may move: slots of ended threads are used again early, and
+		     * where none is left order_enter() gives ORDER_NO_SLOT */
 };
 enum { ORDER_LANES = 8 };
 
@@ -167,10 +167,10 @@ static inline bool order_toggle(struct order *o, uint32_t t, bool begin)
 #ifdef ORDER_WIDE
 /*
  * Many threads share the order under a lock, but a thread begins and ends its own transactions
- * without it, as long as nobody has taken an edge that this transaction reaches. Whoever does, under
- * the lock, marks the slot as touched and then looks whether it is still open; the owner closes it
- * and then looks whether it was touched. One of the two sees the other. False: order_end(), under
- * the lock.
+ * without it, as long as nobody has taken an edge that this transaction reaches. Whoever does,
+ * under the lock, marks the slot as touched and then looks whether it is still open; the owner
+ * closes it and then looks whether it was touched. One of the two sees the other. False:
+ * order_end(), under the lock.
  */
 static inline void order_begin_alone(struct order *o, uint32_t t, order_index index)
 {

@@ -1,8 +1,8 @@
 #include "runtime/access.h"
 
 /*
- * The usual case behind the fast path: in a new stretch the thread does what it did before, to bytes
- * that nobody else has to do with, or only reads as it does itself.
+ * The usual case behind the fast path: in a new stretch the thread does what it did before, to
+ * bytes that nobody else has to do with, or only reads as it does itself.
  */
 static inline bool again(struct rt_thread *t, uintptr_t address, uint64_t what)
 {
@@ -20,8 +20,7 @@ static inline bool again(struct rt_thread *t, uintptr_t address, uint64_t what)
 	if (!check_mine(t, own) || (other && (what | other) & SHADOW_WRITE))
 		return false;
 	/* Nothing of the word may be left: it is dead, or this takes its place. */
-	if (own >= t->dead &&
-	    (own & ~what & SHADOW_BYTES || (own & ~what & SHADOW_WRITE)))
+	if (own >= t->dead && (own & ~what & SHADOW_BYTES || (own & ~what & SHADOW_WRITE)))
 		return false;
 	__atomic_store_n(&cell->w[i], t->now | what, __ATOMIC_RELAXED);
 	return true;

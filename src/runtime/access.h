@@ -18,8 +18,9 @@
 void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc);
 
 /*
- * Does this word of the cell say that this was done in this stretch (check.h)? It is made young where
- * it is of the same kind; where it is not, and the other word is free, that is for check_access.c.
+ * Does this word of the cell say that this was done in this stretch (check.h)? It is made young
+ * where it is of the same kind; where it is not, and the other word is free, that is for
+ * check_access.c.
  */
 static inline bool access_done_by(struct rt_thread *t, struct shadow_cell *cell, int i,
 				  uint64_t what, uintptr_t address, uintptr_t pc)

@@ -130,7 +130,7 @@ static inline void do_store128(volatile a128 *p, a128 v)
 	HOOK(bits, name, a##bits, (volatile a##bits * p, a##bits v, int order))                    \
 	{                                                                                          \
 		struct rt_thread *t = &rt_self;                                                    \
-		struct shadow_stripe *s;                                                                  \
+		struct shadow_stripe *s;                                                           \
 		a##bits old;                                                                       \
                                                                                                    \
 		(void)order;                                                                       \
@@ -160,7 +160,7 @@ static inline void do_store128(volatile a128 *p, a128 v)
 	HOOK(bits, load, a##bits, (const volatile a##bits *p, int order))                          \
 	{                                                                                          \
 		struct rt_thread *t = &rt_self;                                                    \
-		struct shadow_stripe *s;                                                                  \
+		struct shadow_stripe *s;                                                           \
 		a##bits v;                                                                         \
                                                                                                    \
 		(void)order;                                                                       \
@@ -174,7 +174,7 @@ static inline void do_store128(volatile a128 *p, a128 v)
 	HOOK(bits, store, void, (volatile a##bits * p, a##bits v, int order))                      \
 	{                                                                                          \
 		struct rt_thread *t = &rt_self;                                                    \
-		struct shadow_stripe *s;                                                                  \
+		struct shadow_stripe *s;                                                           \
                                                                                                    \
 		(void)order;                                                                       \
 		if (!noted(t)) {                                                                   \
@@ -196,7 +196,7 @@ static inline void do_store128(volatile a128 *p, a128 v)
 	static inline a##bits cas##bits(volatile a##bits *p, a##bits old, a##bits v, uintptr_t pc) \
 	{                                                                                          \
 		struct rt_thread *t = &rt_self;                                                    \
-		struct shadow_stripe *s;                                                                  \
+		struct shadow_stripe *s;                                                           \
 		a##bits seen;                                                                      \
                                                                                                    \
 		if (!noted(t))                                                                     \

@@ -15,7 +15,8 @@ static uint32_t order_lock;
 /* Of this thread, and still to be reported. */
 static __thread struct check_cycle closed __attribute__((tls_model("initial-exec")));
 
-_Static_assert(ORDER_INDEX_BITS == SHADOW_SLOT_SHIFT - SHADOW_TIME_SHIFT && sizeof(order_index) == sizeof(int64_t),
+_Static_assert(ORDER_INDEX_BITS == SHADOW_SLOT_SHIFT - SHADOW_TIME_SHIFT &&
+		       sizeof(order_index) == sizeof(int64_t),
 	       "words of the shadow have steps in them");
 
 void check_give_up(const char *why)
@@ -395,8 +396,7 @@ static void release(struct rt_thread *t, uintptr_t address, uint32_t kind, bool 
 	if (!cell)
 		return;
 	if (for_one(kind) && !cell->w[1])
-		__atomic_store_n(&cell->w[0], t->now | SHADOW_WRITE | 1,
-				 __ATOMIC_RELAXED);
+		__atomic_store_n(&cell->w[0], t->now | SHADOW_WRITE | 1, __ATOMIC_RELAXED);
 	else
 		check_lock_store(t, cell, address, shared);
 }

@@ -78,8 +78,8 @@ void check_not_atomic(struct rt_thread *t, uintptr_t pc);
  * Plain accesses; what is found is reported before it returns. With a recording, `time` is when it
  * happened.
  */
-void check_access(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t size,
-		  uintptr_t pc, uint64_t *time);
+void check_access(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t size, uintptr_t pc,
+		  uint64_t *time);
 /* With the lock of the stripe held; check_report() when it is not any more. */
 void check_atomic(struct rt_thread *t, enum raw_op op, uintptr_t address, uint32_t size,
 		  uintptr_t pc);
@@ -119,8 +119,8 @@ static inline bool check_word_dead(uint64_t word)
 }
 
 /*
- * What the thread does now comes after all that had this clock. The time goes up with the clock: who
- * has seen an older step of the thread does not know this one.
+ * What the thread does now comes after all that had this clock. The time goes up with the clock:
+ * who has seen an older step of the thread does not know this one.
  */
 static inline void check_clock(struct rt_thread *t, uint64_t clock)
 {

@@ -207,8 +207,8 @@ static void take_edges(struct rt_thread *t, struct words *ws, uint64_t what, boo
 }
 
 /* Under the lock of its stripe. */
-static void together(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, uint64_t what,
-		     bool *fresh, bool *noted)
+static void together(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address,
+		     uint64_t what, bool *fresh, bool *noted)
 {
 	struct words ws;
 
@@ -277,9 +277,8 @@ static inline void one_cell(struct rt_thread *t, uintptr_t address, uint64_t wha
 		if (!cell)
 			return;
 	}
-	if (RT_LIKELY(!record_on) &&
-	    (alone(t, cell, what, noted) || done_in_list(t, cell, what) ||
-	     nothing_to_do(t, cell, what)))
+	if (RT_LIKELY(!record_on) && (alone(t, cell, what, noted) || done_in_list(t, cell, what) ||
+				      nothing_to_do(t, cell, what)))
 		return;
 	stripe = shadow_stripe(address);
 	rt_lock(&stripe->lock);

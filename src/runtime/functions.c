@@ -12,7 +12,7 @@ enum { SIZE = 1 << 16, FULL = SIZE / 4 * 3 };
 enum {
 	LEFT_OUT = 1,
 	SAID_NOT = 2,
-	ASKED = 4,            /* as called by others; as a start: 8 */
+	ASKED = 4,  /* as called by others; as a start: 8 */
 	ANSWER = 4, /* bits: where the first answer is; the second is 3 above */
 };
 static struct function {

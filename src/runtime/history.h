@@ -24,7 +24,7 @@
 enum {
 	HISTORY_CHUNK = 1 << 12, /* units */
 	HISTORY_CHUNKS_MAX = 512,
-	HISTORY_STACK = 24, /* calls that are kept of where something came from */
+	HISTORY_STACK = 24,     /* calls that are kept of where something came from */
 	HISTORY_EDGE = RAW_OPS, /* an edge from a word, which is the size behind it */
 };
 
@@ -46,7 +46,7 @@ struct history_chunk {
 
 struct history {
 	struct rt_thread *owner; /* NULL: it has ended, and `next` tells where */
-	uint64_t *next, last; /* then: the end of its units, and their last clock */
+	uint64_t *next, last;    /* then: the end of its units, and their last clock */
 	uint32_t thread, slot;
 	uint32_t nchunks, at; /* chunks in the ring; the one being written */
 	uint64_t *units;

@@ -120,7 +120,8 @@ static int note(struct dl_phdr_info *info, size_t size, void *arg)
 	if (nfirst && at >= nfirst && (at == nknown || info->dlpi_subs != unloaded))
 		shadow_clear(SHADOW_DATA, info->dlpi_addr, end);
 	if (nfirst && at >= nfirst && (at == nknown || info->dlpi_subs != unloaded))
-		record_sized(t, RAW_FORGET, info->dlpi_addr, end, record_now_ordered(), t->rec.pc_high);
+		record_sized(t, RAW_FORGET, info->dlpi_addr, end, record_now_ordered(),
+			     t->rec.pc_high);
 	if (at < nknown)
 		return 0;
 	if (nknown < MAX)

@@ -15,13 +15,15 @@
 	X(BOOL, check, 1, "check while the program runs")                                          \
 	X(INT, exitcode, 66, "status where something was found and the program's own was 0")       \
 	X(BOOL, halt_on_error, 0, "stop at the first finding")                                     \
-	X(STRING, log_path, "", "findings go to this file, with .PID behind it, and not to stderr") \
+	X(STRING, log_path, "",                                                                    \
+	  "findings go to this file, with .PID behind it, and not to stderr")                      \
 	X(STRING, suppressions, "", "do not show findings that this file names")                   \
 	X(STRING, spec, "", "which functions are meant to be atomic: a specification file")        \
 	X(STRING, color, "auto", "auto, always or never")                                          \
 	X(INT, history_size, 2, "how far reports look back: 0 to 6, each step doubles it")         \
 	X(STRING, reporter, "", "a socket of somebody who prints the findings (atomsan run does)") \
-	X(BOOL, all, 0, "report each cycle, also those that look the same (atomsan run --all does)") \
+	X(BOOL, all, 0,                                                                            \
+	  "report each cycle, also those that look the same (atomsan run --all does)")             \
 	X(BOOL, rules, 0, "that one has a specification (atomsan run does)")                       \
 	X(STRING, record, "", "record the run to this file; %p is the number of the process")      \
 	X(BOOL, record_children, 0,                                                                \

@@ -80,7 +80,8 @@ static inline void record_at(struct rt_thread *t, enum raw_op op, uint64_t addre
 {
 	if (!record_on)
 		return;
-	if (RT_UNLIKELY(t->rec.next == t->rec.end || (time - t->rec.base) >> 32 || (pc ^ t->rec.pc_high) >> 32) &&
+	if (RT_UNLIKELY(t->rec.next == t->rec.end || (time - t->rec.base) >> 32 ||
+			(pc ^ t->rec.pc_high) >> 32) &&
 	    !record_room(t, 1, &time, pc))
 		return;
 	record_put(t, record_what(op, address, aux), record_when(t, time, pc));

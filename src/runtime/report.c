@@ -162,7 +162,8 @@ static void *out_room(struct out *o, size_t bytes)
 			cap *= 2;
 		grown = rt_pages(cap);
 		if (grown) {
-			memcpy(grown, o->p, o->n);
+			if (o->n)
+				memcpy(grown, o->p, o->n);
 			rt_pages_free(o->p, o->cap);
 			o->p = grown;
 			o->cap = cap;
@@ -305,8 +306,8 @@ static void out_before(struct out *o, uint32_t thread, const bool *told_fork)
 
 /*
  * Accesses that are not in the histories, since they repeated others: an edge came from them, so it
- * is known that they were, what they touched and when. They are told at their place: the thread keeps
- * the last ones, and others are told as if done at the beginning of the function.
+ * is known that they were, what they touched and when. They are told at their place: the thread
+ * keeps the last ones, and others are told as if done at the beginning of the function.
  */
 enum { REPEATS = 1 << 12 };
 struct repeat {
@@ -379,7 +380,8 @@ static void collect_repeats(const struct history *h, struct span span)
 {
 	struct history_walk w;
 
-	EACH_CHUNK(k, h, span) {
+	EACH_CHUNK(k, h, span)
+	{
 		if (!history_walk(&w, h, k))
 			continue;
 		while (history_walk_next(&w))
@@ -392,7 +394,8 @@ static void drop_told(const struct history *h, struct span span)
 {
 	struct history_walk w;
 
-	EACH_CHUNK(k, h, span) {
+	EACH_CHUNK(k, h, span)
+	{
 		if (!history_walk(&w, h, k))
 			continue;
 		while (history_walk_next(&w))
@@ -494,8 +497,7 @@ static bool out_chunk(struct out *o, const struct history *h, uint32_t k, uint32
 			told_fork[w.address % CREATIONS] = true;
 	}
 	if (k == h->at && !own)
-		put_repeats(&p, h, UINT64_MAX, clock,
-			    depth ? function[(depth - 1) % DEEP] : 0);
+		put_repeats(&p, h, UINT64_MAX, clock, depth ? function[(depth - 1) % DEEP] : 0);
 	if (k != h->at && __atomic_load_n(&h->chunk[k].serial, __ATOMIC_ACQUIRE) != serial) {
 		o->n = before;
 		return false;
@@ -510,8 +512,8 @@ static void out_history(struct out *o, const struct history *h, struct span span
 	uint32_t number = 1;
 
 	EACH_CHUNK(k, h, span)
-		if (out_chunk(o, h, k, number, number == 1, until, told_fork))
-			number++;
+	if (out_chunk(o, h, k, number, number == 1, until, told_fork))
+		number++;
 }
 
 static void out_header(struct out *o)
@@ -688,6 +690,9 @@ void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 	struct out out = {0};
 	bool far = true, said;
 
+	if (c->n < 2)
+		return;
+	memset(steps, 0, sizeof steps);
 	history_hold();
 	/* Forwards, as they happened. */
 	for (uint32_t i = 0; i < c->n; i++) {
@@ -716,12 +721,11 @@ void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 	head.nsteps = c->n;
 	head.evicted = !far;
 	check_counts.evicted += !far;
-	said = !out.failed &&
-	       live_say(LIVE_FINDING,
-			(struct live_part[]){{&head, sizeof head},
-					     {steps, c->n * sizeof *steps},
-					     {out.p, out.n}},
-			3, head.answer ? &shown : NULL, sizeof shown);
+	said = !out.failed && live_say(LIVE_FINDING,
+				       (struct live_part[]){{&head, sizeof head},
+							    {steps, c->n * sizeof *steps},
+							    {out.p, out.n}},
+				       3, head.answer ? &shown : NULL, sizeof shown);
 	rt_pages_free(out.p, out.cap);
 	if (!said) {
 		tell_here(steps, c->n);

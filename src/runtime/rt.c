@@ -250,8 +250,8 @@ static void init(int argc, char **argv, char **environment)
 	if (rt_options.verbosity)
 		rt_say("version %s, process %d%s%s", atomsan_rt_version, getpid(),
 		       record_on ? ", records to " : "", record_on ? rt_options.record : "");
-	on_exit(at_exit, NULL);
-	at_quick_exit(at_quick_exit_last);
+	if (on_exit(at_exit, NULL) || at_quick_exit(at_quick_exit_last))
+		rt_say("no memory to be called at the program's end");
 }
 
 __attribute__((section(".preinit_array"), used)) static void (*const preinit)(int, char **,

@@ -43,9 +43,9 @@ struct rt_frame {
 	uintptr_t caller;
 	uint64_t limit; /* the check's, of its caller */
 	uint64_t *unit; /* its call in the history */
-	uint8_t kind;    /* see RAW_CALL's aux */
-	bool starts;     /* the thread began with it */
-	bool hands_on;   /* as blocks.h has it */
+	uint8_t kind;   /* see RAW_CALL's aux */
+	bool starts;    /* the thread began with it */
+	bool hands_on;  /* as blocks.h has it */
 };
 
 /* A block marked in the source that is open. */
@@ -109,7 +109,7 @@ struct rt_thread {
 	struct rt_held *held;
 	size_t nheld, held_cap;
 
-	struct rt_log rec; /* the recorder's */
+	struct rt_log rec;         /* the recorder's */
 	volatile uint32_t quiet;   /* enum rt_quiet */
 	volatile uint32_t pending; /* signals that wait for rt_leave() */
 	uint32_t id;

@@ -12,8 +12,7 @@ static uint32_t region_lock, list_lock;
 
 struct shadow_cell *shadow_make(enum shadow_space space, uintptr_t address)
 {
-	uintptr_t *region =
-		&shadow_region[space][address >> SHADOW_REGION & (SHADOW_REGIONS - 1)];
+	uintptr_t *region = &shadow_region[space][address >> SHADOW_REGION & (SHADOW_REGIONS - 1)];
 	size_t bytes = 2ul << SHADOW_REGION;
 
 	if (RT_UNLIKELY(!__atomic_load_n(region, __ATOMIC_ACQUIRE))) {
