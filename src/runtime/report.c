@@ -390,17 +390,78 @@ static void collect_repeats(const struct history *h, struct span span)
 	}
 }
 
+static uint64_t word_order(uint64_t word)
+{
+	return word >> SHADOW_TIME_SHIFT; /* by slot, then time */
+}
+
+/* Heap sort: it needs no memory, and has no bad case. */
+static void sift(size_t i, size_t n)
+{
+	for (size_t child; (child = 2 * i + 1) < n; i = child) {
+		struct repeat swap = repeats[i];
+
+		child += child + 1 < n && word_order(repeats[child].word) <
+						  word_order(repeats[child + 1].word);
+		if (word_order(swap.word) >= word_order(repeats[child].word))
+			return;
+		repeats[i] = repeats[child];
+		repeats[child] = swap;
+	}
+}
+
+static void sort_repeats(void)
+{
+	for (size_t i = nrepeats / 2; i-- > 0;)
+		sift(i, nrepeats);
+	for (size_t n = nrepeats; n > 1; n--) {
+		struct repeat last = repeats[n - 1];
+
+		repeats[n - 1] = repeats[0];
+		repeats[0] = last;
+		sift(0, n - 1);
+	}
+}
+
+/* The first one of a slot. */
+static uint32_t first_repeat(uint32_t slot)
+{
+	uint32_t low = 0, high = nrepeats;
+
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+
+		if (shadow_slot(repeats[middle].word) < slot)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static bool is_of(uint32_t i, uint32_t slot)
+{
+	return i < nrepeats && shadow_slot(repeats[i].word) == slot;
+}
+
+/* Times go up in both. */
 static void drop_told(const struct history *h, struct span span)
 {
+	uint32_t i = first_repeat(h->slot);
 	struct history_walk w;
 
-	EACH_CHUNK(k, h, span)
-	{
+	EACH_CHUNK(k, h, span) {
 		if (!history_walk(&w, h, k))
 			continue;
-		while (history_walk_next(&w))
-			for (uint32_t i = 0; is_access(w.op) && i < nrepeats; i++)
-				repeats[i].told |= is_repeat(&repeats[i], &w, h->slot);
+		while (is_of(i, h->slot) && history_walk_next(&w)) {
+			if (!is_access(w.op))
+				continue;
+			while (is_of(i, h->slot) && word_time(repeats[i].word) < w.time)
+				i++;
+			for (uint32_t j = i; is_of(j, h->slot) && word_time(repeats[j].word) == w.time;
+			     j++)
+				repeats[j].told |= is_repeat(&repeats[j], &w, h->slot);
+		}
 	}
 }
 
@@ -430,19 +491,18 @@ static uintptr_t place_of(const struct history *h, const struct repeat *r, uintp
 	return last->word == r->word && (last->address & ~7ul) == r->address ? last->pc : function;
 }
 
-/* The repeats of this thread before a time. */
-static void put_repeats(struct put *p, const struct history *h, uint64_t time, uint64_t clock,
-			uintptr_t function)
+/* The repeats of this thread before a time, from `*next` on. */
+static void put_repeats(struct put *p, const struct history *h, uint32_t *next, uint64_t time,
+			uint64_t clock, uintptr_t function)
 {
-	for (uint32_t i = 0; i < nrepeats; i++) {
-		struct repeat *r = &repeats[i];
+	for (; is_of(*next, h->slot) && word_time(repeats[*next].word) < time; ++*next) {
+		struct repeat *r = &repeats[*next];
 		uint64_t bytes = r->word & SHADOW_BYTES;
-		uint32_t first;
+		uint32_t first = (uint32_t)__builtin_ctzll(bytes);
 
-		if (r->told || shadow_slot(r->word) != h->slot || word_time(r->word) >= time)
+		if (r->told)
 			continue;
 		r->told = true;
-		first = (uint32_t)__builtin_ctzll(bytes);
 		put(p, r->word & SHADOW_WRITE ? RAW_WRITE : RAW_READ, r->address + first,
 		    (uint32_t)(64 - __builtin_clzll(bytes)) - first, clock,
 		    place_of(h, r, function));
@@ -455,7 +515,7 @@ static void put_repeats(struct put *p, const struct history *h, uint64_t time, u
  */
 enum { DEEP = 1 << 10 };
 static bool out_chunk(struct out *o, const struct history *h, uint32_t k, uint32_t number,
-		      bool first, uint64_t until, bool *told_fork)
+		      uint32_t *repeat, uint64_t until, bool *told_fork)
 {
 	static uintptr_t function[DEEP];
 	uint64_t serial = __atomic_load_n(&h->chunk[k].serial, __ATOMIC_ACQUIRE), clock;
@@ -463,6 +523,7 @@ static bool out_chunk(struct out *o, const struct history *h, uint32_t k, uint32
 	struct history_walk w;
 	struct chunk_at at;
 	struct put p = {o, 0, 0};
+	bool first = number == 1;
 	bool own = h->owner == &rt_self; /* its last unit is to be the last of all */
 	/*
 	 * What is dead is on no cycle, and the words that would put it in order may be gone: it is
@@ -481,7 +542,7 @@ static bool out_chunk(struct out *o, const struct history *h, uint32_t k, uint32
 		put(&p, RAW_RETURN, 0, 0, clock, 0);
 	}
 	while (history_walk_next(&w) && w.clock < until + own) {
-		put_repeats(&p, h, w.time, clock, depth ? function[(depth - 1) % DEEP] : 0);
+		put_repeats(&p, h, repeat, w.time, clock, depth ? function[(depth - 1) % DEEP] : 0);
 		clock = w.time < dead ? 0 : w.clock;
 		if (w.op == RAW_CALL)
 			function[depth++ % DEEP] = w.address;
@@ -497,7 +558,7 @@ static bool out_chunk(struct out *o, const struct history *h, uint32_t k, uint32
 			told_fork[w.address % CREATIONS] = true;
 	}
 	if (k == h->at && !own)
-		put_repeats(&p, h, UINT64_MAX, clock, depth ? function[(depth - 1) % DEEP] : 0);
+		put_repeats(&p, h, repeat, UINT64_MAX, clock, depth ? function[(depth - 1) % DEEP] : 0);
 	if (k != h->at && __atomic_load_n(&h->chunk[k].serial, __ATOMIC_ACQUIRE) != serial) {
 		o->n = before;
 		return false;
@@ -509,10 +570,10 @@ static bool out_chunk(struct out *o, const struct history *h, uint32_t k, uint32
 static void out_history(struct out *o, const struct history *h, struct span span, uint64_t until,
 			bool *told_fork)
 {
-	uint32_t number = 1;
+	uint32_t number = 1, repeat = first_repeat(h->slot);
 
 	EACH_CHUNK(k, h, span)
-	if (out_chunk(o, h, k, number, number == 1, until, told_fork))
+	if (out_chunk(o, h, k, number, &repeat, until, told_fork))
 		number++;
 }
 
@@ -590,6 +651,7 @@ static bool out_all(struct out *o, uint64_t from, uint64_t until)
 			told[ntold++] = h->thread;
 			collect_repeats(h, span);
 		}
+	sort_repeats();
 	for (struct history *h = NULL; nrepeats && (h = history_next(h)) != NULL;)
 		if (lived(h, from))
 			drop_told(h, span_of(h, from));
