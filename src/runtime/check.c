@@ -71,7 +71,7 @@ static void begin(struct rt_thread *t, size_t txn, uint32_t mark)
 	t->transactions++;
 }
 
-static void end(struct rt_thread *t)
+static void end_quietly(struct rt_thread *t)
 {
 	t->txn = 0;
 	t->txn_mark = 0;
@@ -83,6 +83,13 @@ static void end(struct rt_thread *t)
 	check_new_stretch(t);
 	bury(t);
 	t->outside = !check_matters(t) && !record_on;
+}
+
+static void end(struct rt_thread *t)
+{
+	end_quietly(t);
+	if (RT_UNLIKELY(t->reports != NULL))
+		report_pending(t, false);
 }
 
 /* The cycle that an edge from `src` closes, backwards: order.h's `why` tells the way. */
@@ -287,11 +294,13 @@ void check_return(struct rt_thread *t, struct rt_frame *f)
 static void cut(struct rt_thread *t)
 {
 	if (t->txn)
-		end(t);
+		end_quietly(t);
 	for (size_t i = t->cut; i < t->depth; i++)
 		if (!t->frame[i].hands_on)
 			functions_leave_out(t, t->frame[i].function, false);
 	t->cut = t->depth;
+	if (RT_UNLIKELY(t->reports != NULL))
+		report_pending(t, true);
 }
 
 void check_mark(struct rt_thread *t, uint32_t label, uintptr_t pc)
@@ -330,8 +339,11 @@ void check_not_atomic(struct rt_thread *t, uintptr_t pc)
 	    (t->nmarks && t->nmarks <= RT_MARKS && t->mark[t->nmarks - 1].depth == t->depth))
 		return;
 	functions_leave_out(t, t->frame[t->depth - 1].function, true);
-	if (t->txn == t->depth && !t->txn_mark)
-		end(t);
+	if (t->txn == t->depth && !t->txn_mark) {
+		end_quietly(t);
+		if (t->reports)
+			report_pending(t, true);
+	}
 }
 
 /* --- locks and threads --- */

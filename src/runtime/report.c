@@ -7,6 +7,7 @@
 #include "runtime/live.h"
 #include "runtime/modules.h"
 #include "runtime/options.h"
+#include "runtime/thread.h"
 
 /* --- kinds of cycles: the places tell them apart --- */
 
@@ -743,16 +744,97 @@ static void tell_here(const struct live_step *steps, uint32_t n)
 	       (unsigned long)before->pc);
 }
 
+/* A finding that waits for the end of its transaction, at the beginning of its pages. */
+struct report_pending {
+	struct report_pending *next;
+	size_t bytes;
+	struct live_finding head;
+	struct live_step steps[CHECK_STEPS];
+	struct out out;
+};
+enum { PENDING = 8 };
+
+/* True: it, or what there is of it, was shown. */
+static bool tell(const struct live_finding *head, const struct live_step *steps, struct out *out)
+{
+	struct live_shown shown = {0};
+	bool said = !out->failed &&
+		    live_say(LIVE_FINDING,
+			     (struct live_part[]){{head, sizeof *head},
+						  {steps, head->nsteps * sizeof *steps},
+						  {out->p, out->n}},
+			     3, head->answer ? &shown : NULL, sizeof shown);
+
+	rt_pages_free(out->p, out->cap);
+	if (!said)
+		tell_here(steps, head->nsteps);
+	return !said || shown.findings;
+}
+
+/* False: no memory. */
+static bool put_off(struct rt_thread *t, const struct live_finding *head,
+		    const struct live_step *steps, const struct out *out)
+{
+	struct report_pending *p = rt_pages(sizeof *p);
+
+	if (!p)
+		return false;
+	p->bytes = sizeof *p;
+	p->head = *head;
+	memcpy(p->steps, steps, sizeof p->steps);
+	p->out = *out;
+	p->next = t->reports;
+	t->nreports++;
+	__atomic_store_n(&t->reports, p, __ATOMIC_RELEASE);
+	return true;
+}
+
+static void say_left_out(void)
+{
+	static uint64_t left_out[4096];
+	static uint32_t left_out_lock;
+	size_t n;
+
+	rt_lock(&left_out_lock);
+	n = functions_left_out(left_out, sizeof left_out / sizeof *left_out, UINT64_MAX);
+	if (n)
+		live_say(LIVE_LEFT_OUT, &(struct live_part){left_out, n * sizeof *left_out}, 1,
+			 NULL, 0);
+	rt_unlock(&left_out_lock);
+}
+
+void report_pending(struct rt_thread *t, bool cut)
+{
+	struct report_pending *p = __atomic_exchange_n(&t->reports, NULL, __ATOMIC_ACQ_REL);
+	struct report_pending *first = NULL;
+
+	t->nreports = 0;
+	/* The oldest first. */
+	while (p) {
+		struct report_pending *next = p->next;
+
+		p->next = first;
+		first = p;
+		p = next;
+	}
+	if (first && cut)
+		say_left_out();
+	for (; first; first = p) {
+		p = first->next;
+		tell(&first->head, first->steps, &first->out);
+		rt_pages_free(first, first->bytes);
+	}
+}
+
 void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 {
 	struct live_step steps[CHECK_STEPS], begin;
 	struct live_finding head = {.thread = t->id, .answer = rt_options.halt_on_error};
 	uint64_t key = 1, from = UINT64_MAX, until;
-	struct live_shown shown = {0};
 	struct out out = {0};
-	bool far = true, said;
+	bool far = true;
 
-	if (c->n < 2)
+	if (c->n < 2 || (t->nreports >= PENDING && !rt_options.all))
 		return;
 	memset(steps, 0, sizeof steps);
 	history_hold();
@@ -782,28 +864,44 @@ void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 	head.key = key;
 	head.nsteps = c->n;
 	head.evicted = !far;
-	check_counts.evicted += !far;
-	said = !out.failed && live_say(LIVE_FINDING,
-				       (struct live_part[]){{&head, sizeof head},
-							    {steps, c->n * sizeof *steps},
-							    {out.p, out.n}},
-				       3, head.answer ? &shown : NULL, sizeof shown);
-	rt_pages_free(out.p, out.cap);
-	if (!said) {
-		tell_here(steps, c->n);
-		shown.findings = 1;
-	}
-	if (rt_options.halt_on_error && shown.findings)
+	__atomic_fetch_add(&check_counts.evicted, !far, __ATOMIC_RELAXED);
+	if (!rt_options.halt_on_error && t->txn && !out.failed && put_off(t, &head, steps, &out))
+		return;
+	if (tell(&head, steps, &out) && rt_options.halt_on_error)
 		rt_halt();
 }
 
 uint64_t report_end(uint32_t slots)
 {
-	static uint64_t left_out[4096];
-	struct live_end end = {.slots = slots, .threads = 0};
+	struct live_end end = {.slots = slots, .threads = thread_count()};
 	struct live_shown shown = {0};
-	size_t n;
+	struct report_pending *waiting = NULL;
 
+	/* Transactions that will not end any more. */
+	history_hold();
+	for (struct history *h = NULL; (h = history_next(h)) != NULL;) {
+		struct report_pending *p =
+			h->owner ? __atomic_exchange_n(&h->owner->reports, NULL, __ATOMIC_ACQ_REL)
+				 : NULL;
+
+		while (p) {
+			struct report_pending *next = p->next;
+
+			p->next = waiting;
+			waiting = p;
+			p = next;
+		}
+	}
+	history_let_go();
+	if (waiting || live_connected())
+		say_left_out();
+	while (waiting) {
+		struct report_pending *p = waiting;
+
+		waiting = p->next;
+		tell(&p->head, p->steps, &p->out);
+		rt_pages_free(p, p->bytes);
+	}
 	if (!live_connected())
 		return shown_here;
 	for (size_t i = 0; i < KINDS; i++) {
@@ -812,10 +910,6 @@ uint64_t report_end(uint32_t slots)
 		if (a.key && a.times)
 			live_say(LIVE_AGAIN, &(struct live_part){&a, sizeof a}, 1, NULL, 0);
 	}
-	n = functions_left_out(left_out, sizeof left_out / sizeof *left_out, UINT64_MAX);
-	if (n)
-		live_say(LIVE_LEFT_OUT, &(struct live_part){left_out, n * sizeof *left_out}, 1,
-			 NULL, 0);
 	end.transactions = check_counts.transactions + rt_self.transactions;
 	end.edges = check_counts.edges;
 	end.cycles = check_counts.cycles;
@@ -831,4 +925,6 @@ void report_child(void)
 	memset(kinds, 0, sizeof kinds);
 	nkinds = 0;
 	found = shown_here = 0;
+	rt_self.reports = NULL; /* the parent's */
+	rt_self.nreports = 0;
 }

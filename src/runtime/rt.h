@@ -104,6 +104,8 @@ struct rt_thread {
 	bool closed;       /* a cycle, which is still to be reported */
 	size_t cut;        /* frames below this are no blocks any more */
 	uint64_t transactions;
+	struct report_pending *reports; /* see report.h */
+	uint32_t nreports;
 	struct rt_mark mark[RT_MARKS];
 	struct rt_repeat repeat[RT_REPEATS]; /* the last ones, by address */
 	struct rt_held *held;

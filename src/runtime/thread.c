@@ -163,6 +163,11 @@ static void note_last(uint32_t id, struct check_point last)
 	rt_unlock(&entries_lock);
 }
 
+uint32_t thread_count(void)
+{
+	return __atomic_load_n(&next_id, __ATOMIC_RELAXED);
+}
+
 uint32_t thread_number(void)
 {
 	__atomic_fetch_add(&rt_threads_out, 1, __ATOMIC_SEQ_CST);

@@ -17,6 +17,9 @@ void thread_init(void);
 /* In a forked child, forget what other threads were about to do. */
 void intercept_thread_init(void);
 
+/* How many there have been. */
+uint32_t thread_count(void);
+
 /* A number for a thread that is about to be created. */
 uint32_t thread_number(void);
 /* It was not, after all, or it was joined: one less is out. */
