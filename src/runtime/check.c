@@ -27,8 +27,20 @@ void check_give_up(const char *why)
 
 void check_init(void)
 {
+	/* A table of that size has four rows of it: see order.h. Where it does not fit, say so. */
+	size_t cells = (size_t)SHADOW_SLOTS * SHADOW_SLOTS;
+	size_t bytes =
+		cells * (2 * sizeof(order_index) + sizeof(uint32_t) + sizeof(struct order_why));
+	void *room;
+
 	if (!rt_options.check)
 		return;
+	room = rt_pages(bytes + (bytes >> 3));
+	if (!room) {
+		rt_say("no address space to check the program in: it runs unchecked");
+		return;
+	}
+	rt_pages_free(room, bytes + (bytes >> 3));
 	order_init(&order, true);
 	order.take_idle = UINT32_MAX;
 	order.last_index = (order_index)SHADOW_TIMES - 1;
@@ -312,7 +324,7 @@ void check_mark(struct rt_thread *t, uint32_t label, uintptr_t pc)
 	t->nmarks++;
 	if (t->txn)
 		inner(t);
-	else if (t->nmarks <= RT_MARKS && functions_label_begins(label))
+	else if (t->nmarks <= RT_MARKS)
 		begin(t, t->depth + 1, t->nmarks);
 	history_put(t, RAW_BEGIN, label, 0, pc);
 }

@@ -120,12 +120,6 @@ bool functions_begin(struct rt_thread *t, struct rt_frame *f)
 	return kind == 'f' && !start && answer & ATOMIC && !(what & LEFT_OUT);
 }
 
-bool functions_label_begins(uint32_t label)
-{
-	(void)label;
-	return true;
-}
-
 /* Whoever called it before, as a block, did so before this. */
 void functions_leave_out(struct rt_thread *t, uintptr_t function, bool said)
 {

@@ -15,9 +15,6 @@
 /* The function of the thread's last frame was entered, with no transaction open: is it one? */
 bool functions_begin(struct rt_thread *t, struct rt_frame *f);
 
-/* A block marked in the source, by the number of its label. */
-bool functions_label_begins(uint32_t label);
-
 /* It was seen to wait, or its source says that it is not atomic, by this thread. */
 void functions_leave_out(struct rt_thread *t, uintptr_t function, bool said);
 

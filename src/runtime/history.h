@@ -23,9 +23,8 @@
 
 enum {
 	HISTORY_CHUNK = 1 << 12, /* units */
-	HISTORY_CHUNKS_MAX = 512,
-	HISTORY_STACK = 24,     /* calls that are kept of where something came from */
-	HISTORY_EDGE = RAW_OPS, /* an edge from a word, which is the size behind it */
+	HISTORY_STACK = 24,      /* calls that are kept of where something came from */
+	HISTORY_EDGE = RAW_OPS,  /* an edge from a word, which is the size behind it */
 };
 
 struct history_stack {

@@ -2,16 +2,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/modules.h"
@@ -24,35 +21,14 @@ static int fd = -1;
 static bool tried;
 static uint32_t lock;
 
-static long call(long rc)
-{
-	/* syscall() has set errno; what it was is the program's business. */
-	return rc;
-}
-
-static bool write_all(const void *data, size_t n)
-{
-	const char *p = data;
-
-	while (n) {
-		long done = call(syscall(SYS_sendto, fd, p, n, MSG_NOSIGNAL, NULL, 0));
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return false;
-		p += done;
-		n -= (size_t)done;
-	}
-	return true;
-}
-
-static bool read_all(void *data, size_t n)
+/* All of it, or false. What errno was is kept by live_say(). */
+static bool transfer(bool out, void *data, size_t n)
 {
 	char *p = data;
 
 	while (n) {
-		long done = call(syscall(SYS_recvfrom, fd, p, n, 0, NULL, NULL));
+		long done = out ? syscall(SYS_sendto, fd, p, n, MSG_NOSIGNAL, NULL, 0)
+				: syscall(SYS_recvfrom, fd, p, n, 0, NULL, NULL);
 
 		if (done < 0 && errno == EINTR)
 			continue;
@@ -62,6 +38,16 @@ static bool read_all(void *data, size_t n)
 		n -= (size_t)done;
 	}
 	return true;
+}
+
+static bool write_all(const void *data, size_t n)
+{
+	return transfer(true, (void *)(uintptr_t)data, n);
+}
+
+static bool read_all(void *data, size_t n)
+{
+	return transfer(false, data, n);
 }
 
 static void gone(void)

@@ -17,7 +17,7 @@ static struct kind {
 	uint64_t again;
 } kinds[KINDS];
 static uint32_t nkinds, kinds_lock;
-static uint64_t found, shown_here; /* cycles; told without a reporter */
+static uint64_t shown_here; /* cycles that were told without a reporter */
 
 /* True: it is new. */
 static bool note_kind(uint64_t key)
@@ -26,7 +26,6 @@ static bool note_kind(uint64_t key)
 	bool fresh;
 
 	rt_lock(&kinds_lock);
-	found++;
 	while (kinds[i].key && kinds[i].key != key)
 		i = (i + 1) & (KINDS - 1);
 	fresh = !kinds[i].key && nkinds < KINDS - 1;
@@ -45,7 +44,7 @@ static bool note_kind(uint64_t key)
 
 /* --- where things came from, in tables of a fixed size: what is older is forgotten --- */
 
-enum { ALLOCATIONS = 1 << 14, CREATIONS = 1 << 8, NAMES = 1 << 8, TEXT = 64 };
+enum { ALLOCATIONS = 1 << 14, CREATIONS = 1 << 8, NAMES = 1 << 8 };
 static struct allocation {
 	uintptr_t address; /* 0: empty */
 	size_t size;
@@ -402,8 +401,8 @@ static void sift(size_t i, size_t n)
 	for (size_t child; (child = 2 * i + 1) < n; i = child) {
 		struct repeat swap = repeats[i];
 
-		child += child + 1 < n && word_order(repeats[child].word) <
-						  word_order(repeats[child + 1].word);
+		child += child + 1 < n &&
+			 word_order(repeats[child].word) < word_order(repeats[child + 1].word);
 		if (word_order(swap.word) >= word_order(repeats[child].word))
 			return;
 		repeats[i] = repeats[child];
@@ -451,7 +450,8 @@ static void drop_told(const struct history *h, struct span span)
 	uint32_t i = first_repeat(h->slot);
 	struct history_walk w;
 
-	EACH_CHUNK(k, h, span) {
+	EACH_CHUNK(k, h, span)
+	{
 		if (!history_walk(&w, h, k))
 			continue;
 		while (is_of(i, h->slot) && history_walk_next(&w)) {
@@ -459,8 +459,8 @@ static void drop_told(const struct history *h, struct span span)
 				continue;
 			while (is_of(i, h->slot) && word_time(repeats[i].word) < w.time)
 				i++;
-			for (uint32_t j = i; is_of(j, h->slot) && word_time(repeats[j].word) == w.time;
-			     j++)
+			for (uint32_t j = i;
+			     is_of(j, h->slot) && word_time(repeats[j].word) == w.time; j++)
 				repeats[j].told |= is_repeat(&repeats[j], &w, h->slot);
 		}
 	}
@@ -559,7 +559,8 @@ static bool out_chunk(struct out *o, const struct history *h, uint32_t k, uint32
 			told_fork[w.address % CREATIONS] = true;
 	}
 	if (k == h->at && !own)
-		put_repeats(&p, h, repeat, UINT64_MAX, clock, depth ? function[(depth - 1) % DEEP] : 0);
+		put_repeats(&p, h, repeat, UINT64_MAX, clock,
+			    depth ? function[(depth - 1) % DEEP] : 0);
 	if (k != h->at && __atomic_load_n(&h->chunk[k].serial, __ATOMIC_ACQUIRE) != serial) {
 		o->n = before;
 		return false;
@@ -758,12 +759,12 @@ enum { PENDING = 8 };
 static bool tell(const struct live_finding *head, const struct live_step *steps, struct out *out)
 {
 	struct live_shown shown = {0};
-	bool said = !out->failed &&
-		    live_say(LIVE_FINDING,
-			     (struct live_part[]){{head, sizeof *head},
-						  {steps, head->nsteps * sizeof *steps},
-						  {out->p, out->n}},
-			     3, head->answer ? &shown : NULL, sizeof shown);
+	bool said =
+		!out->failed && live_say(LIVE_FINDING,
+					 (struct live_part[]){{head, sizeof *head},
+							      {steps, head->nsteps * sizeof *steps},
+							      {out->p, out->n}},
+					 3, head->answer ? &shown : NULL, sizeof shown);
 
 	rt_pages_free(out->p, out->cap);
 	if (!said)
@@ -791,16 +792,14 @@ static bool put_off(struct rt_thread *t, const struct live_finding *head,
 
 static void say_left_out(void)
 {
-	static uint64_t left_out[4096];
-	static uint32_t left_out_lock;
-	size_t n;
+	enum { MAX = 4096 };
+	uint64_t *left_out = rt_pages(MAX * sizeof *left_out);
+	size_t n = left_out ? functions_left_out(left_out, MAX, UINT64_MAX) : 0;
 
-	rt_lock(&left_out_lock);
-	n = functions_left_out(left_out, sizeof left_out / sizeof *left_out, UINT64_MAX);
 	if (n)
 		live_say(LIVE_LEFT_OUT, &(struct live_part){left_out, n * sizeof *left_out}, 1,
 			 NULL, 0);
-	rt_unlock(&left_out_lock);
+	rt_pages_free(left_out, MAX * sizeof *left_out);
 }
 
 void report_pending(struct rt_thread *t, bool cut)
@@ -924,7 +923,7 @@ void report_child(void)
 	kinds_lock = 0;
 	memset(kinds, 0, sizeof kinds);
 	nkinds = 0;
-	found = shown_here = 0;
+	shown_here = 0;
 	rt_self.reports = NULL; /* the parent's */
 	rt_self.nreports = 0;
 }

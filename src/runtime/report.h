@@ -12,8 +12,8 @@
 
 /*
  * A cycle was closed by the thread's last access. No lock is held. It is reported when the
- * transaction has ended: where that is because it waits, its function is no block after all, and the
- * reporter is told so first.
+ * transaction has ended: where that is because it waits, its function is no block after all, and
+ * the reporter is told so first.
  */
 void report_cycle(struct rt_thread *t, const struct check_cycle *c);
 void report_pending(struct rt_thread *t, bool cut);

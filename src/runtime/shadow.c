@@ -96,11 +96,6 @@ void shadow_list_free(struct shadow_list *list)
 	rt_unlock(&list_lock);
 }
 
-size_t shadow_list_bytes(void)
-{
-	return used;
-}
-
 /* --- clearing --- */
 
 static void clear_cell(struct shadow_cell *cell, uintptr_t address)

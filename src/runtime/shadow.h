@@ -113,7 +113,4 @@ static inline struct shadow_stripe *shadow_stripe(uintptr_t address)
 /* In a forked child: nobody holds a lock. */
 void shadow_child(void);
 
-/* Bytes of lists, for those who want to know. */
-size_t shadow_list_bytes(void);
-
 #endif
