@@ -5,6 +5,11 @@
  * happened before a thread's creation, or after its join, is ordered, and both
  * end every open block.
  *
+ * The fast path asks one question: do the words of the shadow say that this
+ * thread did this already, since the innermost function that is open began?
+ * (check.h: a word at or behind `limit`.) It is part of each hook that gcc's
+ * programs call, and of each access in what clang compiles (inline/hooks.c).
+ *
  * Who may include this: the runtime.
  */
 #ifndef ATOMSAN_RUNTIME_ACCESS_H
@@ -17,64 +22,63 @@
 /* All but the fast path. */
 void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc);
 
-/*
- * Does this word of the cell say that this was done in this stretch (check.h)? It is made young
- * where it is of the same kind; where it is not, and the other word is free, that is for
- * check_access.c.
- */
-static inline bool access_done_by(struct rt_thread *t, struct shadow_cell *cell, int i,
-				  uint64_t what, uintptr_t address, uintptr_t pc)
-{
-	uint64_t word = __atomic_load_n(&cell->w[i], __ATOMIC_RELAXED), other;
+#define ACCESS_FAST static inline __attribute__((always_inline))
 
-	if ((word - t->txn_limit) >> (SHADOW_SLOT_SHIFT - 1) || (word & what) != what)
-		return false;
-	if (!(what & SHADOW_WRITE) && word >= t->limit)
-		return true;
-	other = __atomic_load_n(&cell->w[!i], __ATOMIC_RELAXED);
-	if (what & SHADOW_WRITE && other && !check_mine(t, other))
-		return false;
-	if (word >= t->limit)
-		return true;
-	if ((word ^ what) & (SHADOW_WRITE | SHADOW_BYTES)) {
-		/* The thread's own other word may be the one; a third there is no room for. */
-		if (!other || !((other ^ what) & (SHADOW_WRITE | SHADOW_BYTES)))
-			return false;
-		return true;
-	}
-	__atomic_store_n(&cell->w[i], t->now | what, __ATOMIC_RELAXED);
-	t->repeat[address >> 3 & (RT_REPEATS - 1)] = (struct rt_repeat){t->now | what, address, pc};
-	return true;
+/* Volatile, and not atomic: clang's instrumentation would take these for the program's. */
+ACCESS_FAST uint64_t access_word(const struct shadow_cell *cell, int i)
+{
+	return *(const volatile uint64_t *)&cell->w[i];
 }
 
-static inline bool access_done(struct rt_thread *t, bool write, uintptr_t address, uint32_t size,
-			       uintptr_t pc)
+ACCESS_FAST bool access_done_in(const struct rt_thread *t, const struct shadow_cell *cell,
+				uint64_t what)
 {
-	uint64_t what = ((1ull << size) - 1) << (address & 7) | (write ? SHADOW_WRITE : 0);
-	struct shadow_cell *cell;
+	uint64_t w0 = access_word(cell, 0), w1;
 
-	if (size > 8 || (address & 7) + size > 8)
-		return false;
-	cell = shadow_find(SHADOW_DATA, address);
+	if (!((w0 - t->limit) >> (SHADOW_SLOT_SHIFT - 1)) && (w0 & what) == what) {
+		if (!(what & SHADOW_WRITE))
+			return true;
+		/* Nobody else may have looked since. */
+		w1 = access_word(cell, 1);
+		return !w1 || check_mine(t, w1);
+	}
+	w1 = access_word(cell, 1);
+	if (!((w1 - t->limit) >> (SHADOW_SLOT_SHIFT - 1)) && (w1 & what) == what)
+		return !(what & SHADOW_WRITE) || !w0 || check_mine(t, w0);
+	return !(w0 | w1) && t->outside;
+}
+
+/* The size is a constant where this is called. */
+ACCESS_FAST bool access_done(bool write, uintptr_t address, uint32_t size)
+{
+	uint64_t what = ((1ull << (size & 15)) - 1) << (address & 7) | (write ? SHADOW_WRITE : 0);
+	const struct rt_thread *t = &rt_self;
+	const struct shadow_cell *cell = shadow_find(SHADOW_DATA, address);
+
 	if (RT_UNLIKELY(!cell))
 		return false;
-	return access_done_by(t, cell, 0, what, address, pc) ||
-	       access_done_by(t, cell, 1, what, address, pc) ||
-	       (t->outside && !(__atomic_load_n(&cell->w[0], __ATOMIC_RELAXED) |
-				__atomic_load_n(&cell->w[1], __ATOMIC_RELAXED)));
+	if (size == 16) {
+		what = SHADOW_BYTES | (write ? SHADOW_WRITE : 0);
+		return !(address & 7) && (address + 8) & ((1ul << SHADOW_REGION) - 1) &&
+		       access_done_in(t, cell, what) && access_done_in(t, cell + 1, what);
+	}
+	return (address & 7) + size <= 8 && access_done_in(t, cell, what);
 }
 
-static inline void access_plain(enum raw_op op, const void *address, uint32_t size, uintptr_t pc)
+ACCESS_FAST void access_plain(enum raw_op op, const void *address, uint32_t size, uintptr_t pc)
 {
-	if (RT_UNLIKELY(!rt_threads_out) ||
-	    RT_LIKELY(access_done(&rt_self, op != RAW_READ, (uintptr_t)address, size, pc)))
+	uint32_t mode = rt_mode;
+
+	if (RT_UNLIKELY(mode != RT_CHECKING)
+		    ? mode == RT_NOTHING
+		    : access_done(op != RAW_READ, (uintptr_t)address, size))
 		return;
 	access_slow(op, (uintptr_t)address, size, pc);
 }
 
 static inline void access_range(enum raw_op op, const void *address, size_t size, uintptr_t pc)
 {
-	if (RT_LIKELY(rt_threads_out && size))
+	if (RT_LIKELY(rt_mode != RT_NOTHING && size))
 		access_slow(op, (uintptr_t)address, size, pc);
 }
 

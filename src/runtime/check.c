@@ -21,8 +21,10 @@ _Static_assert(ORDER_INDEX_BITS == SHADOW_SLOT_SHIFT - SHADOW_TIME_SHIFT &&
 
 void check_give_up(const char *why)
 {
-	if (__atomic_exchange_n(&check_on, false, __ATOMIC_RELAXED))
-		rt_say("the check stopped: %s; the program goes on", why);
+	if (!__atomic_exchange_n(&check_on, false, __ATOMIC_RELAXED))
+		return;
+	rt_choose_mode();
+	rt_say("the check stopped: %s; the program goes on", why);
 }
 
 void check_init(void)
@@ -94,7 +96,7 @@ static void end_quietly(struct rt_thread *t)
 	}
 	check_new_stretch(t);
 	bury(t);
-	t->outside = !check_matters(t) && !record_on;
+	t->outside = !check_matters(t);
 }
 
 static void end(struct rt_thread *t)
@@ -174,7 +176,7 @@ void check_thread_begin(struct rt_thread *t, struct check_point birth)
 	t->txn = t->cut = 0;
 	t->nmarks = 0;
 	t->txn_mark = 0;
-	t->txn_limit = 0;
+	t->limit = t->txn_limit = 0;
 	t->started = t->closed = false;
 	if (!check_on)
 		return;
@@ -196,7 +198,7 @@ void check_thread_begin(struct rt_thread *t, struct check_point birth)
 	}
 	check_new_stretch(t);
 	bury(t);
-	t->outside = !record_on;
+	t->outside = true;
 	if (birth.step)
 		check_edge(t, birth.step << SHADOW_TIME_SHIFT, &fresh);
 }
@@ -219,7 +221,7 @@ struct check_point check_thread_end(struct rt_thread *t)
 	rt_unlock(&order_lock);
 	history_end(t);
 	t->slot = 0;
-	t->txn_limit = 0;
+	t->limit = t->txn_limit = 0;
 	t->outside = false;
 	rt_pages_free(t->held, t->held_cap * sizeof *t->held);
 	t->held = NULL;
@@ -299,7 +301,7 @@ void check_return(struct rt_thread *t, struct rt_frame *f)
 	if (t->txn == depth && !t->txn_mark)
 		end(t);
 	else
-		t->limit = f->limit > t->edge_limit ? f->limit : t->edge_limit;
+		t->limit = f->limit > t->txn_limit ? f->limit : t->txn_limit;
 }
 
 /* Every open block ends; the functions are seen to wait. */

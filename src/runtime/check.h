@@ -147,12 +147,16 @@ static inline uint64_t check_time(const struct rt_thread *t)
 	return t->now >> SHADOW_TIME_SHIFT & (SHADOW_TIMES * 2 - 1);
 }
 
-/* With a recording nothing is on the fast path. */
 static inline void check_new_stretch(struct rt_thread *t)
 {
 	t->now += SHADOW_TICK;
-	t->limit = t->edge_limit = t->now;
-	t->txn_limit = record_on ? (uint64_t)SHADOW_NOBODY << SHADOW_SLOT_SHIFT : t->now;
+	t->limit = t->txn_limit = t->now;
+}
+
+/* Is this word of the thread's stretch? */
+static inline bool check_this_stretch(const struct rt_thread *t, uint64_t word)
+{
+	return !((word - t->txn_limit) >> (SHADOW_SLOT_SHIFT - 1));
 }
 
 /*

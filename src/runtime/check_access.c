@@ -25,14 +25,6 @@ static inline bool conflicts(uint64_t word, uint64_t what)
 	return (word & what & SHADOW_BYTES) && ((word | what) & SHADOW_WRITE);
 }
 
-/* With a recording there is no fast path, but there are stretches all the same. */
-static inline bool this_stretch(const struct rt_thread *t, uint64_t word)
-{
-	uint64_t limit = record_on ? t->edge_limit : t->txn_limit;
-
-	return !((word - limit) >> (SHADOW_SLOT_SHIFT - 1));
-}
-
 /* What is left of the thread's own earlier access when it does `what`. */
 static inline uint64_t behind_own(uint64_t word, uint64_t what)
 {
@@ -44,7 +36,7 @@ static inline uint64_t behind_own(uint64_t word, uint64_t what)
 /* In the same stretch, in the same way: can one word stand for both? */
 static inline bool alike(const struct rt_thread *t, uint64_t word, uint64_t what)
 {
-	return word && this_stretch(t, word) && !((word ^ what) & SHADOW_WRITE);
+	return word && check_this_stretch(t, word) && !((word ^ what) & SHADOW_WRITE);
 }
 
 /*
@@ -237,7 +229,7 @@ static bool nothing_to_do(struct rt_thread *t, const struct shadow_cell *cell, u
 {
 	if (check_matters(t))
 		return false;
-	t->outside = true; /* no recording comes here */
+	t->outside = true;
 	for (int i = 0; i < 2; i++) {
 		uint64_t word = __atomic_load_n(&cell->w[i], __ATOMIC_RELAXED);
 

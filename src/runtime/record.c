@@ -32,6 +32,7 @@ static void give_up(const char *doing, int error)
 {
 	if (!__atomic_exchange_n(&record_on, false, __ATOMIC_RELAXED))
 		return;
+	rt_choose_mode();
 	rt_say("recording stopped: %s %s: %s", doing, path, strerrordesc_np(error));
 	if (header) {
 		rt_format(header->why, sizeof header->why, "%s: %s", doing, strerrordesc_np(error));

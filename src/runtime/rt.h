@@ -86,10 +86,10 @@ enum rt_quiet {
 };
 
 struct rt_thread {
-	/* The check's: see check.h. */
-	uint64_t txn_limit, limit, now;
-	uint64_t edge_limit, self, dead;
+	/* The check's: see check.h. First what the fast path needs. */
+	uint64_t limit, self;
 	bool outside; /* of transactions, and nobody reaches it: nothing that it does matters */
+	uint64_t txn_limit, now, dead;
 	uint64_t clock;
 	uintptr_t at; /* the memory whose edges are being taken; 0: a lock's, or a thread's */
 	const int64_t *seen;
@@ -152,6 +152,15 @@ extern int rt_process; /* its number */
 
 /* No thread but the first was created, or all were joined: see thread.c. */
 extern volatile uint32_t rt_threads_out;
+
+/* What is done with accesses of memory. rt_choose_mode(): after what it depends on has changed. */
+enum rt_mode {
+	RT_NOTHING,  /* no other thread is out there, or nobody wants to know */
+	RT_CHECKING, /* those that the shadow does not know already are looked at */
+	RT_ALL,      /* each is */
+};
+extern volatile uint32_t rt_mode;
+void rt_choose_mode(void);
 
 /* One line on standard error: "atomsan: ..." */
 void rt_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -15,6 +15,7 @@
 extern void *__libc_stack_end; /* the C library's; no header has it */
 
 volatile uint32_t rt_threads_out;
+volatile uint32_t rt_mode;
 static uint32_t next_id;
 static pthread_key_t at_end;
 
@@ -168,15 +169,26 @@ uint32_t thread_count(void)
 	return __atomic_load_n(&next_id, __ATOMIC_RELAXED);
 }
 
+void rt_choose_mode(void)
+{
+	rt_mode = !rt_threads_out ? RT_NOTHING
+		  : record_on     ? RT_ALL
+		  : check_on      ? RT_CHECKING
+				  : RT_NOTHING;
+}
+
+/* Nobody else is there to see when the first thread goes out, and when the last has come back. */
 uint32_t thread_number(void)
 {
 	__atomic_fetch_add(&rt_threads_out, 1, __ATOMIC_SEQ_CST);
+	rt_choose_mode();
 	return __atomic_fetch_add(&next_id, 1, __ATOMIC_RELAXED);
 }
 
 void thread_not_out(void)
 {
 	__atomic_fetch_sub(&rt_threads_out, 1, __ATOMIC_SEQ_CST);
+	rt_choose_mode();
 }
 
 static void look_at_stack(struct rt_thread *t)
@@ -272,6 +284,7 @@ void thread_child(struct rt_thread *t)
 	/* Locks that other threads held are held by nobody. */
 	entries_lock = 0;
 	rt_threads_out = 0;
+	rt_choose_mode();
 	rt_process = getpid();
 	record_child(t);
 	if (check_on && record_on)
