@@ -12,6 +12,7 @@
 enum { MAX_RESPONSE_FILES = 2000 };
 
 #define NO_INLINE "-fatomsan-no-inline"
+#define CALLS     "-fatomsan-calls"
 
 struct words {
 	char **word;
@@ -110,6 +111,16 @@ static const char *const stops_early[] = {
 	"--syntax-only",
 	"--analyze",
 	"--precompile",
+};
+
+/* What one turn of the compiler does, or is told to leave to others, and a second would repeat. */
+static const char *const not_plain[] = {
+	"-S",         "-E",           "-emit-",    "-flto",       "-fprofile",    "-fcs-profile",
+	"-fcoverage", "--coverage",   "-coverage", "-ftest-",     "-fxray",       "-fplugin",
+	"-fpass-",    "-fembed-",     "-save-",    "--save-",     "-fno-integr",  "-Wa,",
+	"-Xassemb",   "-target",      "--target",  "-arch",       "-gsplit",      "-fsplit-dwarf",
+	"-fmodule",   "-fcxx-module", "-fthinlto", "-fno-tempor", "-working-dir", "-fbuild-session",
+	"-m32",       "-mx32",        "-m16",      CALLS,
 };
 
 /* Sanitizers that need the memory, or the very hooks, that AtomSan's runtime needs. */
@@ -239,6 +250,7 @@ struct scan {
 	bool program_input; /* something to compile or link that is not a header */
 	bool input, early, relocatable, shared, fully_static, freestanding, no_libc, libc;
 	bool instrument, no_inline;
+	bool not_plain, optimised;
 	const char *machine;  /* -m32 and its like */
 	const char *language; /* of -x; NULL: by the file's name */
 	unsigned rival;       /* bit set of rivals[] */
@@ -255,6 +267,20 @@ static bool is_header(const char *path, const char *language)
 		if (ends_with(path, endings[i]))
 			return true;
 	return false;
+}
+
+/* Something that is not C or C++ and that a compiler would not leave to the linker? */
+static bool is_other_language(const char *path, const char *language)
+{
+	static const char *const endings[] = {".s",  ".S", ".sx", ".asm", ".ll", ".bc",
+					      ".ii", ".i", ".m",  ".mm",  ".cu", ".cl"};
+
+	if (language)
+		return strcmp(language, "c") != 0 && strcmp(language, "c++") != 0;
+	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+		if (ends_with(path, endings[i]))
+			return true;
+	return !strcmp(path, "-");
 }
 
 static bool is_word(const char *s, size_t len, const char *word)
@@ -291,8 +317,17 @@ static void scan_linker_word(struct scan *s, const char *word, size_t len)
 		s->shared = true;
 }
 
+static void scan_plain(struct scan *s, const char *w)
+{
+	for (size_t i = 0; i < sizeof not_plain / sizeof *not_plain; i++)
+		s->not_plain |= starts_with(w, not_plain[i]);
+	if (starts_with(w, "-O"))
+		s->optimised = strcmp(w, "-O0") != 0;
+}
+
 static void scan_option(struct scan *s, const char *w, const char *value)
 {
+	scan_plain(s, w);
 	if (IN(stops_early, w))
 		s->early = true;
 	else if (!strcmp(w, "-x") || !strcmp(w, "--language"))
@@ -352,6 +387,8 @@ static void scan_words(struct scan *s, const struct words *all)
 		} else {
 			s->input = true;
 			s->program_input |= !is_header(w, s->language);
+			s->not_plain |=
+				is_header(w, s->language) || is_other_language(w, s->language);
 		}
 	}
 }
@@ -362,6 +399,7 @@ static int decide(struct cc_args *a, const struct scan *s, struct err *err)
 
 	a->inputs = s->input;
 	a->no_inline = s->no_inline;
+	a->plain = s->optimised && !s->not_plain;
 	a->instrument = s->instrument && !s->freestanding;
 	a->link = CC_LINK_NONE;
 	for (unsigned i = 0; i < sizeof rivals / sizeof *rivals; i++)
@@ -386,19 +424,47 @@ static int decide(struct cc_args *a, const struct scan *s, struct err *err)
 	return 0;
 }
 
+static bool is_own_option(const char *word)
+{
+	return !strcmp(word, NO_INLINE) || !strcmp(word, CALLS);
+}
+
 static size_t count_own(const struct words *w)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < w->n; i++)
-		n += !strcmp(w->word[i], NO_INLINE);
+		n += is_own_option(w->word[i]);
 	return n;
+}
+
+/* Does it say how machine code is made, of what is compiled already? */
+static bool is_for_code(const char *word)
+{
+	return starts_with(word, "-O") || starts_with(word, "-m") || starts_with(word, "-gz") ||
+	       (starts_with(word, "-f") && !starts_with(word, "-fsanitize") &&
+		!starts_with(word, "-fno-sanitize") && !starts_with(word, "-fsyntax") &&
+		!is_own_option(word));
+}
+
+static void collect_code(struct cc_args *a, const struct words *all)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		size_t n = IN(takes_value, all->word[i]) && i + 1 < all->n ? 2 : 1;
+
+		if (is_for_code(all->word[i])) {
+			MEM_GROW(a->code, a->code_cap, a->ncode + n);
+			for (size_t k = 0; k < n; k++)
+				a->code[a->ncode++] = all->word[i + k];
+		}
+		i += n - 1;
+	}
 }
 
 static void pass_on(struct cc_args *a, const struct words *from)
 {
 	for (size_t i = 0; i < from->n; i++) {
-		if (!strcmp(from->word[i], NO_INLINE))
+		if (is_own_option(from->word[i]))
 			continue;
 		MEM_GROW(a->word, a->cap, a->n + 1);
 		a->word[a->n++] = from->word[i];
@@ -421,6 +487,8 @@ int cc_args_read(struct cc_args *a, int argc, char **argv, struct err *err)
 	if (!rc && !(all.n && starts_with(all.word[0], "-cc1"))) {
 		scan_words(&s, &all);
 		rc = decide(a, &s, err);
+		if (a->plain)
+			collect_code(a, &all);
 	}
 	/* A response file cannot be passed on with an option of ours inside it. */
 	pass_on(a, count_own(&all) == count_own(&given) ? &given : &all);
@@ -432,5 +500,6 @@ int cc_args_read(struct cc_args *a, int argc, char **argv, struct err *err)
 void cc_args_free(struct cc_args *a)
 {
 	mem_free(a->word);
+	mem_free(a->code);
 	arena_free(&a->strings);
 }

@@ -27,6 +27,11 @@ struct cc_args {
 	bool inputs;     /* without any the compiler answers questions: nothing is to be added */
 	bool instrument; /* what it compiles */
 	bool no_inline;
+	/* Everything that is compiled is C or C++, with optimisation and nothing that a second
+	   turn of the compiler could do twice; then `code` has the options for that turn. */
+	bool plain;
+	char **code;
+	size_t ncode, code_cap;
 	enum cc_link link;
 	/* The words to pass on: those given, without the wrapper's own options. */
 	char **word;

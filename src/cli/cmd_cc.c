@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "cli/cc_args.h"
 #include "cli/cli.h"
+#include "cli/cmd_as.h"
 
 #include "base/banned.h"
 
@@ -160,18 +161,16 @@ static int add_compiler(struct command_line *c, const char *named, struct err *e
 	return rc;
 }
 
-/* Does the text that `c` prints for --version speak of clang? */
-static bool says_clang(struct command_line *c)
+/* What `c` prints for --version. */
+static void ask_version(struct command_line *c, struct str *text)
 {
-	struct str text = STR_INIT;
 	char buf[512];
 	ssize_t n;
-	bool found;
 	int fd[2];
 	pid_t child;
 
 	if (pipe(fd))
-		return false;
+		return;
 	child = fork();
 	if (!child) {
 		dup2(fd[1], 1);
@@ -185,13 +184,36 @@ static bool says_clang(struct command_line *c)
 	close(fd[1]);
 	while (child > 0 && ((n = read(fd[0], buf, sizeof buf)) > 0 || (n < 0 && errno == EINTR)))
 		if (n > 0)
-			str_addn(&text, buf, (size_t)n);
+			str_addn(text, buf, (size_t)n);
 	close(fd[0]);
 	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
 		;
+}
+
+static bool says_clang(struct command_line *c)
+{
+	struct str text = STR_INIT;
+	bool found;
+
+	ask_version(c, &text);
 	found = strstr(text.s, "clang") != NULL;
 	str_free(&text);
 	return found;
+}
+
+/* "clang version 14.0.6": 14; 0 where it does not say. */
+static int major_version(struct command_line *c)
+{
+	static const char before[] = "clang version ";
+	struct str text = STR_INIT;
+	const char *at;
+	int major;
+
+	ask_version(c, &text);
+	at = strstr(text.s, before);
+	major = at ? (int)strtol(at + strlen(before), NULL, 10) : 0;
+	str_free(&text);
+	return major;
 }
 
 /* 1 clang, 0 gcc, -1 by the name nobody can say. */
@@ -228,6 +250,33 @@ static void add_instrumentation(struct command_line *c, const char *lib, bool cl
 		add(c, specs.s);
 		str_free(&specs);
 	}
+}
+
+/*
+ * clang inlines the hooks (runtime/inline): what it compiles is bitcode, with the hooks in it and
+ * called, and is given to "our" assembler, which has clang make machine code of it (cmd_as.c).
+ * Bitcode is read by the clang that wrote it and by newer ones.
+ */
+static void add_inlining(struct command_line *c, size_t ncompiler, const struct cc_args *a,
+			 const char *lib)
+{
+	struct str s = STR_INIT;
+
+	str_fmt(&s, "%sinline/hooks.bc", lib);
+	if (!access(s.s, R_OK) && major_version(c) >= ATOMSAN_HOOKS_CLANG &&
+	    cmd_as_prepare(c->word, ncompiler, a->code, a->ncode)) {
+		add(c, "-fno-integrated-as");
+		add(c, "-Xclang");
+		add(c, "-emit-llvm-bc");
+		add(c, "-Xclang");
+		add(c, "-mlink-bitcode-file");
+		add(c, "-Xclang");
+		add(c, s.s);
+		str_reset(&s);
+		str_fmt(&s, "-B%sinline", lib);
+		add(c, s.s);
+	}
+	str_free(&s);
 }
 
 static int add_runtime(struct command_line *c, const char *lib, struct err *err)
@@ -292,6 +341,7 @@ static int add_header_folder(struct command_line *c, struct err *err)
 /* What goes in front of the words that were given. */
 static int add_front(struct command_line *c, const struct cc_args *a, struct err *err)
 {
+	size_t ncompiler = c->n;
 	bool clang = is_clang(c);
 	struct str lib = STR_INIT;
 	int rc = find_folder(&lib, ATOMSAN_LIBDIR_FROM_BINDIR, "../lib/atomsan",
@@ -300,6 +350,8 @@ static int add_front(struct command_line *c, const struct cc_args *a, struct err
 	/* clang warns of what a command has no use for. */
 	if (clang)
 		add(c, "--start-no-unused-arguments");
+	if (!rc && clang && a->instrument && a->plain && !asked_by_environment("ATOMSAN_CALLS"))
+		add_inlining(c, ncompiler, a, lib.s);
 	if (!rc)
 		rc = add_header_folder(c, err);
 	if (!rc && a->instrument)

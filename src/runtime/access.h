@@ -65,15 +65,20 @@ ACCESS_FAST bool access_done(bool write, uintptr_t address, uint32_t size)
 	return (address & 7) + size <= 8 && access_done_in(t, cell, what);
 }
 
-ACCESS_FAST void access_plain(enum raw_op op, const void *address, uint32_t size, uintptr_t pc)
+/* Is nothing to be done? */
+ACCESS_FAST bool access_known(enum raw_op op, const void *address, uint32_t size)
 {
 	uint32_t mode = rt_mode;
 
-	if (RT_UNLIKELY(mode != RT_CHECKING)
-		    ? mode == RT_NOTHING
-		    : access_done(op != RAW_READ, (uintptr_t)address, size))
-		return;
-	access_slow(op, (uintptr_t)address, size, pc);
+	return RT_UNLIKELY(mode != RT_CHECKING)
+		       ? mode == RT_NOTHING
+		       : access_done(op != RAW_READ, (uintptr_t)address, size);
+}
+
+ACCESS_FAST void access_plain(enum raw_op op, const void *address, uint32_t size, uintptr_t pc)
+{
+	if (!access_known(op, address, size))
+		access_slow(op, (uintptr_t)address, size, pc);
 }
 
 static inline void access_range(enum raw_op op, const void *address, size_t size, uintptr_t pc)

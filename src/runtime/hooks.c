@@ -66,6 +66,23 @@ HOOK_READS(READ)
 HOOK_WRITES(WRITE)
 HOOK_UPDATES(UPDATE)
 
+/* What inline/hooks.c calls, and needs to know. */
+#define INLINED(bytes)                                                                             \
+	RT_EXPORT void __atomsan_1_read##bytes(void *address);                                     \
+	void __atomsan_1_read##bytes(void *address)                                                \
+	{                                                                                          \
+		access_slow(RAW_READ, (uintptr_t)address, bytes, RT_CALLER);                       \
+	}                                                                                          \
+	RT_EXPORT void __atomsan_1_write##bytes(void *address);                                    \
+	void __atomsan_1_write##bytes(void *address)                                               \
+	{                                                                                          \
+		access_slow(RAW_WRITE, (uintptr_t)address, bytes, RT_CALLER);                      \
+	}
+INLINED(1)
+INLINED(2)
+INLINED(4)
+INLINED(8)
+
 RT_EXPORT void __tsan_read_range(void *address, unsigned long size);
 void __tsan_read_range(void *address, unsigned long size)
 {
