@@ -5,61 +5,97 @@
  */
 #include "runtime/access.h"
 
-/*
- * The thread did this before, in this stretch but not in this function: its word is made young.
- * Where it is of another kind, and there is room, that is for check_access.c.
- */
-static inline bool earlier(struct rt_thread *t, struct shadow_cell *cell, int i, uint64_t what,
-			   uintptr_t address, uintptr_t pc)
+/* Into the shadow with it, unless something newer is there. */
+static void tell_shadow(const struct rt_repeat *r)
 {
-	uint64_t word = access_word(cell, i), other = access_word(cell, !i);
+	struct shadow_cell *cell = shadow_find(SHADOW_DATA, r->address);
 
-	if (!check_this_stretch(t, word) || (word & what) != what)
-		return false;
-	if (what & SHADOW_WRITE && other && !check_mine(t, other))
-		return false;
-	if (word >= t->limit)
-		return true;
-	if ((word ^ what) & (SHADOW_WRITE | SHADOW_BYTES)) {
-		/* The thread's own other word may be the one; a third there is no room for. */
-		return other && (other ^ what) & (SHADOW_WRITE | SHADOW_BYTES);
+	for (int i = 0; i < 2; i++) {
+		uint64_t kept = r->kept;
+
+		__atomic_compare_exchange_n(&cell->w[i], &kept, r->word, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED);
 	}
-	__atomic_store_n(&cell->w[i], t->now | what, __ATOMIC_RELAXED);
-	t->repeat[address >> 3 & (RT_REPEATS - 1)] = (struct rt_repeat){t->now | what, address, pc};
-	return true;
+}
+
+/* The entry is for this cell from now on. */
+static inline void take_over(struct rt_thread *t, struct rt_repeat *r, uint64_t word, uint64_t kept,
+			     uintptr_t address, uintptr_t pc)
+{
+	if (RT_UNLIKELY(r->kept) && r->kept != kept && r->word >= t->dead)
+		tell_shadow(r);
+	__atomic_store_n(&r->word, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->address, address, __ATOMIC_RELEASE);
+	r->pc = pc;
+	r->kept = kept;
+	__atomic_store_n(&r->word, word, __ATOMIC_RELEASE);
+}
+
+/* A word that was of this thread and stretch is made young: this access did the same. */
+static inline void make_young(struct rt_thread *t, struct shadow_cell *cell, int i, uint64_t word,
+			      bool alone, uintptr_t address, uintptr_t pc)
+{
+	struct rt_repeat *r = &t->repeat[address >> 3 & (RT_REPEATS - 1)];
+	uint64_t young = t->now | (word & (SHADOW_WRITE | SHADOW_BYTES));
+
+	if (alone) {
+		__atomic_store_n(&cell->w[i], young, __ATOMIC_RELAXED);
+		take_over(t, r, young, 0, address, pc);
+	} else if (r->kept != word || (r->address ^ address) & ~7ul) {
+		take_over(t, r, young, word, address, pc);
+	} else if (r->word < t->limit) {
+		r->pc = pc;
+		__atomic_store_n(&r->word, young, __ATOMIC_RELEASE);
+	}
 }
 
 /*
- * In a new stretch the thread does what it did before, to bytes that nobody else has to do with,
- * or only reads as it does itself.
+ * A word of the cell is the thread's, and what it does is known from it, or takes its place: it
+ * does not conflict with the other word. `noted`: it is the first of its kind in this stretch.
+ *
+ * What was done in this stretch, but not in this function: the word is made young. Where others
+ * read the same, a store for each function would drag the line from processor to
+ * processor. Then the thread keeps what there is to tell for itself, and whoever comes into
+ * conflict with the old word asks (check_young()).
+ *
+ * A word of another kind is for check_access.c where there is room for two; where there is
+ * not, it stands for both.
  */
-static inline bool again(struct rt_thread *t, struct shadow_cell *cell, uint64_t what)
-{
-	uint64_t w[2] = {access_word(cell, 0), access_word(cell, 1)}, own, other;
-	int i = !check_mine(t, w[0]);
-
-	own = w[i];
-	other = w[!i];
-	if (!check_mine(t, own) || (other && (what | other) & SHADOW_WRITE))
-		return false;
-	/* Nothing of the word may be left: it is dead, or this takes its place. */
-	if (own >= t->dead && (own & ~what & SHADOW_BYTES || (own & ~what & SHADOW_WRITE)))
-		return false;
-	__atomic_store_n(&cell->w[i], t->now | what, __ATOMIC_RELAXED);
-	return true;
-}
-
 static inline bool usual(struct rt_thread *t, uintptr_t address, uint64_t what, uintptr_t pc,
 			 bool *noted)
 {
 	struct shadow_cell *cell = shadow_find(SHADOW_DATA, address);
+	uint64_t w[2], own, other, differs;
+	bool others;
+	int i;
 
 	if (RT_UNLIKELY(!cell))
 		return false;
-	if (earlier(t, cell, 0, what, address, pc) || earlier(t, cell, 1, what, address, pc))
-		return true;
-	if (!again(t, cell, what))
+	w[0] = access_word(cell, 0);
+	w[1] = access_word(cell, 1);
+	/* Of two of its own, the one that is of this kind. */
+	i = !check_mine(t, w[0]) ||
+	    (check_mine(t, w[1]) && !((w[1] ^ what) & (SHADOW_WRITE | SHADOW_BYTES)));
+	own = w[i];
+	other = w[!i];
+	others = other && !check_mine(t, other);
+	if (!check_mine(t, own) || (others && (what | other) & SHADOW_WRITE))
 		return false;
+	differs = (own ^ what) & (SHADOW_WRITE | SHADOW_BYTES);
+	if (check_this_stretch(t, own) && (own & what) == what) {
+		if (own >= t->limit)
+			return true;
+		if (!differs) {
+			make_young(t, cell, i, own, !others, address, pc);
+			return true;
+		}
+		if (other)
+			return true;
+	}
+	/* Nothing of the word may be left: it is dead, or this takes its place. */
+	if (own >= t->dead && own & ~what & (SHADOW_WRITE | SHADOW_BYTES))
+		return false;
+	__atomic_store_n(&cell->w[i], t->now | what, __ATOMIC_RELAXED);
 	*noted = true;
 	return true;
 }

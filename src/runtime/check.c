@@ -154,6 +154,24 @@ bool check_edge(struct rt_thread *t, uint64_t word, bool *fresh)
 	return added;
 }
 
+/*
+ * The thread may be at it: an entry counts that was the same before and after, and it is what
+ * the thread did before whatever orders the two, if anything does.
+ */
+uint64_t check_young(uint64_t word, uintptr_t address)
+{
+	const struct rt_repeat *table =
+		__atomic_load_n(&check_lines[shadow_slot(word)].repeat, __ATOMIC_ACQUIRE);
+	const struct rt_repeat *r = &table[address >> 3 & (RT_REPEATS - 1)];
+	uint64_t young = __atomic_load_n(&r->word, __ATOMIC_ACQUIRE);
+	bool same = (__atomic_load_n(&r->address, __ATOMIC_ACQUIRE) & ~7ul) == (address & ~7ul);
+
+	return same && __atomic_load_n(&r->word, __ATOMIC_ACQUIRE) == young && young > word &&
+			       !((young ^ word) & (SHADOW_WRITE | SHADOW_BYTES))
+		       ? young
+		       : word;
+}
+
 /* --- threads --- */
 
 static bool enter(struct rt_thread *t)
@@ -191,7 +209,12 @@ void check_thread_begin(struct rt_thread *t, struct check_point birth)
 	t->clock = check_lines[t->slot].clock;
 	t->now = t->self | (uint64_t)(step_index(order.slot[t->slot].now) + 1) << SHADOW_TIME_SHIFT;
 	check_clock(t, birth.clock);
-	if (!history_begin(t)) {
+	t->repeat = check_lines[t->slot].repeat;
+	if (!t->repeat) {
+		t->repeat = rt_pages(RT_REPEATS * sizeof *t->repeat);
+		__atomic_store_n(&check_lines[t->slot].repeat, t->repeat, __ATOMIC_RELEASE);
+	}
+	if (!t->repeat || !history_begin(t)) {
 		rt_say("no memory for the history of thread %u: it is not checked", t->id);
 		t->slot = 0;
 		return;

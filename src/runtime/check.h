@@ -107,8 +107,9 @@ uint64_t check_end(void);
 
 /* What others want to know of a slot; written by its thread. A line each. */
 struct check_line {
-	uint64_t dead;  /* steps before this time are */
-	uint64_t clock; /* as rt_thread's */
+	uint64_t dead;            /* steps before this time are */
+	uint64_t clock;           /* as rt_thread's */
+	struct rt_repeat *repeat; /* the same: it stays when the thread is gone */
 } __attribute__((aligned(64)));
 extern struct check_line check_lines[SHADOW_SLOTS];
 
@@ -158,6 +159,9 @@ static inline bool check_this_stretch(const struct rt_thread *t, uint64_t word)
 {
 	return !((word - t->txn_limit) >> (SHADOW_SLOT_SHIFT - 1));
 }
+
+/* The word as its thread would have made it young, where it has not told the shadow. */
+uint64_t check_young(uint64_t word, uintptr_t address);
 
 /*
  * Is anything that the thread does now of interest to others, ever? Only its own edges can make

@@ -186,6 +186,8 @@ static void take_edges(struct rt_thread *t, struct words *ws, uint64_t what, boo
 				check_behind(t, word);
 				continue;
 			}
+			if (!(word & SHADOW_WRITE))
+				word = check_young(word, t->at);
 			/* The bytes that both have: a report wants to know. */
 			if ((check_edge(t, word & (what | ~(uint64_t)SHADOW_BYTES), fresh) ||
 			     word & SHADOW_WRITE) &&

@@ -484,11 +484,9 @@ static void put(struct put *p, enum raw_op op, uint64_t address, uint32_t aux, u
 
 static uintptr_t place_of(const struct history *h, const struct repeat *r, uintptr_t function)
 {
-	const struct rt_repeat *last;
+	const struct rt_repeat *last =
+		&check_lines[h->slot].repeat[r->address >> 3 & (RT_REPEATS - 1)];
 
-	if (!h->owner)
-		return function;
-	last = &h->owner->repeat[r->address >> 3 & (RT_REPEATS - 1)];
 	return last->word == r->word && (last->address & ~7ul) == r->address ? last->pc : function;
 }
 

@@ -56,10 +56,14 @@ struct rt_mark {
 };
 enum { RT_MARKS = 32 };
 
-/* A word of the shadow was made young, here: access.h. */
+/*
+ * A word of the shadow was made young, here: access.c. Where others have to do with the
+ * memory, too, the word that is in the shadow is still the old one: `kept`.
+ */
 struct rt_repeat {
 	uint64_t word;
 	uintptr_t address, pc;
+	uint64_t kept;
 };
 enum { RT_REPEATS = 1 << 8 };
 
@@ -107,7 +111,7 @@ struct rt_thread {
 	struct report_pending *reports; /* see report.h */
 	uint32_t nreports;
 	struct rt_mark mark[RT_MARKS];
-	struct rt_repeat repeat[RT_REPEATS]; /* the last ones, by address */
+	struct rt_repeat *repeat; /* the last ones, by address: RT_REPEATS */
 	struct rt_held *held;
 	size_t nheld, held_cap;
 
