@@ -50,6 +50,27 @@ static inline void make_young(struct rt_thread *t, struct shadow_cell *cell, int
 }
 
 /*
+ * The thread has nothing to do with the cell so far, and at most one other has: what that one did
+ * is of no interest any more and this takes its place, or it does not conflict and there is room
+ * for both.
+ */
+static inline bool first_time(struct rt_thread *t, struct shadow_cell *cell, uint64_t other,
+			      uint64_t what)
+{
+	bool beside = other && !check_conflicts(other, what);
+
+	if (other && !beside) {
+		if (!check_word_dead(other))
+			return false;
+		check_behind(t, other);
+	}
+	if (beside)
+		other = 0;
+	return __atomic_compare_exchange_n(&cell->w[beside], &other, t->now | what, false,
+					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+/*
  * A word of the cell is the thread's, and what it does is known from it, or takes its place: it
  * does not conflict with the other word. `noted`: it is the first of its kind in this stretch.
  *
@@ -73,6 +94,12 @@ static inline bool usual(struct rt_thread *t, uintptr_t address, uint64_t what, 
 		return false;
 	w[0] = access_word(cell, 0);
 	w[1] = access_word(cell, 1);
+	if (!w[1] && !check_mine(t, w[0])) {
+		if (!first_time(t, cell, w[0], what))
+			return false;
+		*noted = true;
+		return true;
+	}
 	/* Of two of its own, the one that is of this kind. */
 	i = !check_mine(t, w[0]) ||
 	    (check_mine(t, w[1]) && !((w[1] ^ what) & (SHADOW_WRITE | SHADOW_BYTES)));
@@ -124,6 +151,14 @@ void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
 	struct rt_thread *t = &rt_self;
 	bool noted = false, known;
 
+	/* Outside of blocks, and of no interest to anybody: only what it would conflict with is. */
+	if (t->outside && rt_mode == RT_CHECKING && op <= RAW_UPDATE && (address & 7) + size <= 8) {
+		const struct shadow_cell *cell = shadow_find(SHADOW_DATA, address);
+
+		first = ((1ull << size) - 1) << (address & 7);
+		if (cell && check_no_conflict(t, cell, first | write))
+			return;
+	}
 	if (RT_UNLIKELY(!t->txn || rt_mode != RT_CHECKING || t->ignoring ||
 			(address & 7) + size > 16 || op > RAW_UPDATE || !rt_enter(t))) {
 		slower(op, address, size, pc);

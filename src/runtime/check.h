@@ -160,6 +160,26 @@ static inline bool check_this_stretch(const struct rt_thread *t, uint64_t word)
 	return !((word - t->txn_limit) >> (SHADOW_SLOT_SHIFT - 1));
 }
 
+static inline bool check_conflicts(uint64_t word, uint64_t what)
+{
+	return (word & what & SHADOW_BYTES) && ((word | what) & SHADOW_WRITE);
+}
+
+/* Is there no word of others that this conflicts with, and that is of interest? */
+static inline bool check_no_conflict(const struct rt_thread *t, const struct shadow_cell *cell,
+				     uint64_t what)
+{
+	for (int i = 0; i < 2; i++) {
+		uint64_t word = __atomic_load_n(&cell->w[i], __ATOMIC_RELAXED);
+
+		if (word && !check_mine(t, word) &&
+		    (shadow_slot(word) == SHADOW_LIST ||
+		     (check_conflicts(word, what) && !check_word_dead(word))))
+			return false;
+	}
+	return true;
+}
+
 /* The word as its thread would have made it young, where it has not told the shadow. */
 uint64_t check_young(uint64_t word, uintptr_t address);
 

@@ -14,16 +14,12 @@
  * lost. Where both are in the right (they touch different bytes, or
  * both read) a step may be forgotten that would have mattered; none is
  * ever invented. It takes two threads in the same few instructions, for the
- * first time with these 8 bytes. With a recording running, everything
+ * first time with these 8 bytes. The same goes for one that comes to a cell with
+ * at most one word in it (access.c). With a recording running, everything
  * happens under the lock, so that both tell the same story.
  */
 #include "runtime/check.h"
 #include "runtime/record.h"
-
-static inline bool conflicts(uint64_t word, uint64_t what)
-{
-	return (word & what & SHADOW_BYTES) && ((word | what) & SHADOW_WRITE);
-}
 
 /* What is left of the thread's own earlier access when it does `what`. */
 static inline uint64_t behind_own(uint64_t word, uint64_t what)
@@ -57,7 +53,7 @@ static inline bool alone(struct rt_thread *t, struct shadow_cell *cell, uint64_t
 	if (!check_mine(t, w[i]) || shadow_slot(w[other]) == SHADOW_LIST)
 		return false;
 	both = check_mine(t, w[other]);
-	if (!both && conflicts(w[other], what))
+	if (!both && check_conflicts(w[other], what))
 		return false;
 	if (!check_matters(t))
 		return true; /* no edge can come from here, and nobody will ask */
@@ -181,7 +177,7 @@ static void take_edges(struct rt_thread *t, struct words *ws, uint64_t what, boo
 
 		if (check_mine(t, word)) {
 			word = behind_own(word, what);
-		} else if (conflicts(word, what)) {
+		} else if (check_conflicts(word, what)) {
 			if (check_word_dead(word)) {
 				check_behind(t, word);
 				continue;
@@ -232,15 +228,7 @@ static bool nothing_to_do(struct rt_thread *t, const struct shadow_cell *cell, u
 	if (check_matters(t))
 		return false;
 	t->outside = true;
-	for (int i = 0; i < 2; i++) {
-		uint64_t word = __atomic_load_n(&cell->w[i], __ATOMIC_RELAXED);
-
-		if (word && !check_mine(t, word) &&
-		    (shadow_slot(word) == SHADOW_LIST ||
-		     (conflicts(word, what) && !check_word_dead(word))))
-			return false;
-	}
-	return true;
+	return check_no_conflict(t, cell, what);
 }
 
 /* Does a list say that this was done already? It may be freed at any time, not unmapped. */
