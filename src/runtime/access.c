@@ -49,6 +49,13 @@ static inline void make_young(struct rt_thread *t, struct shadow_cell *cell, int
 	}
 }
 
+/* Is it ordered already, whatever of another thread this word is? */
+static inline bool known(const struct rt_thread *t, uint64_t word)
+{
+	return shadow_slot(word) < SHADOW_NOBODY &&
+	       t->seen[shadow_slot(word)] >= (int64_t)(shadow_step(word) & (SHADOW_TIMES * 2 - 1));
+}
+
 /*
  * The thread has nothing to do with the cell so far, and at most one other has: what that one did
  * is of no interest any more and this takes its place, or it does not conflict and there is room
@@ -106,7 +113,10 @@ static inline bool usual(struct rt_thread *t, uintptr_t address, uint64_t what, 
 	own = w[i];
 	other = w[!i];
 	others = other && !check_mine(t, other);
-	if (!check_mine(t, own) || (others && (what | other) & SHADOW_WRITE))
+	if (!check_mine(t, own))
+		return false;
+	/* A write that this thread knows to be before it stays where it is. */
+	if (others && check_conflicts(other, what) && (what & SHADOW_WRITE || !known(t, other)))
 		return false;
 	differs = (own ^ what) & (SHADOW_WRITE | SHADOW_BYTES);
 	if (check_this_stretch(t, own) && (own & what) == what) {
@@ -119,9 +129,12 @@ static inline bool usual(struct rt_thread *t, uintptr_t address, uint64_t what, 
 		if (other)
 			return true;
 	}
-	/* Nothing of the word may be left: it is dead, or this takes its place. */
-	if (own >= t->dead && own & ~what & (SHADOW_WRITE | SHADOW_BYTES))
-		return false;
+	/* Nothing of the word may be left: it is dead, this takes its place, or stands for both. */
+	if (own >= t->dead && own & ~what & (SHADOW_WRITE | SHADOW_BYTES)) {
+		if ((own ^ (t->now | what)) & ~(uint64_t)SHADOW_BYTES)
+			return false;
+		what |= own & SHADOW_BYTES;
+	}
 	__atomic_store_n(&cell->w[i], t->now | what, __ATOMIC_RELAXED);
 	*noted = true;
 	return true;
@@ -145,33 +158,41 @@ __attribute__((noinline)) static void slower(enum raw_op op, uintptr_t address, 
 	rt_leave(t);
 }
 
+/* Outside of blocks, and of no interest to anybody: only what it would conflict with is. */
+static bool nothing_outside(const struct rt_thread *t, uint64_t write, uintptr_t address,
+			    uintptr_t end)
+{
+	for (uintptr_t at = address; at < end; at = (at | 7) + 1) {
+		const struct shadow_cell *cell = shadow_find(SHADOW_DATA, at);
+
+		if (!cell || !check_no_conflict(t, cell, write | check_bytes(at, end)))
+			return false;
+	}
+	return true;
+}
+
 void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
 {
-	uint64_t write = op == RAW_READ ? 0 : SHADOW_WRITE, first, second;
+	uint64_t write = op == RAW_READ || op == RAW_READ_RANGE ? 0 : SHADOW_WRITE;
+	uintptr_t end = address + size;
 	struct rt_thread *t = &rt_self;
-	bool noted = false, known;
+	bool noted = false, all = true;
 
-	/* Outside of blocks, and of no interest to anybody: only what it would conflict with is. */
-	if (t->outside && rt_mode == RT_CHECKING && op <= RAW_UPDATE && (address & 7) + size <= 8) {
-		const struct shadow_cell *cell = shadow_find(SHADOW_DATA, address);
-
-		first = ((1ull << size) - 1) << (address & 7);
-		if (cell && check_no_conflict(t, cell, first | write))
-			return;
-	}
-	if (RT_UNLIKELY(!t->txn || rt_mode != RT_CHECKING || t->ignoring ||
-			(address & 7) + size > 16 || op > RAW_UPDATE || !rt_enter(t))) {
+	if (t->outside && rt_mode == RT_CHECKING && nothing_outside(t, write, address, end))
+		return;
+	if (RT_UNLIKELY(!t->txn || rt_mode != RT_CHECKING || t->ignoring || !rt_enter(t))) {
 		slower(op, address, size, pc);
 		return;
 	}
-	first = (((1ull << size) - 1) << (address & 7));
-	second = first >> 8;
-	first &= SHADOW_BYTES;
-	known = usual(t, address, first | write, pc, &noted) &&
-		(RT_LIKELY(!second) || usual(t, (address | 7) + 1, second | write, pc, &noted));
-	if (RT_LIKELY(known) && noted)
-		history_put(t, op, address, (uint32_t)size, pc);
+	for (uintptr_t at = address; at < end && all; at = (at | 7) + 1)
+		all = usual(t, at, write | check_bytes(at, end), pc, &noted);
+	if (RT_LIKELY(all) && noted) {
+		if (op > RAW_UPDATE)
+			history_put_sized(t, op, address, size, pc);
+		else
+			history_put(t, op, address, (uint32_t)size, pc);
+	}
 	rt_leave(t);
-	if (RT_UNLIKELY(!known))
+	if (RT_UNLIKELY(!all))
 		slower(op, address, size, pc);
 }

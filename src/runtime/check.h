@@ -160,6 +160,15 @@ static inline bool check_this_stretch(const struct rt_thread *t, uint64_t word)
 	return !((word - t->txn_limit) >> (SHADOW_SLOT_SHIFT - 1));
 }
 
+/* The bytes of the cell at `at` that an access up to `end` touches. */
+static inline uint64_t check_bytes(uintptr_t at, uintptr_t end)
+{
+	uint64_t bytes = (uint64_t)SHADOW_BYTES << (at & 7);
+	uintptr_t stop = (at | 7) + 1;
+
+	return (stop > end ? bytes & SHADOW_BYTES >> (stop - end) : bytes) & SHADOW_BYTES;
+}
+
 static inline bool check_conflicts(uint64_t word, uint64_t what)
 {
 	return (word & what & SHADOW_BYTES) && ((word | what) & SHADOW_WRITE);

@@ -270,15 +270,6 @@ static inline void one_cell(struct rt_thread *t, uintptr_t address, uint64_t wha
 	rt_unlock(&stripe->lock);
 }
 
-/* The bytes of the cell at `at` that an access up to `end` touches. */
-static inline uint64_t bytes_at(uintptr_t at, uintptr_t end)
-{
-	uint64_t bytes = (uint64_t)SHADOW_BYTES << (at & 7);
-	uintptr_t stop = (at | 7) + 1;
-
-	return (stop > end ? bytes & SHADOW_BYTES >> (stop - end) : bytes) & SHADOW_BYTES;
-}
-
 /* Where an edge came in it is noted, too: what it brought can be passed on. */
 void check_access(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t size, uintptr_t pc,
 		  uint64_t *time)
@@ -292,7 +283,7 @@ void check_access(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t
 	if (RT_UNLIKELY(!t->slot || !check_on))
 		return;
 	for (uintptr_t at = address; at < end && check_on; at = (at | 7) + 1)
-		one_cell(t, at, write | bytes_at(at, end), time, &fresh, &noted);
+		one_cell(t, at, write | check_bytes(at, end), time, &fresh, &noted);
 	if (noted || fresh) {
 		if (op == RAW_READ_RANGE || op == RAW_WRITE_RANGE)
 			history_put_sized(t, op, address, size, pc);
@@ -315,7 +306,7 @@ void check_atomic(struct rt_thread *t, enum raw_op op, uintptr_t address, uint32
 		struct shadow_cell *cell = shadow_make(SHADOW_DATA, at);
 
 		if (cell)
-			together(t, cell, at, write | bytes_at(at, end), &fresh, &noted);
+			together(t, cell, at, write | check_bytes(at, end), &fresh, &noted);
 	}
 	if (noted || fresh)
 		history_put(t, op, address, size, pc);
