@@ -256,6 +256,7 @@ struct commit_index {
 	struct commit_run *run;
 	uint32_t nruns;
 	uint32_t mark;
+	uint32_t guard;   /* as in the table */
 	bool read_by_all; /* whatever is written, three slots can see it */
 	struct commit_index_lock *lock;
 	size_t nlocks;
@@ -269,8 +270,8 @@ void commit_index_free(struct commit_index *x);
 
 /*
  * Calls `run` for each run that an access of sort `a` has to be compared with:
- * one that has a lock in common, or whose kind needs it. Of all others, that
- * meet it in the access itself, `met` is called with the first and the last of each slot.
+ * one that has a lock in common besides the guard, or whose kind needs it. Of all
+ * others that meet it, `met` is called with the first and the last of each slot.
  */
 void commit_index_ask(struct commit_index *x, const struct commit_meet *m,
 		      const struct commit_sort *a, void (*run)(void *arg, size_t begin, size_t end),
