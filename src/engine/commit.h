@@ -172,11 +172,14 @@ struct commit_answer {
 	uint64_t depths;
 };
 
+struct commit_var {
+	uint32_t guard; /* where plain: a lock that keeps all its accesses apart, or COMMIT_NONE */
+	bool plain;     /* it has such answers */
+	bool all;       /* each access meets somebody: none was dropped */
+};
+
 struct commit_table {
-	bool *plain; /* of a variable: it has such answers */
-	/* Of one that is plain: a lock that keeps all its accesses apart, or COMMIT_NONE. */
-	uint32_t *guard;
-	size_t guard_cap;
+	struct commit_var *var;
 	struct commit_answer *answer;
 	size_t nanswers, slots;
 	struct commit_meetings met;

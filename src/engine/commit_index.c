@@ -153,7 +153,7 @@ struct commit_index *commit_index_new(const struct commit_meet *m, uint32_t var)
 	struct commit_index *x = mem_zalloc(sizeof *x);
 	size_t first = m->by_var[var], n = m->by_var[var + 1] - first, run_cap = 0, lock_cap = 0;
 
-	x->guard = m->table.guard[var];
+	x->guard = m->table.var[var].guard;
 	x->by_min = mem_alloc((n + 1) * sizeof *x->by_min);
 	x->by_max = mem_alloc((n + 1) * sizeof *x->by_max);
 	for (size_t i = 0; i < n; i++) {
