@@ -28,7 +28,8 @@ struct commit_index_part {
 
 struct commit_index_group {
 	uint32_t kind, slot, run;
-	bool shut; /* what it reads in the guard's block is its own write, if that is all they share */
+	bool shut; /* what it reads in the guard's block is its own write, if that is all they share
+		    */
 	size_t sum;
 	uint64_t min, max;
 };

@@ -51,7 +51,7 @@ struct shares {
 	size_t life_cap, lock_cap;
 	struct share_bits life_found, lock_found; /* takes part */
 	uint32_t nlives, nlocks;
-	bool learned; /* the first pass is over */
+	bool learned;  /* the first pass is over */
 	uint32_t *now; /* of a variable: 1 + its life, 0 where it begins a new one */
 	size_t now_cap;
 	uint32_t *var; /* of a life: the variable */

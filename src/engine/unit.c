@@ -168,7 +168,8 @@ static bool are_alike(const struct units *u, const struct unit *a, const struct 
 {
 	const struct unit_op *x = unit_ops(u, a), *y = unit_ops(u, b);
 
-	if (a->n != b->n || a->period != b->period || a->label != b->label || a->transaction != b->transaction)
+	if (a->n != b->n || a->period != b->period || a->label != b->label ||
+	    a->transaction != b->transaction)
 		return false;
 	for (uint32_t i = 0; i < a->n; i++)
 		if (x[i].what != y[i].what || x[i].op != y[i].op || x[i].implied != y[i].implied)

@@ -70,7 +70,7 @@ struct unit {
 	size_t first; /* its operations are u.op[first .. first + n) */
 	uint32_t n;
 	uint32_t thread;
-	uint32_t period; /* for units_concurrent() */
+	uint32_t period;     /* for units_concurrent() */
 	strref label, place; /* of the begin */
 	bool transaction;
 	bool unnested; /* releases a lock that is not the last it acquired */
