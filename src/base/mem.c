@@ -8,12 +8,16 @@
 
 #include "base/banned.h"
 
+void mem_exhausted(size_t bytes)
+{
+	fprintf(stderr, "atomsan: out of memory (%zu bytes wanted)\n", bytes);
+	exit(2);
+}
+
 static void *check(void *p, size_t bytes)
 {
-	if (!p) {
-		fprintf(stderr, "atomsan: out of memory (%zu bytes wanted)\n", bytes);
-		exit(2);
-	}
+	if (!p)
+		mem_exhausted(bytes);
 	return p;
 }
 

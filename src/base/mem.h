@@ -18,6 +18,9 @@
 
 #include <stddef.h>
 
+/* Says so, and ends the program. */
+_Noreturn void mem_exhausted(size_t bytes);
+
 void *mem_alloc(size_t bytes);
 void *mem_zalloc(size_t bytes);
 void *mem_resize(void *p, size_t bytes);

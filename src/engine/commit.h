@@ -172,11 +172,14 @@ struct commit_answer {
 	uint64_t depths;
 };
 
+struct commit_var {
+	uint32_t guard; /* where plain: a lock that keeps all its accesses apart, or COMMIT_NONE */
+	bool plain;     /* it has such answers */
+	bool all;       /* each access meets somebody: none was dropped */
+};
+
 struct commit_table {
-	bool *plain; /* of a variable: it has such answers */
-	/* Of one that is plain: a lock that keeps all its accesses apart, or COMMIT_NONE. */
-	uint32_t *guard;
-	size_t guard_cap;
+	struct commit_var *var;
 	struct commit_answer *answer;
 	size_t nanswers, slots;
 	struct commit_meetings met;
@@ -256,6 +259,7 @@ struct commit_index {
 	struct commit_run *run;
 	uint32_t nruns;
 	uint32_t mark;
+	uint32_t guard;   /* as in the table */
 	bool read_by_all; /* whatever is written, three slots can see it */
 	struct commit_index_lock *lock;
 	size_t nlocks;
@@ -269,8 +273,8 @@ void commit_index_free(struct commit_index *x);
 
 /*
  * Calls `run` for each run that an access of sort `a` has to be compared with:
- * one that has a lock in common, or whose kind needs it. Of all others, that
- * meet it in the access itself, `met` is called with the first and the last of each slot.
+ * one that has a lock in common besides the guard, or whose kind needs it. Of all
+ * others that meet it, `met` is called with the first and the last of each slot.
  */
 void commit_index_ask(struct commit_index *x, const struct commit_meet *m,
 		      const struct commit_sort *a, void (*run)(void *arg, size_t begin, size_t end),

@@ -247,7 +247,7 @@ static void add_meetings(struct cycle *c)
 	size_t most = edges_at_most(c);
 
 	for (uint32_t x = 0; x < m->units->shares.nlives && c->nedges < most; x++) {
-		if (m->table.plain[x]) {
+		if (m->table.var[x].plain) {
 			add_plain(c, x);
 			continue;
 		}

@@ -177,7 +177,7 @@ void commit_meet_init(struct commit_meet *m, const struct units *u, bool view)
 	v = sort_records(m, start, nvars);
 	m->sum = mem_alloc((start[nvars] + 1) * sizeof *m->sum);
 	m->by_var = mem_alloc((nvars + 1) * sizeof *m->by_var);
-	m->table.plain = mem_zalloc((nvars + 1) * sizeof *m->table.plain);
+	m->table.var = mem_zalloc((nvars + 1) * sizeof *m->table.var);
 	for (uint32_t x = 0; x < nvars; x++) {
 		m->by_var[x] = m->ngroups;
 		add_groups(m, v + start[x], start[x + 1] - start[x]);
@@ -282,8 +282,11 @@ static void add_meeting(struct commit_meetings *out, struct commit_meeting new)
 static bool takes_part(const struct commit_meet *m, uint32_t var, uint32_t period)
 {
 	uint32_t slot = m->units->period[period].at.slot;
-	size_t g = m->by_var[var], begin, end;
+	size_t g, begin, end;
 
+	if (m->table.var[var].all)
+		return true;
+	g = m->by_var[var];
 	while (g < m->by_var[var + 1] && m->group[g].slot == slot)
 		g++;
 	return g < m->by_var[var + 1] &&
@@ -297,7 +300,7 @@ void commit_meet_find(struct commit_meet *m, uint32_t var, uint32_t sort, uint32
 	uint32_t slot = m->units->period[period].at.slot;
 
 	out->n = 0;
-	if (m->table.plain[var]) {
+	if (m->table.var[var].plain) {
 		const struct commit_answer *answer;
 
 		if (!takes_part(m, var, period))
@@ -344,7 +347,7 @@ uint64_t commit_meet_depths(struct commit_meet *m, uint32_t var, uint32_t sort, 
 {
 	uint64_t depths = 0;
 
-	if (m->table.plain[var])
+	if (m->table.var[var].plain)
 		return takes_part(m, var, period) ? commit_table_depths(m, var, sort) : 0;
 	commit_meet_find(m, var, sort, period, scratch);
 	for (size_t i = 0; i < scratch->n; i++)

@@ -27,8 +27,7 @@ enum { MANY = 2 };
 
 void commit_table_free(struct commit_table *t)
 {
-	mem_free(t->plain);
-	mem_free(t->guard);
+	mem_free(t->var);
 	for (uint32_t i = 0; i < t->nindexes; i++)
 		commit_index_free(t->index[i]);
 	mem_free(t->index);
@@ -53,13 +52,16 @@ static bool meets_anybody(const struct commit_meet *m, uint32_t var, uint32_t pe
 	return false;
 }
 
-/* Accesses that are concurrent with no other of the variable go, as before a fork. */
-static void drop_lonely(struct commit_meet *m, uint32_t var)
+/*
+ * Accesses that are concurrent with no other of the variable go, as before a
+ * fork. Returns whether there were any.
+ */
+static bool drop_lonely(struct commit_meet *m, uint32_t var)
 {
 	size_t g = m->by_var[var], sums = m->group[g].begin, groups = g;
 	/* Whether a period goes must not depend on which went before. */
 	size_t first = sums;
-	bool *lonely = mem_alloc((m->nsums - first + 1) * sizeof *lonely);
+	bool dropped, *lonely = mem_alloc((m->nsums - first + 1) * sizeof *lonely);
 
 	for (size_t i = first; i < m->nsums; i++)
 		lonely[i - first] = !meets_anybody(m, var, m->sum[i].period);
@@ -74,9 +76,11 @@ static void drop_lonely(struct commit_meet *m, uint32_t var)
 		if (kept.begin < kept.end)
 			m->group[groups++] = kept;
 	}
+	mem_free(lonely);
+	dropped = sums < m->nsums;
 	m->ngroups = groups;
 	m->nsums = sums;
-	mem_free(lonely);
+	return dropped;
 }
 
 /* Has each slot one period, and are they all concurrent? */
@@ -141,19 +145,19 @@ static uint32_t find_guard(const struct commit_meet *m, uint32_t var)
 
 void commit_table_look(struct commit_meet *m, uint32_t var)
 {
+	struct commit_var *v = &m->table.var[var];
+
 	if (m->ngroups - m->by_var[var] <= MANY)
 		return;
-	drop_lonely(m, var);
-	m->table.plain[var] = m->ngroups > m->by_var[var] && is_plain(m, var);
-	if (!m->table.plain[var])
-		return;
-	MEM_GROW(m->table.guard, m->table.guard_cap, (size_t)var + 1);
-	m->table.guard[var] = find_guard(m, var);
+	v->all = !drop_lonely(m, var);
+	v->plain = m->ngroups > m->by_var[var] && is_plain(m, var);
+	if (v->plain)
+		v->guard = find_guard(m, var);
 }
 
 uint64_t commit_table_depths(struct commit_meet *m, uint32_t var, uint32_t sort)
 {
-	uint32_t path = m->sorts.sort[sort].path, guard = m->table.guard[var], depth = 0;
+	uint32_t path = m->sorts.sort[sort].path, guard = m->table.var[var].guard, depth = 0;
 	const held *v = commit_path_held(&m->sorts, path);
 
 	/* The outermost common lock is the guard, or one around it. */

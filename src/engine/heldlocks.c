@@ -7,36 +7,31 @@
 
 #include "base/banned.h"
 
-/* From a set, by taking a lock in or out, to a set. */
+/* From a set, by taking a lock in or out, to a set. All zero is true of lock 0 and no set. */
 struct heldlocks_step {
-	uint64_t key; /* see step_key(); 0: empty */
+	heldset from;
+	held what;
 	heldset to;
+	uint32_t in;
 };
+enum { STEPS = 1 << 14 };
 
 struct heldlocks_past {
 	held what;
 	heldset before;
 };
 
-/* Never 0. */
-static uint64_t step_key(heldset from, held what, bool in)
-{
-	return (((uint64_t)from + 1) << 32 | what) << 1 | in;
-}
-
 void heldlocks_init(struct heldlocks *h)
 {
-	*h = (struct heldlocks){.nsets = 1, .nslots = 64, .step_slots = 256};
-	MEM_GROW(h->pool, h->pool_cap, 1);
-	MEM_GROW0(h->start, h->start_cap, 2);
+	*h = (struct heldlocks){.nsets = 1, .nslots = 64, .npool = 1};
+	MEM_GROW0(h->pool, h->pool_cap, 1);
 	h->slot = mem_zalloc(h->nslots * sizeof *h->slot);
-	h->step = mem_zalloc(h->step_slots * sizeof *h->step);
+	h->step = mem_zalloc(STEPS * sizeof *h->step);
 }
 
 void heldlocks_free(struct heldlocks *h)
 {
 	mem_free(h->pool);
-	mem_free(h->start);
 	mem_free(h->slot);
 	mem_free(h->step);
 	for (size_t i = 0; i < h->thread_cap; i++)
@@ -61,7 +56,7 @@ static heldset *find_slot(const struct heldlocks *h, const held *v, uint32_t n)
 	uint32_t i = hash_set(v, n) & (h->nslots - 1);
 
 	for (; h->slot[i]; i = (i + 1) & (h->nslots - 1)) {
-		struct heldset_view set = heldlocks_view(h, h->slot[i] - 1);
+		struct heldset_view set = heldlocks_view(h, h->slot[i]);
 
 		if (set.n == n && !memcmp(set.v, v, n * sizeof *v))
 			break;
@@ -74,10 +69,10 @@ static void rehash_sets(struct heldlocks *h)
 	mem_free(h->slot);
 	h->nslots *= 2;
 	h->slot = mem_zalloc(h->nslots * sizeof *h->slot);
-	for (heldset s = 1; s < h->nsets; s++) {
-		struct heldset_view set = heldlocks_view(h, s);
+	for (size_t s = 1; s < h->npool; s += 1 + h->pool[s]) {
+		struct heldset_view set = heldlocks_view(h, (heldset)s);
 
-		*find_slot(h, set.v, set.n) = s + 1;
+		*find_slot(h, set.v, set.n) = (heldset)s;
 	}
 }
 
@@ -90,15 +85,16 @@ static heldset intern(struct heldlocks *h, uint32_t n)
 		return HELD_NONE;
 	slot = find_slot(h, h->scratch, n);
 	if (*slot)
-		return *slot - 1;
-	s = h->nsets++;
-	*slot = s + 1;
-	MEM_GROW(h->pool, h->pool_cap, h->npool + n);
-	memcpy(h->pool + h->npool, h->scratch, n * sizeof *h->pool);
-	h->npool += n;
-	MEM_GROW(h->start, h->start_cap, (size_t)s + 2);
-	h->start[s + 1] = h->npool;
-	if (h->nsets > h->nslots / 2)
+		return *slot;
+	if (h->npool + n >= UINT32_MAX)
+		mem_exhausted(h->npool * sizeof *h->pool);
+	*slot = s = (heldset)h->npool;
+	h->nsets++;
+	MEM_GROW(h->pool, h->pool_cap, h->npool + n + 1);
+	h->pool[s] = n;
+	memcpy(h->pool + s + 1, h->scratch, n * sizeof *h->pool);
+	h->npool += n + 1;
+	if (h->nsets > h->nslots / 4 * 3)
 		rehash_sets(h);
 	return s;
 }
@@ -129,42 +125,17 @@ static heldset without(struct heldlocks *h, heldset from, held what)
 	return intern(h, n);
 }
 
-static struct heldlocks_step *find_step(const struct heldlocks *h, uint64_t key)
-{
-	uint64_t mixed = key * 0x9e3779b97f4a7c15ull;
-	uint32_t i = (uint32_t)(mixed >> 32 ^ mixed) & (h->step_slots - 1);
-
-	while (h->step[i].key && h->step[i].key != key)
-		i = (i + 1) & (h->step_slots - 1);
-	return &h->step[i];
-}
-
-static void rehash_steps(struct heldlocks *h)
-{
-	struct heldlocks_step *old = h->step;
-	uint32_t n = h->step_slots;
-
-	h->step_slots *= 2;
-	h->step = mem_zalloc(h->step_slots * sizeof *h->step);
-	for (uint32_t i = 0; i < n; i++)
-		if (old[i].key)
-			*find_step(h, old[i].key) = old[i];
-	mem_free(old);
-}
-
 static heldset take_step(struct heldlocks *h, heldset from, held what, bool in)
 {
-	uint64_t key = step_key(from, what, in);
-	struct heldlocks_step *step = find_step(h, key);
-	heldset to = step->to;
+	uint64_t mixed = ((uint64_t)from << 32 | what) * 0x9e3779b97f4a7c15ull + in;
+	struct heldlocks_step *step = &h->step[(mixed >> 32 ^ mixed) % STEPS];
 
-	if (!step->key) {
-		to = in ? with(h, from, what) : without(h, from, what);
-		*step = (struct heldlocks_step){key, to};
-		if (++h->nsteps > h->step_slots / 2)
-			rehash_steps(h);
+	if (step->from != from || step->what != what || step->in != in) {
+		heldset to = in ? with(h, from, what) : without(h, from, what);
+
+		*step = (struct heldlocks_step){from, what, to, in};
 	}
-	return to;
+	return step->to;
 }
 
 void heldlocks_take(struct heldlocks *h, const struct event *e)

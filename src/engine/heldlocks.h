@@ -4,14 +4,14 @@
  * A set is a sorted list of locks, each held exclusively or shared. Equal sets
  * have the same number, so two are compared as two numbers and an engine's
  * record of an access costs four bytes. Set 0 is the empty one. Numbers are
- * never reused.
+ * never reused, and not dense: a number is the place of the set in the pool.
  *
  * Locks need not nest: a release takes out its lock wherever it stands.
  *
- * Cost: a look-up in a hash table for each acquire (from this set by this step to
- * that one), and for each release of another lock than the last acquired; the
- * sets themselves are made once. Memory: grows with the number of different
- * sets, and of steps between them.
+ * Cost: for each acquire, and for each release of another lock than the last
+ * acquired, a look-up in a small table of steps made lately (from this set by this
+ * lock to that one); where it is not there, one in the hash table of sets. Memory:
+ * grows with the number of different sets, by about six words and one for each lock.
  *
  * Who may include this: engines that ask what locks prevent.
  */
@@ -60,15 +60,12 @@ struct heldlocks_thread {
 };
 
 struct heldlocks {
-	held *pool; /* the elements of all sets */
+	held *pool; /* set s: how many at pool[s], and then its elements */
 	size_t npool, pool_cap;
-	size_t *start; /* set s is pool[start[s]] .. pool[start[s + 1]] */
-	size_t start_cap;
 	uint32_t nsets;
-	heldset *slot; /* hash of sets: 1 + number */
+	heldset *slot; /* hash of sets; 0: none */
 	uint32_t nslots;
-	struct heldlocks_step *step; /* hash of steps */
-	uint32_t nsteps, step_slots;
+	struct heldlocks_step *step; /* STEPS of them, by hash; the last one made has the place */
 	struct heldlocks_thread *thread;
 	size_t thread_cap;
 	held *scratch;
@@ -90,8 +87,7 @@ static inline heldset heldlocks_of(const struct heldlocks *h, uint32_t thread)
 
 static inline struct heldset_view heldlocks_view(const struct heldlocks *h, heldset s)
 {
-	return (struct heldset_view){h->pool + h->start[s],
-				     (uint32_t)(h->start[s + 1] - h->start[s])};
+	return (struct heldset_view){h->pool + s + 1, h->pool[s]};
 }
 
 /* Can two threads not be in these sets at one time: is a lock in both, in one exclusively? */

@@ -11,10 +11,11 @@
  * of whatever kind, is concurrent with it: the variable has no lock of its own
  * then (Eraser's rule), and what holds for two accesses may hold for the next run's.
  *
- * How: operations that differ in nothing but their time are one record. A
- * variable whose records have a lock in common is done. Otherwise each record
- * looks for another, among those with few locks first; after too many tries it
- * is taken for contended, and counted.
+ * How: operations are sorted by what they are on, and of each variable and lock
+ * those that differ in nothing but their time are one record. A variable whose
+ * records have a lock in common is done. Otherwise each record looks for another,
+ * among those with few locks first; after too many tries it is taken for
+ * contended, and counted.
  *
  * Who may include this: engines over units.
  */
@@ -27,18 +28,11 @@
 #include "engine/unit.h"
 
 struct races {
-	uint32_t *record; /* of each operation u->op[i] */
-	bool *contended;  /* of each record */
-	uint32_t nrecords;
+	bool *contended;  /* of each operation u->op[i] */
 	uint64_t assumed; /* records that were not looked at to the end */
 };
 
 void races_find(struct races *r, struct units *u);
 void races_free(struct races *r);
-
-static inline bool races_contended(const struct races *r, size_t op)
-{
-	return r->contended[r->record[op]];
-}
 
 #endif

@@ -84,7 +84,7 @@ static enum mover mover_of(const struct reduction *r, const struct unit *t, uint
 {
 	enum op op = unit_ops(&r->units, t)[i].op;
 
-	if (!races_contended(&r->races, t->first + i))
+	if (!r->races.contended[t->first + i])
 		return MOVER_B;
 	if (op_is_access(op))
 		return MOVER_N;

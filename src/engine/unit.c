@@ -81,8 +81,7 @@ void units_learned(struct units *u)
 	periods_free(&u->periods);
 	shares_rewind(&u->shares);
 	u->nslots = 1024;
-	u->by_unit = mem_zalloc(u->nslots * sizeof *u->by_unit);
-	u->by_shape = mem_zalloc(u->nslots * sizeof *u->by_shape);
+	u->slot = mem_zalloc(u->nslots * sizeof *u->slot);
 }
 
 /* The number of the period that the thread is in now. */
@@ -151,9 +150,10 @@ static void drop_dead(struct unit_open *o)
 	o->dead = 0;
 }
 
-static uint64_t hash_content(const struct unit *t, const struct unit_op *op)
+static uint32_t hash_of(const struct unit *t, const struct unit_op *op)
 {
-	uint64_t h = (uint64_t)t->label << 1 | t->transaction;
+	uint64_t h = ((uint64_t)t->label << 1 | t->transaction) +
+		     (uint64_t)(t->period + 1) * 0x9e3779b97f4a7c15ull;
 
 	for (uint32_t i = 0; i < t->n; i++) {
 		h ^= ((uint64_t)op[i].what << 8 | (uint64_t)op[i].op << 1 | op[i].implied) +
@@ -161,14 +161,15 @@ static uint64_t hash_content(const struct unit *t, const struct unit_op *op)
 		h ^= h >> 29;
 		h *= 0xbf58476d1ce4e5b9ull;
 	}
-	return h ^ h >> 32;
+	return (uint32_t)(h ^ h >> 32);
 }
 
-static bool same_content(const struct units *u, const struct unit *a, const struct unit *b)
+static bool are_alike(const struct units *u, const struct unit *a, const struct unit *b)
 {
 	const struct unit_op *x = unit_ops(u, a), *y = unit_ops(u, b);
 
-	if (a->n != b->n || a->label != b->label || a->transaction != b->transaction)
+	if (a->n != b->n || a->period != b->period || a->label != b->label ||
+	    a->transaction != b->transaction)
 		return false;
 	for (uint32_t i = 0; i < a->n; i++)
 		if (x[i].what != y[i].what || x[i].op != y[i].op || x[i].implied != y[i].implied)
@@ -176,72 +177,52 @@ static bool same_content(const struct units *u, const struct unit *a, const stru
 	return true;
 }
 
-static uint64_t with_period(uint64_t hash, uint32_t period)
-{
-	hash += (uint64_t)(period + 1) * 0x9e3779b97f4a7c15ull;
-	return hash ^ hash >> 31;
-}
-
-/* Where the new unit, last in the list, or one like it is to be found. */
-static uint32_t *find(const struct units *u, uint32_t *slots, uint64_t hash, const struct unit *new,
-		      bool any_period)
+/* Where one like it is to be found, or put. */
+static struct unit_slot *find(const struct units *u, uint32_t hash, const struct unit *t)
 {
 	size_t i = hash & (u->nslots - 1);
 
-	for (; slots[i]; i = (i + 1) & (u->nslots - 1)) {
-		const struct unit *old = &u->unit[slots[i] - 1];
-
-		if (old == new ||
-		    ((any_period || old->period == new->period) && same_content(u, old, new)))
+	/* The hash is there to be compared, too: units are far apart. */
+	for (; u->slot[i].unit; i = (i + 1) & (u->nslots - 1))
+		if (u->slot[i].hash == hash && are_alike(u, &u->unit[u->slot[i].unit - 1], t))
 			break;
-	}
-	return &slots[i];
+	return &u->slot[i];
 }
 
 static void rehash(struct units *u)
 {
-	u->nslots *= 2;
-	mem_free(u->by_unit);
-	mem_free(u->by_shape);
-	u->by_unit = mem_zalloc(u->nslots * sizeof *u->by_unit);
-	u->by_shape = mem_zalloc(u->nslots * sizeof *u->by_shape);
-	for (size_t i = 0; i < u->n; i++) {
-		const struct unit *t = &u->unit[i];
-		uint64_t hash = hash_content(t, unit_ops(u, t));
-		uint32_t *slot = find(u, u->by_shape, hash, t, true);
+	struct unit_slot *old = u->slot;
+	size_t n = u->nslots;
 
-		if (!*slot)
-			*slot = (uint32_t)i + 1;
-		*find(u, u->by_unit, with_period(hash, t->period), t, false) = (uint32_t)i + 1;
+	u->nslots *= 2;
+	u->slot = mem_zalloc(u->nslots * sizeof *u->slot);
+	for (size_t k = 0; k < n; k++) {
+		size_t i = old[k].hash & (u->nslots - 1);
+
+		if (!old[k].unit)
+			continue;
+		while (u->slot[i].unit)
+			i = (i + 1) & (u->nslots - 1);
+		u->slot[i] = old[k];
 	}
+	mem_free(old);
 }
 
 /* The operations of the new unit stand behind all others; they stay if it is to be kept. */
 static void keep(struct units *u, const struct unit *new)
 {
-	const struct unit *t;
-	uint64_t hash;
-	uint32_t *slot;
+	uint32_t hash = hash_of(new, unit_ops(u, new));
+	struct unit_slot *slot = find(u, hash, new);
 
-	MEM_GROW(u->unit, u->cap, u->n + 1);
-	u->unit[u->n] = *new;
-	t = &u->unit[u->n];
-	hash = hash_content(t, unit_ops(u, t));
-	slot = find(u, u->by_unit, with_period(hash, t->period), t, false);
-	if (*slot) {
-		u->unit[*slot - 1].times++;
+	if (slot->unit) {
+		u->unit[slot->unit - 1].times++;
 		return;
 	}
-	*slot = (uint32_t)u->n + 1;
-	slot = find(u, u->by_shape, hash, t, true);
-	if (!*slot) {
-		*slot = (uint32_t)u->n + 1;
-		u->unit[u->n].shape = u->nshapes++;
-	} else {
-		u->unit[u->n].shape = u->unit[*slot - 1].shape;
-	}
-	u->nops += t->n;
-	if (++u->n > u->nslots / 2)
+	MEM_GROW(u->unit, u->cap, u->n + 1);
+	u->unit[u->n++] = *new;
+	*slot = (struct unit_slot){hash, (uint32_t)u->n};
+	u->nops += new->n;
+	if (u->n > u->nslots / 2)
 		rehash(u);
 }
 
@@ -417,9 +398,8 @@ void units_done(struct units *u)
 	for (size_t i = 0; i < u->open_cap; i++)
 		end_unit(u, &u->open[i], (uint32_t)i);
 	free_open(u);
-	mem_free(u->by_unit);
-	mem_free(u->by_shape);
-	u->by_unit = u->by_shape = NULL;
+	mem_free(u->slot);
+	u->slot = NULL;
 }
 
 void units_drop(struct units *u)
@@ -430,8 +410,7 @@ void units_drop(struct units *u)
 	mem_free(u->unit);
 	mem_free(u->op);
 	mem_free(u->period);
-	mem_free(u->by_unit);
-	mem_free(u->by_shape);
+	mem_free(u->slot);
 	heldlocks_free(&u->held);
 	shares_free(&u->shares);
 	periods_free(&u->periods);

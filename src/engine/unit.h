@@ -25,9 +25,9 @@
  * of a variable's reads are kept, and so of its writes, and of its updates (as far
  * as a small table remembers). Units without a relevant access are left out.
  *
- * Units with the same operations on the same variables and locks, in the same
- * order, and the same label have the same `shape`. Of one shape one unit is kept
- * for each period; `times` says how often it ran there.
+ * Of units with the same operations on the same variables and locks, in the same
+ * order, with the same label and in the same period, one is kept; `times` says how
+ * often it ran.
  *
  * It takes two passes:
  *
@@ -70,8 +70,7 @@ struct unit {
 	size_t first; /* its operations are u.op[first .. first + n) */
 	uint32_t n;
 	uint32_t thread;
-	uint32_t period; /* for units_concurrent() */
-	uint32_t shape;
+	uint32_t period;     /* for units_concurrent() */
 	strref label, place; /* of the begin */
 	bool transaction;
 	bool unnested; /* releases a lock that is not the last it acquired */
@@ -89,6 +88,11 @@ struct unit_period {
 	struct period_clock clock;
 };
 
+/* In a hash table: 1 + index, 0 for none. */
+struct unit_slot {
+	uint32_t hash, unit;
+};
+
 struct units {
 	struct unit *unit;
 	size_t n, cap;
@@ -97,7 +101,6 @@ struct units {
 	struct unit_period *period;
 	uint32_t nperiods;
 	size_t period_cap;
-	uint32_t nshapes;
 	struct unit_origin *origin;
 	size_t norigins, origin_cap;
 	struct heldlocks held;
@@ -110,7 +113,7 @@ struct units {
 	struct periods periods;
 	struct unit_open *open; /* by thread */
 	size_t open_cap;
-	uint32_t *by_unit, *by_shape; /* hashes: 1 + index of a unit */
+	struct unit_slot *slot; /* hash of units */
 	size_t nslots;
 };
 

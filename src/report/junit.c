@@ -56,7 +56,6 @@ static void write_finding(const struct report *rep, const struct engine_result *
 		str_reset(&name);
 		where_add_from_root(&name, w.file.s);
 		attribute(&b, "file", name.s);
-		str_fmt(&b, " line=\"%" PRIu32 "\"", w.line);
 	}
 	str_add(&b, ">\n      <failure");
 	story_add_kind(&kind, f);

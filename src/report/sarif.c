@@ -60,12 +60,16 @@ static void write_artifact(struct json_emit *j, const char *file)
 /* Members of an open location object. */
 static void write_physical(struct json_emit *j, const struct where *w)
 {
+	uint64_t column = w->column ? w->column : 1;
+
 	json_emit_open(j, "physicalLocation", '{', JSON_ONE_LINE);
 	write_artifact(j, w->file.s);
+	/* GitHub wants all four; of the end nothing is known, so it is one character. */
 	json_emit_open(j, "region", '{', JSON_ONE_LINE);
 	json_emit_u64(j, "startLine", w->line);
-	if (w->column)
-		json_emit_u64(j, "startColumn", w->column);
+	json_emit_u64(j, "startColumn", column);
+	json_emit_u64(j, "endLine", w->line);
+	json_emit_u64(j, "endColumn", column + 1);
 	json_emit_close(j);
 	json_emit_close(j);
 }

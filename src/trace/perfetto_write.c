@@ -72,7 +72,7 @@ static void *perfetto_create(struct writer *w)
 	(void)w;
 	p->buf = (struct str)STR_INIT;
 	str_add(&p->buf,
-		"{\"displayTimeUnit\": \"ns\", \"otherData\": {\"tool\": \"atomsan\", \"unit\": "
+		"{\"displayTimeUnit\": \"ms\", \"otherData\": {\"tool\": \"atomsan\", \"unit\": "
 		"\"a microsecond is an event\"}, \"traceEvents\": [");
 	return p;
 }
