@@ -472,6 +472,7 @@ void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t 
 {
 	if (!t->slot || !check_on)
 		return;
+	history_reserve(t);
 	switch (op) {
 	case RAW_ACQUIRE:
 	case RAW_ACQUIRE_SHARED:
