@@ -164,7 +164,7 @@ int check_run(const struct command *cmd, int argc, char **argv)
 	const struct engine_ops *ops[MAX_ENGINES];
 	struct engine_result results[MAX_ENGINES];
 	const struct report_format *format;
-	struct report rep = {.results = results};
+	struct report rep = {.results = results, .all = o->all};
 	struct reader_options ropt = {.lenient = o->lenient, .rewindable = true};
 	struct err err = {0};
 	struct reader *r;

@@ -151,17 +151,39 @@ static bool is_text(const struct live *s)
 	return s->o.format == &text_format;
 }
 
+/* Was as much said of this block before, in the same file? Else it is now. */
+static bool is_told(struct live_process *p, const struct finding **v, size_t n)
+{
+	struct group g = {.v = v, .n = n};
+	const struct finding *best = group_best(&g);
+	struct live *s = p->session;
+	uint32_t where = p->own_out ? 1 + p->number : 1;
+
+	for (size_t i = 0; i < s->nentries && p->verbosity == 0 && !s->o.all; i++)
+		if (s->entry[i].whole == where && stands(&s->entry[i]) &&
+		    report_text_told(best, s->entry[i].f)) {
+			++*(p->own_out ? &p->told : &s->told);
+			return true;
+		}
+	for (size_t i = 0; i < s->nentries; i++)
+		if (s->entry[i].f == best)
+			s->entry[i].whole = where;
+	return false;
+}
+
 static void print_findings(struct live_process *p, const struct finding **v, size_t n)
 {
 	struct report rep = {.color = p->color, .verbosity = p->verbosity};
 	struct piece piece;
+	bool told;
 
 	if (!n)
 		return;
+	told = is_told(p, v, n);
 	piece_begin(&piece);
-	if (p->number > 1 && p->verbosity >= 0)
+	if (p->number > 1 && p->verbosity >= 0 && !told)
 		fprintf(piece.out, "atomsan: in process %d, %s\n", (int)p->pid, p->command);
-	report_text_finding(&rep, v, n, piece.out);
+	report_text_finding(&rep, v, n, told, piece.out);
 	if (piece_write(&piece, p->out) && p->out != 2)
 		cli_note("%s", strerror(errno));
 }
@@ -466,7 +488,7 @@ void live_found_end(struct live_process *p)
 		res.findings = collect(s, p, true);
 		fill(s, &res, &rep);
 		if (res.findings.n || p->verbosity > 0 || (s->o.verdict && p->verbosity >= 0))
-			report_text_end(&rep, piece.out);
+			report_text_end(&rep, p->own_out ? p->told : s->told, piece.out);
 		collect_free(&res.findings);
 	}
 	if (p->verbosity >= 0)
@@ -492,7 +514,7 @@ int live_end(struct live *s)
 	if (!is_text(s))
 		s->o.format->write(&rep, piece.out);
 	else if (res.findings.n || (s->o.verdict && s->nprocesses && s->o.verbosity >= 0))
-		report_text_end(&rep, piece.out);
+		report_text_end(&rep, s->told, piece.out);
 	rc = piece_write(&piece, s->o.out);
 	collect_free(&res.findings);
 	piece_begin(&notes);

@@ -22,8 +22,9 @@ struct live_entry {
 	struct finding *f; /* f->count: how often it was found */
 	bool printed;
 	bool suppressed;
-	bool dropped; /* it blames only functions that were left out */
-	bool in_log;  /* it stands in a process's own file */
+	bool dropped;   /* it blames only functions that were left out */
+	bool in_log;    /* it stands in a process's own file */
+	uint32_t whole; /* not in one line: 1, or in whose own file: 1 + the process's number */
 };
 
 struct live {
@@ -33,6 +34,7 @@ struct live {
 	struct raw_map known; /* fingerprint: index of the entry */
 	uint32_t nprocesses;
 	uint64_t ngroups;
+	size_t told; /* in one line each, where all print */
 	char *program;
 	double since;
 	struct live_end total; /* of those processes that said END */
@@ -65,6 +67,7 @@ struct live_process {
 	char *log_path;
 	int out; /* the session's, or its own file */
 	bool own_out;
+	size_t told; /* in one line each, in its own file */
 	bool color;
 	int verbosity;
 	struct suppress *suppress;

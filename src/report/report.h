@@ -28,6 +28,7 @@ struct report {
 	size_t nresults;
 	bool color;
 	int verbosity; /* -q: -1, default 0, -v: 1 */
+	bool all;      /* nothing is left out because it looks like something else */
 };
 
 struct report_format {
@@ -44,11 +45,17 @@ const struct report_format *report_format_by_name(const char *name);
 
 /*
  * Text in pieces, for a run that is checked as it goes: findings that belong together, when they
- * are made; at the end what text_format prints below the findings of rep->results.
+ * are made; at the end what text_format prints below the findings of rep->results. `told`: in one
+ * line; and how many had just that.
  */
 void report_text_finding(const struct report *rep, const struct finding *const *v, size_t n,
-			 FILE *out);
-void report_text_end(const struct report *rep, FILE *out);
+			 bool told, FILE *out);
+void report_text_end(const struct report *rep, size_t told, FILE *out);
+/*
+ * Another was shown before: does a reader know what is to be known? A block that is cut in one
+ * place is cut in many, and the first report says what is wrong with it.
+ */
+bool report_text_told(const struct finding *f, const struct finding *before);
 
 /* What was checked: the trace's path, or the program's command line; "?" where nobody knows. */
 const char *report_source_name(const struct report_source *src);

@@ -33,7 +33,10 @@ size_t show_columns(const char *s);
  */
 #define SHOW_TIE "\001"
 
-/* Print safe text as lines of SHOW_WIDTH, the first indented by `indent`, the others by `hang`. */
+/*
+ * Print safe text as lines of SHOW_WIDTH, the first indented by `indent`, the others by `hang`.
+ * A longer path is not broken.
+ */
 void show_wrap(FILE *out, const char *s, size_t indent, size_t hang);
 
 enum show_style { SHOW_PLAIN, SHOW_BOLD, SHOW_FAINT, SHOW_RED, SHOW_BOLD_RED, SHOW_GREEN };

@@ -35,6 +35,12 @@ static int by_block(const struct finding *a, const struct finding *b)
 	return c ? c : (int)a->status - (int)b->status;
 }
 
+bool report_text_told(const struct finding *f, const struct finding *before)
+{
+	return !by_block(f, before) &&
+	       (before->rests_on == RESTS_ON_DATA || f->rests_on != RESTS_ON_DATA);
+}
+
 static void set_summary_row(struct grid *g, const struct group *group)
 {
 	const struct finding *f = group->v[0];
@@ -170,9 +176,9 @@ static void write_cut_short(const struct engine_result *res, FILE *out)
 			}
 }
 
-static void write_finding(const struct report *rep, const struct group *g, FILE *out)
+static void write_finding(const struct report *rep, const struct group *g, bool told, FILE *out)
 {
-	if (rep->verbosity < 0) {
+	if (rep->verbosity < 0 || told) {
 		text_finding_summary(rep, g, out);
 		return;
 	}
@@ -181,9 +187,22 @@ static void write_finding(const struct report *rep, const struct group *g, FILE 
 	fputs(separator, out);
 }
 
+/* Where a line stood for a report. */
+static void write_told(size_t told, FILE *out)
+{
+	struct str b = STR_INIT;
+
+	if (!told)
+		return;
+	str_add(&b, "atomsan: ");
+	str_fmt(&b, "%zu of them in blocks shown before: one line each; -v shows more", told);
+	show_wrap(out, b.s, 0, 4);
+	str_free(&b);
+}
+
 /* Below the findings. */
 static void write_end(const struct report *rep, const struct engine_result *res,
-		      const struct groups *found, FILE *out)
+		      const struct groups *found, size_t told, FILE *out)
 {
 	struct groups blocks = group_by(&res->findings, by_block);
 
@@ -192,6 +211,7 @@ static void write_end(const struct report *rep, const struct engine_result *res,
 			putc('\n', out);
 		write_summary(rep, &blocks, out);
 		write_verdict(rep, res->ops->noun, found, &blocks, out);
+		write_told(told, out);
 		write_cut_short(res, out);
 	}
 	if (rep->verbosity > 0)
@@ -202,33 +222,44 @@ static void write_end(const struct report *rep, const struct engine_result *res,
 static void write_result(const struct report *rep, const struct engine_result *res, FILE *out)
 {
 	struct groups found = group_by(&res->findings, group_order_transaction);
+	const struct finding **whole = mem_alloc((found.n + 1) * sizeof *whole);
+	size_t nwhole = 0;
 
 	if (rep->nresults > 1 && rep->verbosity >= 0)
 		fprintf(out, "%s[%s]%s\n", show_on(rep->color, SHOW_BOLD), res->ops->name,
 			show_off(rep->color, SHOW_BOLD));
-	for (size_t i = 0; i < found.n; i++)
-		write_finding(rep, &found.v[i], out);
-	write_end(rep, res, &found, out);
+	for (size_t i = 0; i < found.n; i++) {
+		const struct finding *f = group_best(&found.v[i]);
+		bool told = false;
+
+		for (size_t k = 0; k < nwhole && rep->verbosity < 1 && !rep->all && !told; k++)
+			told = report_text_told(f, whole[k]);
+		if (!told)
+			whole[nwhole++] = f;
+		write_finding(rep, &found.v[i], told, out);
+	}
+	mem_free(whole);
+	write_end(rep, res, &found, found.n - nwhole, out);
 	group_free(&found);
 }
 
 void report_text_finding(const struct report *rep, const struct finding *const *v, size_t n,
-			 FILE *out)
+			 bool told, FILE *out)
 {
 	struct group g = {.v = mem_alloc(n * sizeof *g.v), .n = n};
 
 	for (size_t i = 0; i < n; i++)
 		g.v[i] = v[i];
-	write_finding(rep, &g, out);
+	write_finding(rep, &g, told, out);
 	mem_free(g.v);
 }
 
-void report_text_end(const struct report *rep, FILE *out)
+void report_text_end(const struct report *rep, size_t told, FILE *out)
 {
 	for (size_t i = 0; i < rep->nresults; i++) {
 		struct groups found = group_by(&rep->results[i].findings, group_order_transaction);
 
-		write_end(rep, &rep->results[i], &found, out);
+		write_end(rep, &rep->results[i], &found, told, out);
 		group_free(&found);
 	}
 }

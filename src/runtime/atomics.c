@@ -49,6 +49,18 @@ static inline bool noted(struct rt_thread *t)
 	return RT_LIKELY(rt_threads_out && !t->ignoring) && rt_enter(t);
 }
 
+/*
+ * A load that repeats another of its stretch changes nothing, and who waits in a loop does little
+ * else. Whoever stores holds the lock of the stripe from before the store until the shadow knows of
+ * it: where nobody does, behind the load, the shadow knows all that was loaded.
+ */
+static inline bool repeats(const volatile void *p, uint32_t size)
+{
+	return rt_mode == RT_CHECKING &&
+	       !__atomic_load_n(&shadow_stripe((uintptr_t)p)->lock, __ATOMIC_ACQUIRE) &&
+	       access_done(false, (uintptr_t)p, size);
+}
+
 /* What compilers have instructions for; 16 bytes only by compare and exchange. */
 #define DO_LOAD(bits)                                                                              \
 	static inline a##bits do_load##bits(const volatile a##bits *p)                             \
@@ -161,11 +173,11 @@ static inline void do_store128(volatile a128 *p, a128 v)
 	{                                                                                          \
 		struct rt_thread *t = &rt_self;                                                    \
 		struct shadow_stripe *s;                                                           \
-		a##bits v;                                                                         \
+		a##bits v = do_load##bits(p);                                                      \
                                                                                                    \
 		(void)order;                                                                       \
-		if (!noted(t))                                                                     \
-			return do_load##bits(p);                                                   \
+		if (repeats(p, bits / 8) || !noted(t))                                             \
+			return v;                                                                  \
 		s = enter(t, p);                                                                   \
 		v = do_load##bits(p);                                                              \
 		leave(t, s, RAW_READ, p, bits / 8, RT_CALLER);                                     \

@@ -252,16 +252,26 @@ struct check_point check_thread_end(struct rt_thread *t)
 	return last;
 }
 
+/* Others hold one of these at a time, and wait for none. */
+static bool forking;
+
 void check_fork_prepare(void)
 {
-	if (check_on)
-		rt_lock(&order_lock);
+	forking = check_on;
+	if (!forking)
+		return;
+	rt_lock(&order_lock);
+	history_hold();
+	shadow_hold();
 }
 
 void check_fork_parent(void)
 {
-	if (check_on)
-		rt_unlock(&order_lock);
+	if (!forking)
+		return;
+	shadow_let_go();
+	history_let_go();
+	rt_unlock(&order_lock);
 }
 
 void check_fork_child(struct rt_thread *t)
@@ -495,6 +505,7 @@ void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t 
 {
 	if (!t->slot || !check_on)
 		return;
+	history_reserve(t);
 	switch (op) {
 	case RAW_ACQUIRE:
 	case RAW_ACQUIRE_SHARED:

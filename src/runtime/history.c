@@ -21,17 +21,17 @@ static void put_call(struct rt_thread *t, const struct rt_frame *f)
 }
 
 /* Of a very deep stack the middle is not told. */
-static void put_calls(struct rt_thread *t)
+static void put_calls(struct rt_thread *t, size_t depth, size_t nmarks)
 {
-	size_t deep = t->depth > 2 * PROLOGUE_MAX ? PROLOGUE_MAX : 0, mark = 0;
+	size_t deep = depth > 2 * PROLOGUE_MAX ? PROLOGUE_MAX : 0, mark = 0;
 
-	for (size_t i = 0; i <= t->depth; i++) {
-		for (; mark < t->nmarks && mark < RT_MARKS && t->mark[mark].depth <= i; mark++)
+	for (size_t i = 0; i <= depth; i++) {
+		for (; mark < nmarks && mark < RT_MARKS && t->mark[mark].depth <= i; mark++)
 			history_put(t, RAW_BEGIN, t->mark[mark].label, 0, t->mark[mark].pc);
-		if (i == t->depth)
+		if (i == depth)
 			break;
 		if (deep && i == deep)
-			i = t->depth - deep;
+			i = depth - deep;
 		put_call(t, &t->frame[i]);
 	}
 }
@@ -48,8 +48,13 @@ static void put_held(struct rt_thread *t)
 	}
 }
 
-static void new_chunk(struct rt_thread *t, uintptr_t pc)
+/*
+ * `op` comes next: what it changes has been changed already, and the chunk begins with how things
+ * stood before.
+ */
+static void new_chunk(struct rt_thread *t, enum raw_op op, uintptr_t pc)
 {
+	size_t depth = t->depth + (op == RAW_RETURN) - (op == RAW_CALL);
 	struct history *h = t->history;
 	struct history_chunk *c;
 	struct rt_log *l = &t->hist;
@@ -70,24 +75,24 @@ static void new_chunk(struct rt_thread *t, uintptr_t pc)
 	c->pc_high = l->pc_high;
 	for (size_t i = 0; i < t->depth; i++)
 		t->frame[i].unit = NULL;
-	put_calls(t);
+	put_calls(t, depth, t->nmarks - (op == RAW_BEGIN));
 	put_held(t);
-	c->started = t->started && !(t->depth && t->frame[0].starts);
+	c->started = t->started && !(depth && t->frame[0].starts);
 	c->prologue = (uint32_t)(l->next - chunk_start(h, h->at)) / 2;
 	__atomic_store_n(&c->serial, ++h->serial, __ATOMIC_RELEASE);
 }
 
 void history_restart(struct rt_thread *t)
 {
-	new_chunk(t, t->hist.pc_high);
+	new_chunk(t, RAW_NONE, t->hist.pc_high);
 }
 
-void history_room(struct rt_thread *t, uintptr_t pc)
+void history_room(struct rt_thread *t, enum raw_op op, uintptr_t pc)
 {
 	struct rt_log *l = &t->hist;
 
 	if (l->next >= l->end || ((t->now >> SHADOW_TIME_SHIFT) - l->base) >> 32)
-		new_chunk(t, pc);
+		new_chunk(t, op, pc);
 	if (t->clock != l->clock) {
 		l->clock = t->clock;
 		l->next[0] = record_what(RAW_TIME, 0, 0);
@@ -167,7 +172,7 @@ bool history_begin(struct rt_thread *t)
 		h->owner = t;
 		by_slot[t->slot] = h;
 		t->history = h;
-		new_chunk(t, 0);
+		new_chunk(t, RAW_NONE, 0);
 	}
 	rt_unlock(&lock);
 	return h != NULL;

@@ -64,7 +64,16 @@ void history_child(struct rt_thread *t);
 
 /* Begin a chunk, with what is open now. */
 void history_restart(struct rt_thread *t);
-void history_room(struct rt_thread *t, uintptr_t pc);
+void history_room(struct rt_thread *t, enum raw_op op, uintptr_t pc);
+
+/* Before a lock is held: a chunk that begins while it is being noted would have it twice. */
+static inline void history_reserve(struct rt_thread *t)
+{
+	enum { NOTED = 64 };
+
+	if (RT_UNLIKELY(t->hist.next + (size_t)2 * NOTED >= t->hist.end))
+		history_restart(t);
+}
 
 /* At the thread's time and clock. There is always room for two more. */
 static inline void history_put(struct rt_thread *t, enum raw_op op, uint64_t address, uint32_t aux,
@@ -75,7 +84,7 @@ static inline void history_put(struct rt_thread *t, enum raw_op op, uint64_t add
 
 	if (RT_UNLIKELY(l->next >= l->end || t->clock != l->clock || (pc ^ l->pc_high) >> 32 ||
 			((t->now >> SHADOW_TIME_SHIFT) - l->base) >> 32))
-		history_room(t, pc);
+		history_room(t, op, pc);
 	to = l->next;
 	to[0] = record_what(op, address, aux);
 	to[1] = (uint32_t)((t->now >> SHADOW_TIME_SHIFT) - l->base) | (uint64_t)pc << 32;

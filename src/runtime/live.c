@@ -7,8 +7,10 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/modules.h"
@@ -18,7 +20,9 @@
 extern const char atomsan_home[] __attribute__((weak));
 
 static int fd = -1;
-static bool tried;
+static dev_t device; /* what is behind it: the program may close any number, and use it again */
+static ino_t inode;
+static bool tried, lost;
 static uint32_t lock;
 
 /* All of it, or false. What errno was is kept by live_say(). */
@@ -57,14 +61,30 @@ static void gone(void)
 	fd = -1;
 }
 
-static int high(int low)
+/* The program likes the low numbers. */
+static void use(int low)
 {
 	int up = (int)syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, 500);
+	struct stat st = {0};
 
-	if (up < 0)
-		return low;
-	syscall(SYS_close, low);
-	return up;
+	if (up >= 0)
+		syscall(SYS_close, low);
+	fd = up < 0 ? low : up;
+	syscall(SYS_fstat, fd, &st);
+	device = st.st_dev;
+	inode = st.st_ino;
+}
+
+/* Is it still what it was? Else a connection is to be made again. */
+static void look_again(void)
+{
+	struct stat st;
+
+	if (fd < 0 || (!syscall(SYS_fstat, fd, &st) && st.st_dev == device && st.st_ino == inode))
+		return;
+	fd = -1;
+	tried = false;
+	lost = true;
 }
 
 static bool connect_to(const char *name)
@@ -85,46 +105,70 @@ static bool connect_to(const char *name)
 		syscall(SYS_close, s);
 		return false;
 	}
-	fd = high(s);
+	use(s);
 	return true;
 }
 
 /* --- a reporter of our own --- */
 
+enum { STACK = 1 << 14 };
 struct start {
 	const char *path;
 	int ours, theirs;
 	sigset_t mask;
+	char *stack; /* for one more */
 };
 
+/* It holds nothing open that the program has: somebody may wait for the end of a pipe. */
+static void close_others(void)
+{
+	if (!syscall(SYS_close_range, 3, ~0u, 0))
+		return;
+	for (int i = 3; i < 4096; i++)
+		syscall(SYS_close, i);
+}
+
 /*
- * In the child, which borrows our memory until it becomes another program. It
+ * In a child that borrows our memory until it becomes another program. It
  * belongs to no process group of the terminal: who interrupts the program wants
  * to see what was found.
  */
-static int child(void *arg)
+static int grandchild(void *arg)
 {
 	const struct start *s = arg;
 	char *const argv[] = {(char *)"atomsan", (char *)"live", NULL};
 	extern char **environ;
 
 	syscall(SYS_setpgid, 0, 0);
-	syscall(SYS_dup2, s->theirs, 0);
+	if (s->theirs)
+		syscall(SYS_dup2, s->theirs, 0);
+	else
+		syscall(SYS_fcntl, 0, F_SETFD, 0);
 	syscall(SYS_dup2, 2, 1);
+	close_others();
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &s->mask, NULL, _NSIG / 8);
 	syscall(SYS_execve, s->path, argv, environ);
 	syscall(SYS_exit, 127);
 	return 0;
 }
 
+/* A program that was executed is a child like others, and wait() would find it: it is not ours. */
+static int child(void *arg)
+{
+	const struct start *s = arg;
+
+	return clone(grandchild, s->stack, CLONE_VM | CLONE_VFORK, arg) < 0;
+}
+
 static bool start_one(void)
 {
-	static char stack[1 << 14] __attribute__((aligned(16)));
+	static char stack[2][STACK] __attribute__((aligned(16)));
 	const char *home = atomsan_home;
 	char path[4096];
-	struct start s = {.path = path};
+	struct start s = {.path = path, .stack = stack[1]};
 	sigset_t all;
 	int pair[2];
+	int status = 0;
 	long pid;
 
 	if (!home || strlen(home) + 16 > sizeof path)
@@ -139,14 +183,17 @@ static bool start_one(void)
 	sigfillset(&all);
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &s.mask, _NSIG / 8);
 	/* No signal at its end, and wait() does not see it: the program knows nothing of it. */
-	pid = clone(child, stack + sizeof stack, CLONE_VM | CLONE_VFORK, &s);
+	pid = clone(child, stack[0] + sizeof stack, CLONE_VM | CLONE_VFORK, &s);
+	if (pid >= 0)
+		while (syscall(SYS_wait4, pid, &status, __WALL, NULL) < 0 && errno == EINTR)
+			;
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &s.mask, NULL, _NSIG / 8);
 	syscall(SYS_close, s.theirs);
-	if (pid < 0) {
+	if (pid < 0 || status) {
 		syscall(SYS_close, s.ours);
 		return false;
 	}
-	fd = high(s.ours);
+	use(s.ours);
 	return true;
 }
 
@@ -212,6 +259,11 @@ bool live_connected(void)
 	return fd >= 0;
 }
 
+bool live_lost(void)
+{
+	return lost;
+}
+
 bool live_has_rules(void)
 {
 	return rt_options.rules;
@@ -225,6 +277,7 @@ bool live_say(enum live_type type, const struct live_part *parts, size_t n, void
 	bool ok;
 
 	rt_lock(&lock);
+	look_again();
 	ok = connected() && send_parts(type, parts, n);
 	if (ok && answer) {
 		ok = read_all(&head, sizeof head) && head.bytes == answer_bytes &&
@@ -256,6 +309,7 @@ uint32_t live_ask(uintptr_t function, uintptr_t call_place, char kind, bool star
 void live_module(uint64_t bias, const char *text, size_t n)
 {
 	rt_lock(&lock);
+	look_again();
 	say_module(bias, text, n, NULL);
 	rt_unlock(&lock);
 }
@@ -263,6 +317,7 @@ void live_module(uint64_t bias, const char *text, size_t n)
 void live_child(void)
 {
 	lock = 0;
+	look_again();
 	gone();
-	tried = false;
+	tried = lost = false;
 }

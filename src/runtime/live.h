@@ -35,6 +35,8 @@ bool live_has_rules(void);
 
 /* Is there a connection? Nothing is made. */
 bool live_connected(void);
+/* Has the program closed one? What was said there is not known to the next. */
+bool live_lost(void);
 
 /* A module was loaded: told now, or when the connection is made. */
 void live_module(uint64_t bias, const char *text, size_t n);

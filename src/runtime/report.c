@@ -7,6 +7,7 @@
 #include "runtime/live.h"
 #include "runtime/modules.h"
 #include "runtime/options.h"
+#include "runtime/signals.h"
 #include "runtime/thread.h"
 
 /* --- kinds of cycles: the places tell them apart --- */
@@ -752,6 +753,7 @@ struct report_pending {
 	struct out out;
 };
 enum { PENDING = 8 };
+static uint32_t telling; /* threads that are: the program's end waits for them */
 
 /* True: it, or what there is of it, was shown. */
 static bool tell(const struct live_finding *head, const struct live_step *steps, struct out *out)
@@ -770,14 +772,19 @@ static bool tell(const struct live_finding *head, const struct live_step *steps,
 	return !said || shown.findings;
 }
 
+static void tell_waiting(void);
+
 /* False: no memory. */
 static bool put_off(struct rt_thread *t, const struct live_finding *head,
 		    const struct live_step *steps, const struct out *out)
 {
 	struct report_pending *p = rt_pages(sizeof *p);
+	static uint32_t watched;
 
 	if (!p)
 		return false;
+	if (!__atomic_exchange_n(&watched, 1, __ATOMIC_RELAXED))
+		signals_before_crash(tell_waiting);
 	p->bytes = sizeof *p;
 	p->head = *head;
 	memcpy(p->steps, steps, sizeof p->steps);
@@ -802,9 +809,10 @@ static void say_left_out(void)
 
 void report_pending(struct rt_thread *t, bool cut)
 {
-	struct report_pending *p = __atomic_exchange_n(&t->reports, NULL, __ATOMIC_ACQ_REL);
-	struct report_pending *first = NULL;
+	struct report_pending *p, *first = NULL;
 
+	__atomic_fetch_add(&telling, 1, __ATOMIC_SEQ_CST);
+	p = __atomic_exchange_n(&t->reports, NULL, __ATOMIC_ACQ_REL);
 	t->nreports = 0;
 	/* The oldest first. */
 	while (p) {
@@ -821,6 +829,7 @@ void report_pending(struct rt_thread *t, bool cut)
 		tell(&first->head, first->steps, &first->out);
 		rt_pages_free(first, first->bytes);
 	}
+	__atomic_fetch_sub(&telling, 1, __ATOMIC_SEQ_CST);
 }
 
 void report_cycle(struct rt_thread *t, const struct check_cycle *c)
@@ -868,13 +877,11 @@ void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 		rt_halt();
 }
 
-uint64_t report_end(uint32_t slots)
+/* What is found in transactions that will not end any more. */
+static void tell_waiting(void)
 {
-	struct live_end end = {.slots = slots, .threads = thread_count()};
-	struct live_shown shown = {0};
 	struct report_pending *waiting = NULL;
 
-	/* Transactions that will not end any more. */
 	history_hold();
 	for (struct history *h = NULL; (h = history_next(h)) != NULL;) {
 		struct report_pending *p =
@@ -890,6 +897,8 @@ uint64_t report_end(uint32_t slots)
 		}
 	}
 	history_let_go();
+	while (__atomic_load_n(&telling, __ATOMIC_SEQ_CST))
+		rt_yield();
 	if (waiting || live_connected())
 		say_left_out();
 	while (waiting) {
@@ -899,6 +908,14 @@ uint64_t report_end(uint32_t slots)
 		tell(&p->head, p->steps, &p->out);
 		rt_pages_free(p, p->bytes);
 	}
+}
+
+uint64_t report_end(uint32_t slots)
+{
+	struct live_end end = {.slots = slots, .threads = thread_count()};
+	struct live_shown shown = {0};
+
+	tell_waiting();
 	if (!live_connected())
 		return shown_here;
 	for (size_t i = 0; i < KINDS; i++) {
@@ -912,13 +929,14 @@ uint64_t report_end(uint32_t slots)
 	end.cycles = check_counts.cycles;
 	end.evicted = check_counts.evicted;
 	if (!live_say(LIVE_END, &(struct live_part){&end, sizeof end}, 1, &shown, sizeof shown))
-		return nkinds ? nkinds : 0;
-	return shown.findings;
+		return nkinds;
+	/* What another reporter has shown counts, too. */
+	return shown.findings || !live_lost() || *rt_options.suppressions ? shown.findings : nkinds;
 }
 
 void report_child(void)
 {
-	kinds_lock = 0;
+	kinds_lock = telling = 0;
 	memset(kinds, 0, sizeof kinds);
 	nkinds = 0;
 	shown_here = 0;

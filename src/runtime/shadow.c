@@ -11,6 +11,34 @@ RT_EXPORT extern uintptr_t __atomsan_1_shadow[SHADOW_SPACES][SHADOW_REGIONS]
 	__attribute__((alias("shadow_region")));
 struct shadow_stripe shadow_stripes[SHADOW_STRIPES];
 static uint32_t region_lock, list_lock;
+/* Those that were made, as far as they fit: which memory does a cell stand for? */
+static struct {
+	uintptr_t shadow, memory;
+} made[1 << 10];
+static uint32_t nmade;
+
+static void note_made(uintptr_t shadow, uintptr_t address)
+{
+	uint32_t n = nmade;
+
+	if (n == sizeof made / sizeof *made)
+		return;
+	made[n].shadow = shadow;
+	made[n].memory = address & ~((1ul << SHADOW_REGION) - 1);
+	__atomic_store_n(&nmade, n + 1, __ATOMIC_RELEASE);
+}
+
+/* 0: nobody knows. */
+static uintptr_t memory_of(const struct shadow_cell *cell)
+{
+	for (uint32_t i = 0, n = __atomic_load_n(&nmade, __ATOMIC_ACQUIRE); i < n; i++) {
+		uintptr_t offset = (uintptr_t)cell - made[i].shadow;
+
+		if (offset < 2ul << SHADOW_REGION)
+			return made[i].memory + offset / 2;
+	}
+	return 0;
+}
 
 struct shadow_cell *shadow_make(enum shadow_space space, uintptr_t address)
 {
@@ -20,29 +48,34 @@ struct shadow_cell *shadow_make(enum shadow_space space, uintptr_t address)
 	if (RT_UNLIKELY(!__atomic_load_n(region, __ATOMIC_ACQUIRE))) {
 		rt_lock(&region_lock);
 		if (!*region) {
-			void *made = rt_pages(bytes);
+			void *shadow = rt_pages(bytes);
 
-			if (!made) {
+			if (!shadow) {
 				rt_unlock(&region_lock);
 				check_give_up("no address space for shadow memory");
 				return NULL;
 			}
 			/* Large pages would be filled with what nobody asked for. */
-			syscall(SYS_madvise, made, bytes, MADV_NOHUGEPAGE);
-			syscall(SYS_madvise, made, bytes, MADV_DONTDUMP);
-			__atomic_store_n(region, (uintptr_t)made, __ATOMIC_RELEASE);
+			syscall(SYS_madvise, shadow, bytes, MADV_NOHUGEPAGE);
+			syscall(SYS_madvise, shadow, bytes, MADV_DONTDUMP);
+			note_made((uintptr_t)shadow, address);
+			__atomic_store_n(region, (uintptr_t)shadow, __ATOMIC_RELEASE);
 		}
 		rt_unlock(&region_lock);
 	}
 	return shadow_find(space, address);
 }
 
-/* --- lists: classes of 64, 128, ... bytes from one store --- */
+/* --- lists: classes of 64, 128, ... bytes from stores, which know each other --- */
 
-enum { CLASSES = 16, STORE = 1 << 20 };
-static struct shadow_list *free_lists[CLASSES]; /* linked by `cell` */
-static char *store, *store_end;
-static size_t used;
+enum { CLASSES = 16, STORE = 1 << 20, LOST = 1 << 10, FREE = 1u << 31 };
+static struct shadow_list *free_lists[CLASSES]; /* linked by `cell`, `cap` has FREE */
+static struct store {
+	struct store *before;
+	char *at; /* what is free */
+	char lists[] __attribute__((aligned(64)));
+} * store;
+static uint32_t in_use, since; /* lists; lists that were handed out since the last look around */
 
 static uint32_t class_of(uint32_t cap)
 {
@@ -53,48 +86,99 @@ static uint32_t class_of(uint32_t cap)
 	return class;
 }
 
+static void give_back(struct shadow_list *list)
+{
+	uint32_t class = class_of(list->cap);
+
+	list->n = 0;
+	list->cap |= FREE;
+	list->cell = (struct shadow_cell *)free_lists[class];
+	free_lists[class] = list;
+	in_use--;
+}
+
+static bool is_lost(const struct shadow_list *list)
+{
+	return !(list->cap & FREE) &&
+	       __atomic_load_n(&list->cell->w[1], __ATOMIC_ACQUIRE) != shadow_list_word(list);
+}
+
+/*
+ * A thread that was alone with a cell may have stored over a list that another had just put there.
+ * One that is not in its cell, while nobody has the lock of the stripe, is lost. Who
+ * calls has a stripe's lock: it does not wait for others.
+ */
+static void find_lost(void)
+{
+	since = 0;
+	for (struct store *s = store; s; s = s->before)
+		for (char *p = s->lists; p < s->at;) {
+			struct shadow_list *list = (struct shadow_list *)p;
+			uintptr_t address;
+			uint32_t *lock;
+
+			p += 64ul << class_of(list->cap & ~FREE);
+			if (!is_lost(list) || !(address = memory_of(list->cell)))
+				continue;
+			lock = &shadow_stripe(address)->lock;
+			if (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
+				continue;
+			if (is_lost(list))
+				give_back(list);
+			rt_unlock(lock);
+		}
+}
+
+static struct shadow_list *take_new(size_t bytes)
+{
+	struct shadow_list *list;
+
+	if (!store || (size_t)((char *)store + STORE - store->at) < bytes) {
+		struct store *more = bytes < STORE / 2 ? rt_pages(STORE) : NULL;
+
+		if (!more)
+			return NULL;
+		more->before = store;
+		more->at = more->lists;
+		store = more;
+	}
+	list = (struct shadow_list *)store->at;
+	store->at += bytes;
+	return list;
+}
+
 struct shadow_list *shadow_list_new(struct shadow_cell *cell, uint32_t cap)
 {
 	uint32_t class = class_of(cap);
 	size_t bytes = 64ul << class;
 	struct shadow_list *list = NULL;
 
-	if (class >= CLASSES)
-		return NULL;
 	rt_lock(&list_lock);
-	if (free_lists[class]) {
+	if (class < CLASSES && !free_lists[class] && since >= LOST + in_use / 2)
+		find_lost();
+	if (class < CLASSES && free_lists[class]) {
 		list = free_lists[class];
 		free_lists[class] = (struct shadow_list *)list->cell;
-	} else {
-		if ((size_t)(store_end - store) < bytes) {
-			store = rt_pages(STORE);
-			store_end = store ? store + STORE : NULL;
-		}
-		if (store) {
-			list = (struct shadow_list *)store;
-			store += bytes;
-			used += bytes;
-		}
+	} else if (class < CLASSES) {
+		list = take_new(bytes);
+	}
+	if (list) {
+		list->cell = cell;
+		list->n = 0;
+		list->cap = (uint32_t)((bytes - sizeof *list) / sizeof list->w[0]);
+		in_use++;
+		since++;
 	}
 	rt_unlock(&list_lock);
-	if (!list) {
+	if (!list)
 		check_give_up("no memory for shadow lists");
-		return NULL;
-	}
-	list->cell = cell;
-	list->n = 0;
-	list->cap = (uint32_t)((bytes - sizeof *list) / sizeof list->w[0]);
 	return list;
 }
 
 void shadow_list_free(struct shadow_list *list)
 {
-	uint32_t class = class_of(list->cap);
-
 	rt_lock(&list_lock);
-	list->n = 0;
-	list->cell = (struct shadow_cell *)free_lists[class];
-	free_lists[class] = list;
+	give_back(list);
 	rt_unlock(&list_lock);
 }
 
@@ -120,10 +204,7 @@ static void clear_cell(struct shadow_cell *cell, uintptr_t address)
 	rt_unlock(&stripe->lock);
 }
 
-/*
- * From this size on pages are given back, which also makes them zero; lists in
- * there are found out about first, where there are any at all.
- */
+/* From this size on pages are given back, which also makes them zero; lists in there are lost. */
 enum { LARGE = 1 << 18, PAGE = 4096 };
 
 void shadow_clear(enum shadow_space space, uintptr_t address, size_t bytes)
@@ -140,7 +221,7 @@ void shadow_clear(enum shadow_space space, uintptr_t address, size_t bytes)
 			address = stop;
 			continue;
 		}
-		if (stop - address >= LARGE && !used) {
+		if (stop - address >= LARGE) {
 			uintptr_t from = (uintptr_t)cell, to = from + 2 * (stop - address);
 			uintptr_t first = (from + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
 			uintptr_t last = to & ~(uintptr_t)(PAGE - 1);
@@ -154,6 +235,18 @@ void shadow_clear(enum shadow_space space, uintptr_t address, size_t bytes)
 		for (; address < stop; address += 8, cell++)
 			clear_cell(cell, address);
 	}
+}
+
+void shadow_hold(void)
+{
+	rt_lock(&region_lock);
+	rt_lock(&list_lock);
+}
+
+void shadow_let_go(void)
+{
+	rt_unlock(&list_lock);
+	rt_unlock(&region_lock);
 }
 
 void shadow_child(void)

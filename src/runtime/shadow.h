@@ -32,7 +32,7 @@ struct shadow_cell {
 };
 
 struct shadow_list {
-	struct shadow_cell *cell; /* whose it is; NULL: free */
+	struct shadow_cell *cell; /* whose it is */
 	uint32_t n, cap;
 	uint64_t w[];
 };
@@ -110,7 +110,9 @@ static inline struct shadow_stripe *shadow_stripe(uintptr_t address)
 	return &shadow_stripes[(address >> 4) * 0x9e3779b97f4a7c15ull >> 54];
 }
 
-/* In a forked child: nobody holds a lock. */
+/* Around a fork: the lists are as they should be. In the child nobody holds a lock. */
+void shadow_hold(void);
+void shadow_let_go(void);
 void shadow_child(void);
 
 #endif

@@ -323,14 +323,15 @@ static void leave_one(struct rt_thread *t)
 /*
  * Stacks grow downwards: a function that is still running has its frame above
  * that of the one it called. A frame that is not is one that was left without
- * notice. Signal handlers may run on a stack elsewhere: that tells nothing.
+ * notice. On a stack elsewhere (a signal handler's, a coroutine's) that tells nothing; but who is
+ * back on the thread's own has left what was there, for good or for a while.
  */
 static void leave_stale(struct rt_thread *t, uintptr_t sp)
 {
 	if (RT_UNLIKELY(!rt_on_stack(t, sp)))
 		return;
-	while (t->depth && t->frame[t->depth - 1].sp < sp &&
-	       rt_on_stack(t, t->frame[t->depth - 1].sp))
+	while (t->depth &&
+	       (t->frame[t->depth - 1].sp < sp || !rt_on_stack(t, t->frame[t->depth - 1].sp)))
 		leave_one(t);
 }
 
@@ -386,10 +387,18 @@ void thread_call(struct rt_thread *t, struct rt_frame frame)
  */
 static size_t ended_by_jump(const struct rt_thread *t, uintptr_t sp, uintptr_t pc)
 {
+	bool here = rt_on_stack(t, sp);
+
 	for (size_t k = t->depth; k && t->frame[k - 1].sp < sp; k--)
-		if (t->frame[k - 1].caller == pc)
+		if (t->frame[k - 1].caller == pc && rt_on_stack(t, t->frame[k - 1].sp) == here)
 			return k;
 	return 0;
+}
+
+/* A coroutine's function, whose frame was taken for one that is left, does return. */
+static bool was_left(const struct rt_thread *t, uintptr_t sp)
+{
+	return !t->depth || (!rt_on_stack(t, sp) && rt_on_stack(t, t->frame[t->depth - 1].sp));
 }
 
 void thread_return(struct rt_thread *t, uintptr_t sp, uintptr_t pc)
@@ -402,7 +411,7 @@ void thread_return(struct rt_thread *t, uintptr_t sp, uintptr_t pc)
 		return;
 	}
 	leave_stale(t, sp);
-	if (t->depth)
+	if (RT_LIKELY(!was_left(t, sp)))
 		leave_one(t);
 }
 
