@@ -68,13 +68,13 @@ HOOK_UPDATES(UPDATE)
 
 /* What inline/hooks.c calls, and needs to know. */
 #define INLINED(bytes)                                                                             \
-	RT_EXPORT void __atomsan_1_read##bytes(void *address);                                     \
-	void __atomsan_1_read##bytes(void *address)                                                \
+	RT_EXPORT void atomsan_1_read##bytes(void *address);                                       \
+	void atomsan_1_read##bytes(void *address)                                                  \
 	{                                                                                          \
 		access_slow(RAW_READ, (uintptr_t)address, bytes, RT_CALLER);                       \
 	}                                                                                          \
-	RT_EXPORT void __atomsan_1_write##bytes(void *address);                                    \
-	void __atomsan_1_write##bytes(void *address)                                               \
+	RT_EXPORT void atomsan_1_write##bytes(void *address);                                      \
+	void atomsan_1_write##bytes(void *address)                                                 \
 	{                                                                                          \
 		access_slow(RAW_WRITE, (uintptr_t)address, bytes, RT_CALLER);                      \
 	}

@@ -7,7 +7,7 @@
 #include "runtime/check.h"
 
 uintptr_t shadow_region[SHADOW_SPACES][SHADOW_REGIONS];
-RT_EXPORT extern uintptr_t __atomsan_1_shadow[SHADOW_SPACES][SHADOW_REGIONS]
+RT_EXPORT extern uintptr_t atomsan_1_shadow[SHADOW_SPACES][SHADOW_REGIONS]
 	__attribute__((alias("shadow_region")));
 struct shadow_stripe shadow_stripes[SHADOW_STRIPES];
 static uint32_t region_lock, list_lock;

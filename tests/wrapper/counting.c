@@ -43,13 +43,13 @@ __attribute__((destructor)) static void say(void)
 HOOK_READS(READ)
 HOOK_WRITES(WRITE)
 /* Where the hooks are inlined, all of them call. */
-EXPORT extern volatile unsigned __atomsan_1_mode;
-EXPORT volatile unsigned __atomsan_1_mode = 2;
-EXPORT extern unsigned long __atomsan_1_shadow[1];
-EXPORT unsigned long __atomsan_1_shadow[1];
-EXPORT extern __thread char __atomsan_1_self[64];
-EXPORT __thread char __atomsan_1_self[64];
-#define INLINED(bytes) READ(__atomsan_1_read, bytes) WRITE(__atomsan_1_write, bytes)
+EXPORT extern volatile unsigned atomsan_1_mode;
+EXPORT volatile unsigned atomsan_1_mode = 2;
+EXPORT extern unsigned long atomsan_1_shadow[1];
+EXPORT unsigned long atomsan_1_shadow[1];
+EXPORT extern __thread char atomsan_1_self[64];
+EXPORT __thread char atomsan_1_self[64];
+#define INLINED(bytes) READ(atomsan_1_read, bytes) WRITE(atomsan_1_write, bytes)
 INLINED(1)
 INLINED(2)
 INLINED(4)

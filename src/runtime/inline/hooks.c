@@ -7,9 +7,9 @@
  * compiled for a runtime where these look different is refused by the linker. It goes up
  * whenever struct rt_thread's first fields, the shadow's table, a word's form or rt_mode change.
  */
-#define rt_self       __atomsan_1_self
-#define shadow_region __atomsan_1_shadow
-#define rt_mode       __atomsan_1_mode
+#define rt_self       atomsan_1_self
+#define shadow_region atomsan_1_shadow
+#define rt_mode       atomsan_1_mode
 
 #include "runtime/access.h"
 
@@ -17,17 +17,17 @@
 #define INLINED ACCESS_FAST __attribute__((used, disable_sanitizer_instrumentation))
 
 #define HOOK(bytes)                                                                                \
-	void __atomsan_1_read##bytes(void *address);                                               \
-	void __atomsan_1_write##bytes(void *address);                                              \
+	void atomsan_1_read##bytes(void *address);                                                 \
+	void atomsan_1_write##bytes(void *address);                                                \
 	INLINED void __tsan_read##bytes(void *address)                                             \
 	{                                                                                          \
 		if (!access_known(RAW_READ, address, bytes))                                       \
-			__atomsan_1_read##bytes(address);                                          \
+			atomsan_1_read##bytes(address);                                            \
 	}                                                                                          \
 	INLINED void __tsan_write##bytes(void *address)                                            \
 	{                                                                                          \
 		if (!access_known(RAW_WRITE, address, bytes))                                      \
-			__atomsan_1_write##bytes(address);                                         \
+			atomsan_1_write##bytes(address);                                           \
 	}
 HOOK(1)
 HOOK(2)

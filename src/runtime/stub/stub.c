@@ -57,10 +57,10 @@ HOOK_WRITES(ACCESS)
 HOOK_UPDATES(ACCESS)
 
 /* What inlined hooks need to know (inline/hooks.c): the mode says that there is nothing to do. */
-EXPORT volatile unsigned __atomsan_1_mode;
-EXPORT unsigned long __atomsan_1_shadow[1];
-EXPORT __thread char __atomsan_1_self[64] __attribute__((tls_model("initial-exec")));
-#define INLINED(bytes) ACCESS(__atomsan_1_read, bytes) ACCESS(__atomsan_1_write, bytes)
+EXPORT volatile unsigned atomsan_1_mode;
+EXPORT unsigned long atomsan_1_shadow[1];
+EXPORT __thread char atomsan_1_self[64] __attribute__((tls_model("initial-exec")));
+#define INLINED(bytes) ACCESS(atomsan_1_read, bytes) ACCESS(atomsan_1_write, bytes)
 INLINED(1)
 INLINED(2)
 INLINED(4)
