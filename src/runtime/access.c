@@ -1,5 +1,7 @@
 #include "runtime/access.h"
 
+#include "runtime/predict.h"
+
 /*
  * The usual case behind the fast path: in a new stretch the thread does what it did before, to
  * bytes that nobody else has to do with, or only reads as it does itself.
@@ -48,6 +50,12 @@ void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
 {
 	struct rt_thread *t = &rt_self;
 
+	if (RT_UNLIKELY(predict_on)) {
+		predict_access(op, address, size, pc);
+		if (record_on)
+			slower(op, address, size, pc);
+		return;
+	}
 	if (RT_UNLIKELY(!t->txn || record_on || t->ignoring || (address & 7) + size > 8 ||
 			op > RAW_UPDATE || !rt_enter(t))) {
 		slower(op, address, size, pc);
