@@ -43,7 +43,7 @@ static inline void leave(struct rt_thread *t, struct shadow_stripe *s, enum raw_
 	check_report(t);
 	rt_leave(t);
 	if (RT_UNLIKELY(predict_on))
-		predict_access(op, (uintptr_t)address, size, pc);
+		predict_atomic(op, (uintptr_t)address, size, pc);
 }
 
 /* Does it have to be noted? */

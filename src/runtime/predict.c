@@ -376,6 +376,13 @@ void predict_access(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc
 	rt_leave(t);
 }
 
+void predict_atomic(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
+{
+	if (rt_self.plog && op != RAW_WRITE)
+		plog_later(rt_self.plog, record_now_ordered());
+	predict_access(op, address, size, pc);
+}
+
 /* A new lock: of interest where another was there, or where it is a semaphore that is none. */
 static void note_new(struct rt_thread *t, struct plog *l, uintptr_t object, uint32_t aux,
 		     uint64_t time, uintptr_t pc)
@@ -420,6 +427,8 @@ void predict_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_
 void predict_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
 	report_allocated(t, address, size, pc);
+	if (t->plog && rt_threads_out)
+		plog_later(t->plog, record_now_ordered());
 }
 
 void predict_free(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)

@@ -14,7 +14,7 @@
  * knows these bytes by an older number begins with them anew, a few times.
  *
  * Every function here is called between rt_enter() and rt_leave(), but for
- * predict_access(), predict_init() and predict_end().
+ * predict_access(), predict_atomic(), predict_init() and predict_end().
  *
  * Who may include this: the runtime.
  */
@@ -40,6 +40,8 @@ void predict_unmark(struct rt_thread *t);
 void predict_not_atomic(struct rt_thread *t, uintptr_t pc);
 
 void predict_access(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc);
+/* The same of an atomic operation: what others did before may be known by it. */
+void predict_atomic(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc);
 /* Locks, semaphores, waits, barriers; creation and join of threads. */
 void predict_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t aux,
 		  uint64_t time, uintptr_t pc);

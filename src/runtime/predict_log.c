@@ -5,6 +5,9 @@
 /* As engine/predict_witness.h has it; a few more do no harm, since it decides again. */
 enum { VARIANTS = 12, REUSES = 8 };
 
+/* So many accesses, or records, that are repeated are noticed. */
+enum { ROUND = 4, ROUND_RECORDS = 128 };
+
 /* What a witness is of, as there. */
 enum { KIND_R, KIND_W, KIND_PAIRS };
 
@@ -134,6 +137,7 @@ static bool add(struct plog *l, struct plog_table *t, uint64_t hash, uint32_t in
 /* --- */
 
 static void enter_state(struct plog *l);
+static void forget_chains(struct plog *l, const struct plog_record *r);
 static uint64_t state_now(const struct plog *l);
 
 struct plog *plog_new(void)
@@ -228,17 +232,25 @@ static bool is_access(const struct plog_record *r)
 
 /* --- transactions --- */
 
+static void new_segment(struct plog *l)
+{
+	l->seq++;
+	l->segment++;
+	l->segment_seq = l->seq;
+	l->segment_at = l->n;
+}
+
 void plog_begin(struct plog *l, uint32_t node)
 {
 	if (l->full)
 		return;
-	l->seq++;
-	l->segment++;
+	new_segment(l);
 	l->tx = ++l->last_tx;
 	l->tx_at = l->n;
 	l->tx_kept = l->kept;
 	l->tx_state = l->state;
 	l->tx_epoch = l->epoch;
+	l->novel = l->n;
 	l->nstates = 0;
 	l->stable++;
 	enter_state(l);
@@ -261,8 +273,7 @@ void plog_end(struct plog *l)
 	if (!l->tx)
 		return;
 	l->tx = 0;
-	l->seq++;
-	l->segment++;
+	new_segment(l);
 	if (l->full)
 		return;
 	for (size_t i = l->tx_at; i < l->n; i++) {
@@ -272,8 +283,8 @@ void plog_end(struct plog *l)
 		/* Where the locks are what they were, those in between need not be told. */
 		if (nothing && l->state == l->tx_state)
 			kept = false;
-		else if (is_access(r))
-			kept = r->pc & PLOG_KEEP;
+		else if (is_access(r) || !r->what)
+			kept = r->what && r->pc & PLOG_KEEP;
 		else
 			kept = !marker || !nothing;
 		if (!is_access(r) && !marker)
@@ -292,6 +303,8 @@ static void take_back(struct plog *l, size_t to)
 
 		if (is_access(r) && l->entries[r->more >> 32].tx == l->tx)
 			l->entries[r->more >> 32].chain = r->prev;
+		else if (is_access(r))
+			forget_chains(l, r);
 	}
 	l->n = to;
 }
@@ -309,7 +322,7 @@ static uint64_t state_now(const struct plog *l)
 
 static void enter_state(struct plog *l)
 {
-	struct plog_state s = {.hash = l->state, .mark = l->stable, .empty = !l->nheld};
+	struct plog_state s = {.hash = l->state, .empty = !l->nheld};
 	size_t i = 0;
 
 	if (!l->tx)
@@ -318,7 +331,6 @@ static void enter_state(struct plog *l)
 		l->states[0].leave = l->seq;
 	while (i < l->nstates && l->states[i].hash != s.hash)
 		i++;
-	l->fresh += i == l->nstates || l->states[i].mark != l->stable;
 	if (i == l->nstates)
 		l->nstates += i < PLOG_STATES;
 	if (i == PLOG_STATES)
@@ -426,16 +438,15 @@ static uint64_t question(const struct plog *l, const struct plog_entry *e, uint6
 	return h | 1;
 }
 
-enum { NOVEL = 1, FIRST = 2, ANEW = 4 };
+/* OTHER: it is not what was done last, in this segment. */
+enum { NOVEL = 1, FIRST = 2, OTHER = 4 };
 
 /* What an access of these bytes brings; from now on it has happened. */
 static unsigned judge(struct plog *l, struct plog_entry *e, const bool *does, uint64_t place)
 {
 	struct plog_did this = {l->seq, place};
-	uint32_t mark = (uint32_t)(place >> 32) | 1;
 	unsigned brings = 0;
 	uint64_t h, *met;
-	int i;
 
 	if (plog_memory) {
 		uint8_t now = plog_memory->generation(e->key >> 8 << 3);
@@ -471,19 +482,13 @@ static unsigned judge(struct plog *l, struct plog_entry *e, const bool *does, ui
 	for (int k = 0; k < 2; k++) {
 		if (!does[k])
 			continue;
+		if (e->last[k].place != place || e->last[k].seq <= l->segment_seq)
+			brings |= OTHER;
 		e->last[k] = this;
 		if (!e->first[k].seq)
 			e->first[k] = this;
 	}
-	if (e->segment != l->segment) {
-		e->segment = l->segment;
-		__builtin_memset(e->logged, 0, sizeof e->logged);
-	}
-	for (i = 0; i < 4 && e->logged[i]; i++)
-		if (e->logged[i] == mark)
-			return brings;
-	e->logged[i % 4] = mark;
-	return brings | ANEW;
+	return brings;
 }
 
 /* --- bytes --- */
@@ -568,14 +573,14 @@ static struct plog_entry *entry_of(struct plog *l, uint64_t granule, uint64_t by
 		all = make_entry(l, granule << 8);
 	if (!all)
 		return NULL;
-	if (!all->split && all->logged[0] & bytes) {
+	if (!all->split && all->all & bytes) {
 		split(l, granule);
 		all = find_entry(l, granule << 8);
 		all->split = true;
 	}
 	if (all->split && bytes & (bytes - 1))
 		return NULL;
-	all->logged[0] |= (uint32_t)bytes;
+	all->all |= (uint8_t)bytes;
 	return make_entry(l, granule << 8 | bytes);
 }
 
@@ -628,6 +633,24 @@ static void each_entry(struct access *a, uint64_t address, uint64_t size, uint32
 	}
 }
 
+/* A record of several entries is taken back: those before it are kept already. */
+static void forget_chains(struct plog *l, const struct plog_record *r)
+{
+	uint32_t aux = (uint32_t)(r->what >> 56);
+	uint64_t address = r->what & RAW_ADDRESS_MASK, end = address + (aux ? aux : (uint32_t)r->more);
+
+	for (uint64_t at = address; at < end && !l->full; at = (at | 7) + 1) {
+		uint64_t to = end < (at | 7) + 1 ? end : (at | 7) + 1;
+		struct plog_entry *e =
+			entry_of(l, at >> 3, ((1ull << (to - at)) - 1) << (at & 7));
+
+		if (e)
+			e->chain = 0;
+		for (uint64_t b = at; b < to && !e && !l->full; b++)
+			entry_of(l, b >> 3, 1ull << (b & 7))->chain = 0;
+	}
+}
+
 static void remember(struct plog *l, uint64_t what, uint32_t node, uint64_t pc, bool done)
 {
 	struct plog_fast *f = &l->fast[(what >> 3) & (PLOG_FAST - 1)];
@@ -643,6 +666,84 @@ static void remember(struct plog *l, uint64_t what, uint32_t node, uint64_t pc, 
 	f->way[f->n].what = what;
 	f->way[f->n].pc = pc;
 	f->way[f->n++].node = node;
+}
+
+static void put_access(struct access *a, enum raw_op op, uint64_t address, uint64_t size,
+		       uint32_t node, uint64_t pc)
+{
+	struct plog *l = a->l;
+	bool ranged = op == RAW_READ_RANGE || op == RAW_WRITE_RANGE;
+	bool keep = !l->tx || a->brings & NOVEL || a->hot || l->everything;
+	uint32_t one = a->entries == 1 ? (uint32_t)(a->e - l->entries) : 0;
+	uint32_t prev = one && l->tx ? a->e->chain : 0;
+
+	if (l->later)
+		append(l, plog_what((enum raw_op)PLOG_TIME, 0, 0), 0, l->later, node, 0);
+	l->later = 0;
+	append(l, plog_what(op, address, ranged ? 0 : (uint32_t)size), pc | (keep ? PLOG_KEEP : 0),
+	       (uint64_t)one << 32 | (ranged ? (size < UINT32_MAX ? size : UINT32_MAX) : 0), node,
+	       prev);
+	if (l->tx && !l->full)
+		each_entry(a, address, size, (uint32_t)l->n);
+}
+
+static bool does(const struct plog_record *r, int writes)
+{
+	enum raw_op op = (enum raw_op)(r->what >> 48 & 0xff);
+
+	return writes ? op != RAW_READ && op != RAW_READ_RANGE
+		      : op != RAW_WRITE && op != RAW_WRITE_RANGE;
+}
+
+/* Where it was, and what it did. */
+static uint64_t place_of(const struct plog *l, const struct plog_record *r)
+{
+	return mix(mix(l->nodes[r->node].hash, r->pc & ~PLOG_KEEP),
+		   (uint64_t)(does(r, 0) + 2 * does(r, 1)));
+}
+
+static bool is_same(const struct plog_record *a, const struct plog_record *b)
+{
+	return a->what == b->what && a->node == b->node && !((a->pc ^ b->pc) & ~PLOG_KEEP);
+}
+
+/*
+ * Accesses of some bytes again and again, in one segment, in the same order: "A B A" was there, and
+ * this is B. Then the second A is taken back, and it is as if it had been done once. All others are
+ * of other bytes, and do not mind.
+ */
+static bool comes_round(struct access *a, enum raw_op op, uint64_t address, uint64_t size,
+			uint32_t node, uint64_t pc)
+{
+	struct plog *l = a->l;
+	struct plog_record this = {.what = plog_what(op, address, (uint32_t)size),
+				   .pc = pc,
+				   .node = node};
+	uint32_t at[2 * ROUND] = {0}, n = 0;
+
+	if (l->everything || op > RAW_UPDATE)
+		return false;
+	for (uint32_t i = a->e->chain; i > l->segment_at && n < 2 * ROUND - 1; i = l->v[i - 1].prev)
+		at[n++] = i;
+	for (uint32_t p = 2; 2 * p - 1 <= n; p++) {
+		uint32_t i = 0;
+
+		/* at[0 .. p-2] and this, against at[p-1 .. 2p-2]. */
+		if (!is_same(&this, &l->v[at[p - 1] - 1]))
+			continue;
+		while (i < p - 1 && is_same(&l->v[at[i] - 1], &l->v[at[p + i] - 1]) &&
+		       at[i] > l->novel)
+			i++;
+		if (i < p - 1)
+			continue;
+		a->e->chain = at[p - 1];
+		for (i = 0; i < p - 1; i++)
+			l->v[at[i] - 1].what = 0;
+		while (l->n && !l->v[l->n - 1].what)
+			l->n--;
+		return true;
+	}
+	return false;
 }
 
 void plog_access_slow(struct plog *l, enum raw_op op, uint64_t address, uint64_t size,
@@ -665,24 +766,18 @@ void plog_access_slow(struct plog *l, enum raw_op op, uint64_t address, uint64_t
 	if (a.brings & NOVEL) {
 		l->kept++;
 		l->stable++;
+		l->novel = l->n + 2; /* with a time before it */
 		if (plog_memory)
 			plog_memory->kept(address, size);
 	} else if (a.brings & FIRST) {
 		l->stable++;
 	}
-	if (put) {
-		bool keep = !l->tx || a.brings & NOVEL || a.hot || l->everything;
-		uint32_t one = a.entries == 1 ? (uint32_t)(a.e - l->entries) : 0;
-		uint32_t prev = one && l->tx ? a.e->chain : 0;
-
-		append(l, plog_what(op, address, ranged ? 0 : (uint32_t)size),
-		       pc | (keep ? PLOG_KEEP : 0),
-		       (uint64_t)one << 32 | (ranged ? size & 0xffffffff : 0), node, prev);
-		if (l->tx && !l->full)
-			each_entry(&a, address, size, (uint32_t)l->n);
-	}
+	if (put && a.brings == OTHER && a.entries == 1 && comes_round(&a, op, address, size, node, pc))
+		put = false;
+	if (put)
+		put_access(&a, op, address, size, node, pc);
 	if (a.entries == 1 && !ranged)
-		remember(l, plog_what(op, address, (uint32_t)size), node, pc, !put);
+		remember(l, plog_what(op, address, (uint32_t)size), node, pc, !put && !a.brings);
 }
 
 /* --- locks --- */
@@ -709,10 +804,46 @@ static void acquired_since(struct plog_held *h, uint64_t lock, bool shared)
 
 static void moved(struct plog *l)
 {
-	l->seq++;
-	l->segment++;
+	new_segment(l);
 	l->state = state_now(l);
 	enter_state(l);
+}
+
+/*
+ * Is what was done last to all bytes, before a position of the log, what was done last behind it?
+ * Both of reads and of writes.
+ */
+static bool changes_nothing(struct plog *l, size_t from)
+{
+	for (size_t i = l->n; i-- > from;) {
+		const struct plog_record *r = &l->v[i], *other[2] = {NULL, NULL};
+		struct plog_entry *e;
+		uint64_t place[2];
+
+		if (!is_access(r))
+			continue;
+		e = &l->entries[r->more >> 32];
+		if (!(r->more >> 32))
+			return false;
+		/* Each entry once: at its last record. */
+		if (e->chain != i + 1)
+			continue;
+		for (uint32_t at = e->chain; at; at = l->v[at - 1].prev) {
+			const struct plog_record *b = &l->v[at - 1];
+
+			if (at > from)
+				continue;
+			for (int k = 0; k < 2; k++)
+				if (!other[k] && does(b, k))
+					other[k] = b;
+		}
+		for (int k = 0; k < 2; k++) {
+			place[k] = other[k] ? place_of(l, other[k]) : 0;
+			if (e->last[k].seq && place[k] != e->last[k].place)
+				return false;
+		}
+	}
+	return true;
 }
 
 static void acquire(struct plog *l, uint64_t lock, bool shared)
@@ -732,8 +863,7 @@ static void acquire(struct plog *l, uint64_t lock, bool shared)
 				.before = l->state,
 				.tx = l->tx,
 				.kept = l->kept,
-				.stable = l->stable,
-				.fresh = l->fresh};
+				.stable = l->stable};
 	moved(l);
 }
 
@@ -753,10 +883,39 @@ static bool release(struct plog *l, struct plog_held *gone)
 	if (l->everything || !last || !h.nested || h.at >= l->n || l->state != h.before ||
 	    h.tx != l->tx || h.kept != l->kept)
 		return false;
-	if (l->tx && (h.stable != l->stable || h.fresh != l->fresh))
+	if (l->tx && (h.stable != l->stable || l->nheld || l->tx_epoch != l->epoch ||
+		      !changes_nothing(l, h.at)))
 		return false;
 	take_back(l, h.at);
+	l->segment_at = l->n;
 	return true;
+}
+
+/*
+ * The last records are the same as those before them: then they need not be told, and it is as if
+ * they had not been. In a transaction only: elsewhere they are gone already.
+ */
+static void come_round(struct plog *l)
+{
+	size_t most = l->n - l->tx_at - 1;
+
+	if (l->everything || !l->tx)
+		return;
+	for (size_t m = 2; m <= ROUND_RECORDS && 2 * m <= most && l->n - m > l->novel; m++) {
+		const struct plog_record *last = &l->v[l->n - 1];
+		size_t i = 0;
+
+		while (i < m && is_same(last - i, last - i - m))
+			i++;
+		if (i == m) {
+			/* What was acquired in them was acquired before, for all that is told. */
+			for (i = 0; i < l->nheld; i++)
+				l->held[i].nested &= l->held[i].at < l->n - m;
+			take_back(l, l->n - m);
+			l->segment_at = l->n;
+			return;
+		}
+	}
 }
 
 void plog_lock(struct plog *l, enum raw_op op, uint64_t lock, uint32_t aux, uint64_t time,
@@ -796,6 +955,9 @@ void plog_lock(struct plog *l, enum raw_op op, uint64_t lock, uint32_t aux, uint
 		return;
 	}
 	append(l, plog_what(op, lock, aux), pc | PLOG_KEEP, time, node, 0);
+	l->segment_at = l->n;
+	if (!takes)
+		come_round(l);
 }
 
 void plog_put(struct plog *l, enum raw_op op, uint64_t address, uint32_t aux, uint64_t time,
@@ -811,6 +973,7 @@ void plog_put(struct plog *l, enum raw_op op, uint64_t address, uint32_t aux, ui
 	else if (op == RAW_FORK || op == RAW_JOIN)
 		l->stretch++;
 	append(l, plog_what(op, address, aux), pc | PLOG_KEEP, time, node, 0);
+	l->novel = l->n;
 	moved(l);
 }
 

@@ -36,8 +36,11 @@
 
 #include "trace/raw_format.h"
 
-/* Beside the operations of raw recordings: a transaction begins, with the last call of its node. */
-enum { PLOG_BEGIN = RAW_OPS };
+/*
+ * Beside the operations of raw recordings: a transaction begins, with the last call of its node;
+ * what comes behind was not before this time.
+ */
+enum { PLOG_BEGIN = RAW_OPS, PLOG_TIME };
 
 #define PLOG_KEEP (1ull << 63)
 
@@ -77,20 +80,18 @@ struct plog_entry {
 	uint64_t key; /* address / 8 << 8 | bytes */
 	uint64_t tx;  /* that the rest is about */
 	uint32_t chain;
-	uint32_t segment; /* that `logged` is about */
-	uint32_t logged[4];
 	struct plog_did first[2], last[2]; /* read, write */
 	uint8_t variants[6];               /* by kind, beside one for each state */
 	uint8_t generation, reuse;
 	bool hot;   /* all of this transaction's are kept */
 	bool split; /* its bytes have entries of their own */
+	uint8_t all; /* of the entry for no bytes: those that have one */
 };
 
 /* Where a transaction has been. */
 enum { PLOG_STATES = 32 };
 struct plog_state {
 	uint64_t hash, leave; /* 0: it is there now */
-	uint64_t mark;
 	bool empty;
 };
 
@@ -105,7 +106,7 @@ struct plog_held {
 	uint64_t since[PLOG_SINCE], since_sum;
 	size_t at; /* its acquire in the log */
 	uint64_t before;
-	uint64_t tx, kept, stable, fresh;
+	uint64_t tx, kept, stable;
 };
 
 /* What was done in this segment and brings nothing new when it is done again. */
@@ -143,13 +144,15 @@ struct plog {
 	uint64_t seq;  /* counts what happens */
 	uint64_t kept; /* counts what brought something new, or orders threads */
 	uint64_t time;
+	uint64_t segment_seq;
+	size_t segment_at, novel; /* where in the log it began; behind what brought something new */
+	uint64_t later;           /* than this is the next access; 0: it is not known, and does not matter */
 
 	/* The open transaction. */
 	uint64_t tx, last_tx; /* 0: none */
 	size_t tx_at;
 	uint64_t tx_kept, tx_state, tx_epoch;
 	uint64_t stable; /* counts first accesses of bytes, and what brought something new */
-	uint64_t fresh;  /* counts states that were not entered since `stable` changed */
 	struct plog_state states[PLOG_STATES]; /* the one left last in front */
 	size_t nstates;
 
@@ -189,6 +192,15 @@ void plog_access_slow(struct plog *l, enum raw_op op, uint64_t address, uint64_t
 /* Locks and semaphores: RAW_ACQUIRE to RAW_SEM_POST. */
 void plog_lock(struct plog *l, enum raw_op op, uint64_t lock, uint32_t aux, uint64_t time,
 	       uint32_t node, uint64_t pc);
+
+/*
+ * The next access is behind this time. It matters where memory is used again, of which the thread
+ * has not heard by a lock.
+ */
+static inline void plog_later(struct plog *l, uint64_t time)
+{
+	l->later = time;
+}
 
 /* Anything else that is kept: it is in no transaction, or does not mind. */
 void plog_put(struct plog *l, enum raw_op op, uint64_t address, uint32_t aux, uint64_t time,

@@ -183,6 +183,8 @@ void plog_out_records(struct plog_out *o, const struct plog *l, uint32_t first)
 		else if (op == RAW_FORGET)
 			plog_out_sized(o, RAW_FORGET, address, (uint64_t)r->prev * RAW_PAGE,
 				       r->more, pc);
+		else if (op == PLOG_TIME)
+			o->time = r->more > o->time ? r->more : o->time;
 		else if (op != PLOG_BEGIN)
 			plog_out_unit(o, (enum raw_op)op, address, (uint32_t)(r->what >> 56),
 				      r->more, pc);
