@@ -577,6 +577,9 @@ static struct plog_entry *entry_of(struct plog *l, uint64_t granule, uint64_t by
 		split(l, granule);
 		all = find_entry(l, granule << 8);
 		all->split = true;
+		e = find_entry(l, granule << 8 | bytes);
+		if (e && !e->split)
+			return e;
 	}
 	if (all->split && bytes & (bytes - 1))
 		return NULL;
@@ -704,7 +707,8 @@ static uint64_t place_of(const struct plog *l, const struct plog_record *r)
 
 static bool is_same(const struct plog_record *a, const struct plog_record *b)
 {
-	return a->what == b->what && a->node == b->node && !((a->pc ^ b->pc) & ~PLOG_KEEP);
+	return a->what == b->what && a->node == b->node && !((a->pc ^ b->pc) & ~PLOG_KEEP) &&
+	       (!is_access(a) || (uint32_t)a->more == (uint32_t)b->more);
 }
 
 /*
@@ -723,7 +727,9 @@ static bool comes_round(struct access *a, enum raw_op op, uint64_t address, uint
 
 	if (l->everything || op > RAW_UPDATE)
 		return false;
-	for (uint32_t i = a->e->chain; i > l->segment_at && n < 2 * ROUND - 1; i = l->v[i - 1].prev)
+	for (uint32_t i = a->e->chain; i > l->segment_at && n < 2 * ROUND - 1 &&
+				       l->v[i - 1].more >> 32 == (uint64_t)(a->e - l->entries);
+	     i = l->v[i - 1].prev)
 		at[n++] = i;
 	for (uint32_t p = 2; 2 * p - 1 <= n; p++) {
 		uint32_t i = 0;
@@ -778,6 +784,9 @@ void plog_access_slow(struct plog *l, enum raw_op op, uint64_t address, uint64_t
 		put_access(&a, op, address, size, node, pc);
 	if (a.entries == 1 && !ranged)
 		remember(l, plog_what(op, address, (uint32_t)size), node, pc, !put && !a.brings);
+	else
+		for (uint64_t g = address >> 3; g <= (address + size - 1) >> 3; g++)
+			l->fast[g & (PLOG_FAST - 1)].n = 0;
 }
 
 /* --- locks --- */
@@ -823,7 +832,7 @@ static bool changes_nothing(struct plog *l, size_t from)
 		if (!is_access(r))
 			continue;
 		e = &l->entries[r->more >> 32];
-		if (!(r->more >> 32))
+		if (!(r->more >> 32) || e->split)
 			return false;
 		/* Each entry once: at its last record. */
 		if (e->chain != i + 1)
