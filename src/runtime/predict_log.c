@@ -265,9 +265,19 @@ static void move_held(struct plog *l, size_t from, size_t to)
 			l->held[i].at = to;
 }
 
+/* Is a lock held that was acquired there? Others may have had it before. */
+static bool acquired_behind(const struct plog *l, size_t at)
+{
+	for (size_t i = 0; i < l->nheld; i++)
+		if (l->held[i].at >= at)
+			return true;
+	return false;
+}
+
 void plog_end(struct plog *l)
 {
 	bool nothing = l->kept == l->tx_kept && !l->everything;
+	bool undone = nothing && l->state == l->tx_state && !acquired_behind(l, l->tx_at);
 	size_t to = l->tx_at;
 
 	if (!l->tx)
@@ -281,7 +291,7 @@ void plog_end(struct plog *l)
 		bool marker = (r->what >> 48 & 0xff) == PLOG_BEGIN, kept;
 
 		/* Where the locks are what they were, those in between need not be told. */
-		if (nothing && l->state == l->tx_state)
+		if (undone)
 			kept = false;
 		else if (is_access(r) || !r->what)
 			kept = r->what && r->pc & PLOG_KEEP;
@@ -640,12 +650,12 @@ static void each_entry(struct access *a, uint64_t address, uint64_t size, uint32
 static void forget_chains(struct plog *l, const struct plog_record *r)
 {
 	uint32_t aux = (uint32_t)(r->what >> 56);
-	uint64_t address = r->what & RAW_ADDRESS_MASK, end = address + (aux ? aux : (uint32_t)r->more);
+	uint64_t address = r->what & RAW_ADDRESS_MASK,
+		 end = address + (aux ? aux : (uint32_t)r->more);
 
 	for (uint64_t at = address; at < end && !l->full; at = (at | 7) + 1) {
 		uint64_t to = end < (at | 7) + 1 ? end : (at | 7) + 1;
-		struct plog_entry *e =
-			entry_of(l, at >> 3, ((1ull << (to - at)) - 1) << (at & 7));
+		struct plog_entry *e = entry_of(l, at >> 3, ((1ull << (to - at)) - 1) << (at & 7));
 
 		if (e)
 			e->chain = 0;
@@ -720,9 +730,8 @@ static bool comes_round(struct access *a, enum raw_op op, uint64_t address, uint
 			uint32_t node, uint64_t pc)
 {
 	struct plog *l = a->l;
-	struct plog_record this = {.what = plog_what(op, address, (uint32_t)size),
-				   .pc = pc,
-				   .node = node};
+	struct plog_record this = {
+		.what = plog_what(op, address, (uint32_t)size), .pc = pc, .node = node};
 	uint32_t at[2 * ROUND] = {0}, n = 0;
 
 	if (l->everything || op > RAW_UPDATE)
@@ -778,7 +787,8 @@ void plog_access_slow(struct plog *l, enum raw_op op, uint64_t address, uint64_t
 	} else if (a.brings & FIRST) {
 		l->stable++;
 	}
-	if (put && a.brings == OTHER && a.entries == 1 && comes_round(&a, op, address, size, node, pc))
+	if (put && a.brings == OTHER && a.entries == 1 &&
+	    comes_round(&a, op, address, size, node, pc))
 		put = false;
 	if (put)
 		put_access(&a, op, address, size, node, pc);
@@ -901,8 +911,9 @@ static bool release(struct plog *l, struct plog_held *gone)
 }
 
 /*
- * The last records are the same as those before them: then they need not be told, and it is as if
- * they had not been. In a transaction only: elsewhere they are gone already.
+ * The last records are the same as those before them, and those before: then they need not be told,
+ * and it is as if they had not been. (The first of the three may have begun with another history of
+ * the same locks, the second has not.) In a transaction only: elsewhere they are gone already.
  */
 static void come_round(struct plog *l)
 {
@@ -910,16 +921,13 @@ static void come_round(struct plog *l)
 
 	if (l->everything || !l->tx)
 		return;
-	for (size_t m = 2; m <= ROUND_RECORDS && 2 * m <= most && l->n - m > l->novel; m++) {
+	for (size_t m = 2; m <= ROUND_RECORDS && 3 * m <= most && l->n - m > l->novel; m++) {
 		const struct plog_record *last = &l->v[l->n - 1];
 		size_t i = 0;
 
-		while (i < m && is_same(last - i, last - i - m))
+		while (i < 2 * m && is_same(last - i, last - i - m))
 			i++;
-		if (i == m) {
-			/* What was acquired in them was acquired before, for all that is told. */
-			for (i = 0; i < l->nheld; i++)
-				l->held[i].nested &= l->held[i].at < l->n - m;
+		if (i == 2 * m && !acquired_behind(l, l->n - m)) {
 			take_back(l, l->n - m);
 			l->segment_at = l->n;
 			return;

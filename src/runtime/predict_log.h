@@ -83,8 +83,8 @@ struct plog_entry {
 	struct plog_did first[2], last[2]; /* read, write */
 	uint8_t variants[6];               /* by kind, beside one for each state */
 	uint8_t generation, reuse;
-	bool hot;   /* all of this transaction's are kept */
-	bool split; /* its bytes have entries of their own */
+	bool hot;    /* all of this transaction's are kept */
+	bool split;  /* its bytes have entries of their own */
 	uint8_t all; /* of the entry for no bytes: those that have one */
 };
 
@@ -146,7 +146,7 @@ struct plog {
 	uint64_t time;
 	uint64_t segment_seq;
 	size_t segment_at, novel; /* where in the log it began; behind what brought something new */
-	uint64_t later;           /* than this is the next access; 0: it is not known, and does not matter */
+	uint64_t later; /* than this is the next access; 0: it is not known, and does not matter */
 
 	/* The open transaction. */
 	uint64_t tx, last_tx; /* 0: none */

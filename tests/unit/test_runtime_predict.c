@@ -208,7 +208,7 @@ struct thread {
 	size_t at;
 	uint32_t depth;
 	uint32_t node[2][DEEP];
-	size_t tx; /* depth that it began at; 0: none */
+	size_t tx;           /* depth that it began at; 0: none */
 	struct plog *log[2]; /* as it is; with everything */
 };
 
@@ -281,9 +281,8 @@ static bool can_step(const struct thread *t, int id, const struct lock *locks)
 {
 	const struct act *op = &t->script.v[t->at];
 
-	return t->at < t->script.n &&
-	       (op->what != LOCK ||
-		is_free(&locks[op->object >> 6 & 7], id, op->op == RAW_ACQUIRE_SHARED));
+	return t->at < t->script.n && (op->what != LOCK || is_free(&locks[op->object >> 6 & 7], id,
+								   op->op == RAW_ACQUIRE_SHARED));
 }
 
 static void begin_threads(struct thread *t)
@@ -456,8 +455,8 @@ static bool tell(const char *v, const char *other, const char *verb, uint64_t nu
 		if (!strstr(other, line)) {
 			any = true;
 			if (!quiet)
-				fprintf(stderr, "seed %llu: %s %s", (unsigned long long)number, verb,
-					line);
+				fprintf(stderr, "seed %llu: %s %s", (unsigned long long)number,
+					verb, line);
 		}
 		mem_free(line);
 		v += n;
@@ -504,7 +503,8 @@ static struct tally many(uint64_t first, uint64_t n)
 		one(t, first + i, &tally);
 	for (int i = 0; i <= THREADS; i++)
 		mem_free(t[i].script.v);
-	fprintf(stderr, "%llu runs, %llu findings, in %llu too few, in %llu too many; %llu of %llu\n",
+	fprintf(stderr,
+		"%llu runs, %llu findings, in %llu too few, in %llu too many; %llu of %llu\n",
 		(unsigned long long)tally.runs, (unsigned long long)tally.findings,
 		(unsigned long long)tally.lack, (unsigned long long)tally.more,
 		(unsigned long long)tally.kept, (unsigned long long)tally.all);
