@@ -35,13 +35,15 @@ extern const struct command cmd_run; /* main.c lists it */
 
 static struct {
 	const char *format, *output, *color;
-	bool all;
+	bool all, predict;
 	int quiet, verbose;
 } o;
 
 static const struct opt opts[] = {
 	OPT_STR('f', "format", "FORMAT", &o.format, PRINTING_FORMATS),
 	OPT_STR('o', "output", "FILE", &o.output, "write the findings there (standard error)"),
+	OPT_FLAG('p', "predict", &o.predict,
+		 "do not check this run: predict from it what others could do"),
 	OPT_FLAG(0, "all", &o.all, "print every finding, also those that look the same"),
 	OPT_STR(0, "color", "WHEN", &o.color, "auto (the default), always or never"),
 	BLOCKSPEC_OPT,
@@ -331,6 +333,7 @@ static int run(int argc, char **argv)
 	 */
 	if (room.listening < 0 || child_add_option("reporter", name.s, &err) ||
 	    (blockspec_file && child_add_option("rules", "1", &err)) ||
+	    (o.predict && child_add_option("predict", "1", &err)) ||
 	    (o.all && child_add_option("all", "1", &err)))
 		return cli_error("%s", err.text);
 	str_free(&name);

@@ -72,6 +72,7 @@ struct live_process *live_connect(struct live *s, int fd, pid_t pid)
 	p->fd = fd;
 	p->pid = pid;
 	p->out = s->o.out;
+	p->run = -1;
 	p->verbosity = s->o.verbosity;
 	p->command = mem_strdup("");
 	p->rules = (struct block_rules){decide, hands_on_at};
@@ -96,6 +97,8 @@ void live_disconnect(struct live_process *p)
 		close(p->fd);
 	if (p->own_out)
 		close(p->out);
+	if (p->run >= 0)
+		close(p->run);
 	for (size_t i = 0; i < p->nmodules; i++)
 		mem_free((char *)p->module[i].text);
 	if (p->own_spec)
@@ -153,6 +156,9 @@ static void take_option(struct live_process *p, const char *key, const char *val
 		read_spec(p, value);
 	} else if (!strcmp(key, "color")) {
 		*color = value;
+	} else if (!strcmp(key, "predict")) {
+		p->predicts = !strcmp(value, "1");
+		p->session->predicts |= p->predicts;
 	} else if (!strcmp(key, "verbosity") && p->session->o.each) {
 		p->verbosity = strtol(value, NULL, 10) > 0;
 	}
@@ -392,6 +398,7 @@ static int end(struct live_process *p, const char *body, size_t n, struct err *e
 		t->threads += e.threads;
 	}
 	p->ended = true;
+	live_predict(p);
 	/* Before the program goes on to its end, and the shell to its prompt. */
 	live_found_end(p);
 	shown.findings = live_found_standing(p);
@@ -415,6 +422,8 @@ static int take(struct live_process *p, uint32_t type, const char *body, size_t 
 		return again(p, body, n, err);
 	case LIVE_LEFT_OUT:
 		return left_out(p, body, n, err);
+	case LIVE_RUN:
+		return live_predict_take(p, body, n, err);
 	case LIVE_END:
 		return end(p, body, n, err);
 	default:

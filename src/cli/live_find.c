@@ -38,18 +38,12 @@ static int put_in_memory(const struct live_recording *r, struct err *err)
 	return fd;
 }
 
-static struct reader *open_recording(struct live_process *p, const struct live_recording *r,
-				     struct block_rules *rules, struct err *err)
+struct reader *live_open_recording(struct live_process *p, int fd, const char *name,
+				   bool unfinished, struct block_rules *rules, struct err *err)
 {
-	bool is_one = r->n >= 8 && !memcmp(r->bytes, RAW_MAGIC, 8);
-	struct reader_options ropt = {.unfinished = true, .rewindable = true};
-	struct reader *reader;
-	int fd;
+	struct reader_options ropt = {.unfinished = unfinished, .rewindable = true};
+	struct reader *reader = reader_open_fd(fd, name, &ropt, err);
 
-	if (!is_one && r->n)
-		err_fail(err, "what comes with a finding is no recording");
-	fd = is_one ? put_in_memory(r, err) : -1;
-	reader = fd < 0 ? NULL : reader_open_fd(fd, "the recording of a finding", &ropt, err);
 	if (!reader)
 		return NULL;
 	reader_set_resolver(reader, symbol_resolver_beside(p->resolver));
@@ -58,7 +52,20 @@ static struct reader *open_recording(struct live_process *p, const struct live_r
 	return reader;
 }
 
-static void close_recording(struct reader *reader)
+static struct reader *open_recording(struct live_process *p, const struct live_recording *r,
+				     struct block_rules *rules, struct err *err)
+{
+	bool is_one = r->n >= 8 && !memcmp(r->bytes, RAW_MAGIC, 8);
+	int fd;
+
+	if (!is_one && r->n)
+		err_fail(err, "what comes with a finding is no recording");
+	fd = is_one ? put_in_memory(r, err) : -1;
+	return fd < 0 ? NULL
+		      : live_open_recording(p, fd, "the recording of a finding", true, rules, err);
+}
+
+void live_close_recording(struct reader *reader)
 {
 	struct names_resolver *resolver = reader_resolver(reader);
 
@@ -96,8 +103,7 @@ static uint64_t rank(const struct numbers *x, uint64_t event)
 	return at ? (uint64_t)(at - x->v) + 1 : 0;
 }
 
-/* Those of the recording mean nothing outside of it; how a finding's own follow each other does. */
-static void renumber(struct finding *f)
+void live_renumber(struct finding *f)
 {
 	struct numbers x = {0};
 	size_t kept = 0;
@@ -108,6 +114,8 @@ static void renumber(struct finding *f)
 		numbers_add(&x, f->steps[i].event);
 		numbers_add(&x, f->steps[i].begin);
 	}
+	for (size_t i = 0; i < f->nschedule; i++)
+		numbers_add(&x, f->schedule[i]);
 	if (x.n)
 		qsort(x.v, x.n, sizeof *x.v, by_number);
 	for (size_t i = 0; i < x.n; i++)
@@ -121,6 +129,10 @@ static void renumber(struct finding *f)
 		f->steps[i].event = rank(&x, f->steps[i].event);
 		f->steps[i].begin = rank(&x, f->steps[i].begin);
 	}
+	for (size_t i = 0; i < f->nschedule; i++)
+		f->schedule[i] = rank(&x, f->schedule[i]);
+	for (size_t i = 0; i < f->nmoves; i++)
+		f->moves[i].event = rank(&x, f->moves[i].event);
 	mem_free(x.v);
 }
 
@@ -163,7 +175,7 @@ static struct finding **replay(struct live_process *p, const struct live_recordi
 	v = mem_alloc((res.findings.n + 1) * sizeof(struct finding *));
 	*n = take(&res.findings, r->head->thread, v);
 	engine_result_free(&res);
-	close_recording(reader);
+	live_close_recording(reader);
 	if (*n)
 		return v;
 	mem_free(v);
@@ -206,7 +218,7 @@ struct finding **live_find(struct live_process *p, const struct live_recording *
 	}
 	for (size_t i = 0; i < *n; i++) {
 		v[i]->live = true;
-		renumber(v[i]);
+		live_renumber(v[i]);
 	}
 	return v;
 }

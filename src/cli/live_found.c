@@ -400,7 +400,7 @@ static void fill(const struct live *s, struct engine_result *res, struct report 
 		suppressed += s->entry[i].suppressed;
 		evicted += s->entry[i].f->evicted;
 	}
-	res->ops = engine_by_name("frontier");
+	res->ops = engine_by_name(s->predicts ? "predict" : "frontier");
 	res->seconds = now() - s->since;
 	add_stat(res, "processes", s->nprocesses);
 	add_stat(res, "accesses", s->total.accesses);

@@ -1,9 +1,9 @@
 /*
  * What the files of live.h share: live.c has the messages, live_find.c makes findings
- * of what comes with them, live_evicted.c those whose history is gone, live_found.c keeps and
- * prints them.
+ * of what comes with them, live_evicted.c those whose history is gone, live_predict.c those that
+ * did not happen, live_found.c keeps and prints them.
  *
- * Who may include this: those four.
+ * Who may include this: those five.
  */
 #ifndef ATOMSAN_CLI_LIVE_IMPL_H
 #define ATOMSAN_CLI_LIVE_IMPL_H
@@ -38,6 +38,7 @@ struct live {
 	char *program;
 	double since;
 	struct live_end total; /* of those processes that said END */
+	bool predicts;         /* some process does */
 	uint64_t suppressed;   /* how often suppressed ones were found */
 	char **said;           /* warnings about symbols */
 	size_t nsaid, said_cap;
@@ -96,6 +97,10 @@ struct live_process {
 	size_t nentries, entries_cap;
 	bool any_shown;
 
+	int run; /* what RUN brought, in memory; -1: nothing */
+	uint64_t run_bytes;
+	bool predicts; /* its option says so */
+
 	/* Entries that are not printed yet: see live_found_flush(). */
 	uint32_t *held, held_thread;
 	size_t nheld, held_cap;
@@ -116,6 +121,20 @@ struct live_recording {
  */
 struct finding **live_find(struct live_process *p, const struct live_recording *r, size_t *n,
 			   bool *excluded);
+
+/* A raw recording of the process; the descriptor is the reader's from now on. */
+struct reader *live_open_recording(struct live_process *p, int fd, const char *name,
+				   bool unfinished, struct block_rules *rules, struct err *err);
+void live_close_recording(struct reader *reader);
+
+/* Event numbers mean nothing outside of a recording; how a finding's own follow each other does. */
+void live_renumber(struct finding *f);
+
+/* --- live_predict.c --- */
+
+int live_predict_take(struct live_process *p, const char *bytes, size_t n, struct err *err);
+/* That was all: find what there is to find. */
+void live_predict(struct live_process *p);
 
 /* --- live_evicted.c --- */
 

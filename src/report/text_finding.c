@@ -109,7 +109,8 @@ static void write_schedule(const struct report *rep, const struct finding *f, FI
 	size_t runs = 0;
 	struct str b = STR_INIT;
 
-	if (!f->nschedule)
+	/* Of a live finding, nobody could look up the events. */
+	if (!f->nschedule || f->live)
 		return;
 	str_add(&b, "Schedule that shows it, by event: ");
 	for (size_t i = 0; i < f->nschedule; runs++) {

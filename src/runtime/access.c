@@ -5,6 +5,8 @@
  */
 #include "runtime/access.h"
 
+#include "runtime/predict.h"
+
 /* Into the shadow with it, unless something newer is there. */
 static void tell_shadow(const struct rt_repeat *r)
 {
@@ -178,9 +180,16 @@ void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
 	struct rt_thread *t = &rt_self;
 	bool noted = false, all = true;
 
-	if (t->outside && rt_mode == RT_CHECKING && nothing_outside(t, write, address, end))
+	if (RT_UNLIKELY(rt_mode != RT_CHECKING)) {
+		if (predict_on)
+			predict_access(op, address, size, pc);
+		if (record_on)
+			slower(op, address, size, pc);
 		return;
-	if (RT_UNLIKELY(!t->txn || rt_mode != RT_CHECKING || t->ignoring || !rt_enter(t))) {
+	}
+	if (t->outside && nothing_outside(t, write, address, end))
+		return;
+	if (RT_UNLIKELY(!t->txn || t->ignoring || !rt_enter(t))) {
 		slower(op, address, size, pc);
 		return;
 	}

@@ -58,7 +58,9 @@ void atomsan_begin(const char *label)
 	if (!rt_enter(t))
 		return;
 	number = label_number(t, label ? label : "");
-	if (rt_threads_out)
+	if (rt_threads_out && predict_on)
+		predict_mark(t, number, RT_CALLER);
+	else if (rt_threads_out)
 		check_mark(t, number, RT_CALLER);
 	record(t, RAW_BEGIN, number, 0, RT_CALLER);
 	rt_leave(t);
@@ -72,6 +74,8 @@ void atomsan_end(void)
 	if (!rt_enter(t))
 		return;
 	check_unmark(t, RT_CALLER);
+	if (predict_on)
+		predict_unmark(t);
 	record(t, RAW_END, 0, 0, RT_CALLER);
 	rt_leave(t);
 }
@@ -84,6 +88,8 @@ void atomsan_not_atomic(void)
 	if (!rt_enter(t))
 		return;
 	check_not_atomic(t, RT_CALLER);
+	if (predict_on)
+		predict_not_atomic(t, RT_CALLER);
 	record(t, RAW_NOT_ATOMIC, 0, 0, RT_CALLER);
 	rt_leave(t);
 }

@@ -7,6 +7,7 @@
  * behaviours that any weaker order allows.
  */
 #include "runtime/access.h"
+#include "runtime/predict.h"
 #include "runtime/thread.h"
 
 typedef int8_t a8;
@@ -41,6 +42,8 @@ static inline void leave(struct rt_thread *t, struct shadow_stripe *s, enum raw_
 	record_at(t, op, (uintptr_t)address, size, time, pc);
 	check_report(t);
 	rt_leave(t);
+	if (RT_UNLIKELY(predict_on))
+		predict_atomic(op, (uintptr_t)address, size, pc);
 }
 
 /* Does it have to be noted? */

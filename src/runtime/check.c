@@ -35,7 +35,7 @@ void check_init(void)
 		cells * (2 * sizeof(order_index) + sizeof(uint32_t) + sizeof(struct order_why));
 	void *room;
 
-	if (!rt_options.check)
+	if (!rt_options.check || rt_options.predict)
 		return;
 	room = rt_pages(bytes + (bytes >> 3));
 	if (!room) {

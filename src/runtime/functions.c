@@ -139,6 +139,13 @@ void functions_leave_out(struct rt_thread *t, uintptr_t function, bool said)
 	f->clock = t->clock;
 }
 
+bool functions_said_not(uintptr_t function)
+{
+	const struct function *f = find(function);
+
+	return f && __atomic_load_n(&f->what, __ATOMIC_RELAXED) & SAID_NOT;
+}
+
 size_t functions_left_out(uint64_t *to, size_t max, uint64_t before)
 {
 	size_t n = 0;

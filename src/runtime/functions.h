@@ -18,6 +18,9 @@ bool functions_begin(struct rt_thread *t, struct rt_frame *f);
 /* It was seen to wait, or its source says that it is not atomic, by this thread. */
 void functions_leave_out(struct rt_thread *t, uintptr_t function, bool said);
 
+/* Has the source said so? */
+bool functions_said_not(uintptr_t function);
+
 /* Addresses in functions that were left out before a clock; returns how many, at most `max`. */
 size_t functions_left_out(uint64_t *to, size_t max, uint64_t before);
 

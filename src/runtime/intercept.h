@@ -11,6 +11,7 @@
 #include <errno.h>
 
 #include "runtime/access.h"
+#include "runtime/predict.h"
 #include "runtime/real.h"
 
 static inline void note_at(enum raw_op op, const void *object, uint32_t aux, uint64_t time,
@@ -22,6 +23,8 @@ static inline void note_at(enum raw_op op, const void *object, uint32_t aux, uin
 		return;
 	check_note(t, op, (uintptr_t)object, aux, pc);
 	record_at(t, op, (uintptr_t)object, aux, time, pc);
+	if (RT_UNLIKELY(predict_on))
+		predict_note(t, op, (uintptr_t)object, aux, time, pc);
 	rt_leave(t);
 }
 
@@ -45,15 +48,17 @@ static inline void note_released(enum raw_op op, const void *lock, enum raw_lock
 {
 	struct rt_thread *t = &rt_self;
 
-	if (!record_on || !rt_enter(t))
+	if (!record_timed || !rt_enter(t))
 		return;
 	record_at(t, op, (uintptr_t)lock, kind, time, pc);
+	if (RT_UNLIKELY(predict_on))
+		predict_note(t, op, (uintptr_t)lock, kind, time, pc);
 	rt_leave(t);
 }
 
 static inline void note(enum raw_op op, const void *object, uint32_t aux, uintptr_t pc)
 {
-	note_at(op, object, aux, record_on ? record_now_ordered() : 0, pc);
+	note_at(op, object, aux, record_timed ? record_now_ordered() : 0, pc);
 }
 
 /* After it happened. */

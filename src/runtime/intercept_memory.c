@@ -19,6 +19,8 @@ static inline void note_alloc(const void *p, size_t size, uintptr_t pc)
 	pc = t->alloc_caller ? t->alloc_caller : pc;
 	if (check_on)
 		check_alloc(t, (uintptr_t)p, size, pc);
+	if (RT_UNLIKELY(predict_on))
+		predict_alloc(t, (uintptr_t)p, size, pc);
 	if (record_on)
 		record_sized(t, RAW_ALLOC, (uintptr_t)p, size, record_now_ordered(), pc);
 	rt_leave(t);
@@ -33,6 +35,8 @@ static inline void note_free(const void *p, uintptr_t pc)
 	pc = t->alloc_caller ? t->alloc_caller : pc;
 	if (check_on)
 		check_free(t, (uintptr_t)p, REAL(malloc_usable_size)((void *)(uintptr_t)p), pc);
+	if (RT_UNLIKELY(predict_on))
+		predict_free(t, (uintptr_t)p, REAL(malloc_usable_size)((void *)(uintptr_t)p), pc);
 	if (record_on)
 		record_at(t, RAW_FREE, (uintptr_t)p, 0, record_now_ordered(), pc);
 	rt_leave(t);
@@ -144,6 +148,8 @@ static void note_forget(const void *p, size_t size, uintptr_t pc)
 		shadow_clear(SHADOW_DATA, (uintptr_t)p, size);
 		shadow_clear(SHADOW_LOCKS, (uintptr_t)p, size);
 	}
+	if (RT_UNLIKELY(predict_on))
+		predict_forget(t, (uintptr_t)p, size, pc);
 	record_sized(t, RAW_FORGET, (uintptr_t)p, size, record_now_ordered(), pc);
 	rt_leave(t);
 }

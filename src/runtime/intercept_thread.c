@@ -122,12 +122,16 @@ bool thread_is_start(uintptr_t pc)
 static void creating(struct start *s, uintptr_t pc)
 {
 	struct rt_thread *t = &rt_self;
+	uint64_t now;
 
 	s->birth = (struct check_point){0};
 	if (!rt_enter(t))
 		return;
 	s->birth = check_create(t, s->id, pc);
-	record_at(t, RAW_FORK, s->id, 0, record_now_ordered(), pc);
+	now = record_now_ordered();
+	record_at(t, RAW_FORK, s->id, 0, now, pc);
+	if (predict_on)
+		predict_note(t, RAW_FORK, s->id, 0, now, pc);
 	rt_leave(t);
 }
 
@@ -188,13 +192,17 @@ static void joined(pthread_t handle, uint32_t id, uintptr_t pc)
 {
 	struct rt_thread *t = &rt_self;
 	struct check_point last;
+	uint64_t now;
 
 	if (id == THREAD_UNKNOWN)
 		return;
 	last = thread_forget(handle, id);
 	if (rt_enter(t)) {
 		check_join(t, id, last, pc);
-		record_at(t, RAW_JOIN, id, 0, record_now_ordered(), pc);
+		now = record_now_ordered();
+		record_at(t, RAW_JOIN, id, 0, now, pc);
+		if (predict_on)
+			predict_note(t, RAW_JOIN, id, 0, now, pc);
 		rt_leave(t);
 	}
 	thread_not_out();

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/check.h"
+#include "runtime/predict.h"
 #include "runtime/live.h"
 #include "runtime/record.h"
 
@@ -143,7 +144,7 @@ static int note(struct dl_phdr_info *info, size_t size, void *arg)
 		      : strncmp(name, "./", 2) ? name
 					       : name + 2);
 	record_text(t, RAW_MODULE, info->dlpi_addr, text, n);
-	if (check_on)
+	if (check_on || predict_on)
 		keep(info->dlpi_addr, text, n);
 	return 0;
 }
@@ -160,7 +161,7 @@ void modules_note(void)
 {
 	struct rt_thread *t = &rt_self;
 
-	if (!(record_on || check_on) || !rt_enter(t))
+	if (!(record_on || check_on || predict_on) || !rt_enter(t))
 		return;
 	rt_lock(&lock);
 	dl_iterate_phdr(note, t);

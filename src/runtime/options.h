@@ -22,6 +22,9 @@
 	X(STRING, color, "auto", "auto, always or never")                                          \
 	X(INT, history_size, 2, "how far reports look back: 0 to 6, each step doubles it")         \
 	X(STRING, reporter, "", "a socket of somebody who prints the findings (atomsan run does)") \
+	X(BOOL, predict, 0, "predict from this run what others could do, in place of the check")   \
+	X(INT, predict_size, 512,                                                                  \
+	  "memory for that, in MiB; what comes then is not predicted from")                        \
 	X(BOOL, all, 0,                                                                            \
 	  "report each cycle, also those that look the same (atomsan run --all does)")             \
 	X(BOOL, rules, 0, "that one has a specification (atomsan run does)")                       \

@@ -13,13 +13,14 @@
 #include "runtime/check.h"
 #include "runtime/modules.h"
 #include "runtime/options.h"
+#include "runtime/predict.h"
 
 /* A thread's first chunk is small, since many threads live short; then each is four times larger.
  */
 enum { CHUNK_FIRST = 1 << 12, TIMES = 1 << 12 };
 _Static_assert(CHUNK_FIRST << 6 <= (int)RAW_CHUNK_MAX, "readers take them");
 
-bool record_on;
+bool record_on, record_timed;
 static int file = -1;
 static struct stat identity; /* of the file */
 static char path[4096];
@@ -154,7 +155,7 @@ static bool open_file(void)
 	note_command();
 	RT_COMPILER_BARRIER();
 	__builtin_memcpy(header->magic, RAW_MAGIC, sizeof header->magic);
-	record_on = true;
+	record_on = record_timed = true;
 	return true;
 }
 
@@ -255,7 +256,7 @@ bool record_room(struct rt_thread *t, uint32_t units, uint64_t *time, uintptr_t 
 	if (!record_on)
 		return false;
 	if (t->rec.end - t->rec.next < (ptrdiff_t)(2 * (units + 2)) && !new_chunk(t, *time, pc)) {
-		if (!check_on)
+		if (!check_on && !predict_on)
 			t->quiet |= RT_GONE;
 		errno = saved;
 		return false;
@@ -328,7 +329,7 @@ uint64_t record_time_acquired(const void *lock)
 	uint64_t now, last;
 
 	/* Nobody will note it, and reading the clock in order takes its time. */
-	if (!record_on)
+	if (!record_timed)
 		return 0;
 	now = record_now_ordered();
 	last = __atomic_load_n(time_of(lock), __ATOMIC_RELAXED);

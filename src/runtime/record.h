@@ -18,6 +18,8 @@
 #include "trace/raw_format.h"
 
 extern bool record_on;
+/* Does anybody want to know when something happened? */
+extern bool record_timed;
 
 /* Open the file that the options name. */
 void record_init(void);

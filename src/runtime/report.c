@@ -7,6 +7,7 @@
 #include "runtime/live.h"
 #include "runtime/modules.h"
 #include "runtime/options.h"
+#include "runtime/predict.h"
 #include "runtime/signals.h"
 #include "runtime/thread.h"
 
@@ -46,13 +47,7 @@ static bool note_kind(uint64_t key)
 /* --- where things came from, in tables of a fixed size: what is older is forgotten --- */
 
 enum { ALLOCATIONS = 1 << 14, CREATIONS = 1 << 8, NAMES = 1 << 8 };
-static struct allocation {
-	uintptr_t address; /* 0: empty */
-	size_t size;
-	uintptr_t pc;
-	uint32_t thread;
-	struct history_stack stack;
-} * allocations;
+static struct report_allocation *allocations;
 static struct creation {
 	uint32_t id, creator;
 	uintptr_t pc;
@@ -63,22 +58,22 @@ static struct name {
 	char text[16];
 } names[NAMES];
 
-static struct allocation *allocation_at(uintptr_t address)
+static struct report_allocation *allocation_at(uintptr_t address)
 {
 	return &allocations[(address >> 4) * 0x9e3779b97f4a7c15ull >> 50];
 }
 
 void report_allocated(const struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
-	struct allocation *a;
+	struct report_allocation *a;
 
 	if (RT_UNLIKELY(!allocations)) {
 		void *made = rt_pages(ALLOCATIONS * sizeof *allocations), *none = NULL;
 
 		if (!made)
 			return;
-		if (!__atomic_compare_exchange_n(&allocations, (struct allocation **)&none, made,
-						 false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+		if (!__atomic_compare_exchange_n(&allocations, (struct report_allocation **)&none,
+						 made, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 			rt_pages_free(made, ALLOCATIONS * sizeof *allocations);
 	}
 	a = allocation_at(address);
@@ -86,6 +81,7 @@ void report_allocated(const struct rt_thread *t, uintptr_t address, size_t size,
 	__atomic_store_n(&a->address, 0, __ATOMIC_RELEASE);
 	a->size = size;
 	a->pc = pc;
+	a->time = predict_on ? record_now() : 0;
 	a->thread = t->id;
 	history_stack(t, &a->stack);
 	__atomic_store_n(&a->address, address, __ATOMIC_RELEASE);
@@ -93,13 +89,34 @@ void report_allocated(const struct rt_thread *t, uintptr_t address, size_t size,
 
 void report_freed(uintptr_t address)
 {
-	struct allocation *a;
+	struct report_allocation *a;
 
 	if (!allocations)
 		return;
 	a = allocation_at(address);
 	if (__atomic_load_n(&a->address, __ATOMIC_RELAXED) == address)
 		__atomic_store_n(&a->address, 0, __ATOMIC_RELEASE);
+}
+
+uint32_t report_allocations(void)
+{
+	return allocations ? ALLOCATIONS : 0;
+}
+
+/* Whoever is about to change it sets the address to 0 first. */
+bool report_allocation_at(uint32_t i, struct report_allocation *to)
+{
+	*to = allocations[i];
+	RT_COMPILER_BARRIER();
+	return to->address &&
+	       __atomic_load_n(&allocations[i].address, __ATOMIC_ACQUIRE) == to->address;
+}
+
+bool report_allocation(uintptr_t address, struct report_allocation *to)
+{
+	return allocations &&
+	       report_allocation_at((uint32_t)(allocation_at(address) - allocations), to) &&
+	       to->address == address;
 }
 
 void report_created(const struct rt_thread *t, uint32_t id, uintptr_t pc)
@@ -140,6 +157,21 @@ void report_label(uint32_t number, const char *text, size_t n)
 	labels[i].n = (uint32_t)(n < LABEL_BYTES ? n : LABEL_BYTES);
 	memcpy(labels[i].text, text, labels[i].n);
 	labels[i].number = number;
+}
+
+bool report_label_at(uint32_t i, uint32_t *number, const char **text, size_t *n)
+{
+	if (i >= __atomic_load_n(&nlabels, __ATOMIC_RELAXED) || i >= LABELS)
+		return false;
+	*number = labels[i].number;
+	*text = labels[i].text;
+	*n = labels[i].n;
+	return true;
+}
+
+const char *report_name_of(uint32_t thread)
+{
+	return names[thread % NAMES].id_plus_1 == thread + 1 ? names[thread % NAMES].text : NULL;
 }
 
 /* --- the recording --- */
@@ -292,11 +324,9 @@ static void out_before(struct out *o, uint32_t thread, const bool *told_fork)
 	}
 	for (size_t i = 0; allocations && i < ALLOCATIONS && o->n - start < RAW_CHUNK_MAX / 2;
 	     i++) {
-		struct allocation a = allocations[i];
+		struct report_allocation a;
 
-		RT_COMPILER_BARRIER();
-		if (!a.address || !is_by(a.thread, thread) ||
-		    __atomic_load_n(&allocations[i].address, __ATOMIC_ACQUIRE) != a.address)
+		if (!report_allocation_at((uint32_t)i, &a) || !is_by(a.thread, thread))
 			continue;
 		out_stack(o, &high, &a.stack, true);
 		out_unit(o, record_what(RAW_ALLOC, a.address, 0), out_pc(o, &high, a.pc));
@@ -623,9 +653,9 @@ static void out_first(struct out *o, const struct history *h, uint32_t thread, u
 		out_unit(o, record_what(RAW_START, h->stack_low, 0), 0);
 		out_unit(o, h->stack_high - h->stack_low, 0);
 	}
-	if (names[thread % NAMES].id_plus_1 == thread + 1)
-		out_text(o, RAW_NAME, 0, names[thread % NAMES].text,
-			 strnlen(names[thread % NAMES].text, sizeof names[0].text));
+	if (report_name_of(thread))
+		out_text(o, RAW_NAME, 0, report_name_of(thread),
+			 strnlen(report_name_of(thread), sizeof names[0].text));
 	out_before(o, thread, told_fork);
 	chunk_close(o, at);
 }

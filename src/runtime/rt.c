@@ -11,6 +11,7 @@
 #include "runtime/check.h"
 #include "runtime/modules.h"
 #include "runtime/options.h"
+#include "runtime/predict.h"
 #include "runtime/real.h"
 #include "runtime/record.h"
 #include "runtime/thread.h"
@@ -175,6 +176,7 @@ void rt_halt(void)
 {
 	record_close();
 	check_end();
+	predict_end();
 	for (;;)
 		syscall(SYS_exit_group, rt_options.exitcode);
 }
@@ -188,9 +190,9 @@ static int ends(int status)
 	if (getpid() != rt_process)
 		return status;
 	record_close();
-	if (!check_on || __atomic_exchange_n(&once, 1, __ATOMIC_RELAXED))
+	if ((!check_on && !predict_on) || __atomic_exchange_n(&once, 1, __ATOMIC_RELAXED))
 		return status;
-	return check_end() && !status ? rt_options.exitcode : status;
+	return (check_on ? check_end() : predict_end()) && !status ? rt_options.exitcode : status;
 }
 
 /*
@@ -245,6 +247,7 @@ static void init(int argc, char **argv, char **environment)
 	rt_process = getpid();
 	record_init();
 	check_init();
+	predict_init();
 	thread_init();
 	intercept_thread_init();
 	modules_note();

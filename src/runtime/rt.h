@@ -115,6 +115,10 @@ struct rt_thread {
 	struct rt_held *held;
 	size_t nheld, held_cap;
 
+	/* The prediction's: see predict.h. */
+	struct plog *plog; /* NULL: nothing is predicted from this thread */
+	struct predict_thread *predicted;
+
 	struct rt_log rec;         /* the recorder's */
 	volatile uint32_t quiet;   /* enum rt_quiet */
 	volatile uint32_t pending; /* signals that wait for rt_leave() */

@@ -10,6 +10,7 @@
 #include "runtime/check.h"
 #include "runtime/record.h"
 #include "runtime/modules.h"
+#include "runtime/predict.h"
 #include "runtime/signals.h"
 
 extern void *__libc_stack_end; /* the C library's; no header has it */
@@ -172,10 +173,10 @@ uint32_t thread_count(void)
 
 void rt_choose_mode(void)
 {
-	rt_mode = !rt_threads_out ? RT_NOTHING
-		  : record_on     ? RT_ALL
-		  : check_on      ? RT_CHECKING
-				  : RT_NOTHING;
+	rt_mode = !rt_threads_out           ? RT_NOTHING
+		  : record_on || predict_on ? RT_ALL
+		  : check_on                ? RT_CHECKING
+					    : RT_NOTHING;
 }
 
 /* Nobody else is there to see when the first thread goes out, and when the last has come back. */
@@ -220,7 +221,7 @@ void thread_begin(struct rt_thread *t, uint32_t id, struct check_point birth)
 {
 	int saved = errno;
 
-	if (!record_on && !check_on) {
+	if (!record_on && !check_on && !predict_on) {
 		t->quiet = RT_GONE;
 		return;
 	}
@@ -231,6 +232,8 @@ void thread_begin(struct rt_thread *t, uint32_t id, struct check_point birth)
 	if (id && check_on)
 		shadow_clear(SHADOW_DATA, t->stack_low, t->stack_high - t->stack_low);
 	check_thread_begin(t, birth);
+	if (predict_on)
+		predict_thread_begin(t);
 	record_sized(t, RAW_START, t->stack_low, t->stack_high - t->stack_low, record_now(),
 		     t->rec.pc_high);
 	pthread_setspecific(at_end, (void *)1);
@@ -240,7 +243,7 @@ void thread_begin(struct rt_thread *t, uint32_t id, struct check_point birth)
 
 bool rt_thread_born(struct rt_thread *t)
 {
-	if (!record_on && !check_on)
+	if (!record_on && !check_on && !predict_on)
 		t->quiet = RT_GONE;
 	else
 		/* Nobody told us of its creation: a library made it in its own way. */
@@ -263,6 +266,7 @@ static void end(void *round)
 	if (rt_enter(t)) {
 		record(t, RAW_EXIT, 0, 0, t->rec.pc_high);
 		note_last(t->id, check_thread_end(t));
+		predict_thread_end(t);
 		t->quiet |= RT_GONE;
 		rt_leave(t);
 	}
@@ -288,6 +292,8 @@ void thread_child(struct rt_thread *t)
 	rt_choose_mode();
 	rt_process = getpid();
 	record_child(t);
+	if (predict_on)
+		predict_child(t);
 	if (check_on && record_on)
 		check_give_up("a forked child that is recorded is not checked");
 	if (check_on) {
@@ -299,10 +305,10 @@ void thread_child(struct rt_thread *t)
 	shadow_child();
 	modules_forget();
 	annotate_child();
-	if (record_on) {
+	if (record_on || predict_on) {
 		thread_begin(t, 0, (struct check_point){0});
 		modules_note();
-		if (rt_enter(t)) {
+		if (record_on && rt_enter(t)) {
 			for (size_t i = 0; i < t->depth; i++)
 				record(t, RAW_CALL, t->frame[i].function, 0, t->frame[i].caller);
 			rt_leave(t);
@@ -313,7 +319,9 @@ void thread_child(struct rt_thread *t)
 static void leave_one(struct rt_thread *t)
 {
 	t->depth--;
-	if (rt_threads_out)
+	if (predict_on)
+		predict_return(t);
+	else if (rt_threads_out)
 		check_return(t, &t->frame[t->depth]);
 	else if (t->cut > t->depth)
 		t->cut = t->depth;
@@ -376,7 +384,9 @@ void thread_call(struct rt_thread *t, struct rt_frame frame)
 	frame.kind = (uint8_t)(t->depth ? 0 : first_call(t, &frame));
 	record(t, RAW_CALL, frame.function, frame.kind, frame.caller);
 	t->frame[t->depth++] = frame;
-	if (rt_threads_out)
+	if (rt_threads_out && predict_on)
+		predict_call(t, &t->frame[t->depth - 1]);
+	else if (rt_threads_out)
 		check_call(t, &t->frame[t->depth - 1]);
 }
 

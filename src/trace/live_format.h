@@ -20,6 +20,9 @@
  *	AGAIN     struct live_again: the same has been found so many more times
  *	LEFT_OUT  addresses (8 bytes each), in functions that turned out to wait or were said to
  *	          be not atomic: what blames only those is no finding after all
+ *	RUN       a piece of a raw recording of the whole run, cut to what matters for prediction;
+ *	          the pieces belong behind each other, and END is behind the last. What
+ *	          `predict` finds in it are findings.
  *	END       struct live_end: the program comes to its end; answered by SHOWN with the number
  *	          of all findings that were shown and still stand. A connection that ends
  *	          without it is a program that was killed: what was found so far stands.
@@ -31,7 +34,7 @@
 
 #include <stdint.h>
 
-#define LIVE_VERSION 1u
+#define LIVE_VERSION 2u
 
 /* No message is longer: a reporter takes one that says it is for nonsense, and hangs up. */
 #define LIVE_BYTES_MAX (1u << 30)
@@ -47,7 +50,8 @@ enum live_type {
 	LIVE_SHOWN,
 	LIVE_AGAIN,
 	LIVE_LEFT_OUT,
-	LIVE_END
+	LIVE_END,
+	LIVE_RUN
 };
 
 struct live_head {

@@ -1,0 +1,87 @@
+/*
+ * What a program could have done, from what it did: the process has kept what matters of
+ * its run, and the engine `predict` reads that as it reads any recording.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "cli/blockspec.h"
+#include "cli/cli.h"
+#include "cli/live_impl.h"
+#include "engine/context.h"
+#include "symbol/symbol.h"
+
+#include "base/banned.h"
+
+/* A program's own limit is far below. */
+#define RUN_BYTES_MAX (1ull << 36)
+
+int live_predict_take(struct live_process *p, const char *bytes, size_t n, struct err *err)
+{
+	if (p->run < 0)
+		p->run = memfd_create("atomsan", MFD_CLOEXEC);
+	if (p->run < 0)
+		return err_sys(err, "its run cannot be kept in memory");
+	if (p->run_bytes + n > RUN_BYTES_MAX)
+		return err_fail(err, "a run of more than %llu bytes", RUN_BYTES_MAX);
+	while (n) {
+		ssize_t put = pwrite(p->run, bytes, n, (off_t)p->run_bytes);
+
+		if (put <= 0)
+			return err_sys(err, "its run cannot be kept in memory");
+		bytes += put;
+		n -= (size_t)put;
+		p->run_bytes += (uint64_t)put;
+	}
+	return 0;
+}
+
+/* Did it stop before its end? Then threads may hold what they would have given back. */
+static bool is_cut_off(int fd)
+{
+	struct raw_header h = {0};
+
+	return pread(fd, &h, sizeof h, 0) == sizeof h && h.closed != 1;
+}
+
+/* Each is told as it is found in other runs: with nobody to blame, and a schedule. */
+static void found(struct live_process *p, struct finding_list *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		struct live_finding head = {.key = l->v[i]->fingerprint};
+		struct finding *f = l->v[i];
+
+		l->v[i] = finding_new(); /* that one is ours now */
+		f->live = true;
+		live_renumber(f);
+		live_found(p, &head, &f, 1, false);
+	}
+}
+
+void live_predict(struct live_process *p)
+{
+	struct engine_options options = {.all = p->session->o.all};
+	struct engine_result res = {0};
+	struct err err = {0};
+	struct reader *r;
+	int fd = p->run;
+
+	p->run = -1;
+	if (fd < 0)
+		return;
+	r = live_open_recording(p, fd, "the run", is_cut_off(fd), spec_rules(p->spec), &err);
+	if (r) {
+		engine_run(engine_by_name("predict"), &options, r, options.all, NULL, &res, &err);
+		blockspec_drop(r, &res.findings);
+		if (p->session->o.format->context)
+			context_add(&res, 1, r);
+		found(p, &res.findings);
+		engine_result_free(&res);
+		live_close_recording(r);
+	}
+	if (err_is_set(&err))
+		cli_note("process %d: %s", (int)p->pid, err.text);
+}

@@ -1,0 +1,572 @@
+/*
+ * What a thread keeps for prediction, against keeping everything: random programs, each thread's
+ * log once as it is and once with nothing left out. The engine finds the same in both.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "engine/engine.h"
+#include "runtime/predict_log.h"
+#include "runtime/rt.h"
+#include "trace/reader.h"
+
+/* --- what the runtime would bring --- */
+
+static size_t pages, pages_most = SIZE_MAX;
+
+void *plog_pages(size_t bytes)
+{
+	if (pages + bytes > pages_most)
+		return NULL;
+	pages += bytes;
+	return mem_zalloc(bytes);
+}
+
+void plog_pages_free(void *p, size_t bytes)
+{
+	if (p)
+		pages -= bytes;
+	mem_free(p);
+}
+
+size_t rt_format(char *to, size_t size, const char *fmt, ...)
+{
+	(void)fmt;
+	return size ? (to[0] = 0) : 0;
+}
+
+/* --- chance --- */
+
+static uint64_t seed;
+
+static uint32_t below(uint32_t n)
+{
+	uint64_t z = seed += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return (uint32_t)((z ^ z >> 31) % n);
+}
+
+/* --- programs --- */
+
+enum what { ACCESS, CALL, RETURN, LOCK, UNLOCK, NOTIFY, SEM_WAIT, SEM_POST };
+
+struct act {
+	enum what what;
+	enum raw_op op;
+	uint64_t object, pc; /* of a call: the function, and where */
+	uint32_t size;
+};
+
+struct script {
+	struct act *v;
+	size_t n, cap;
+};
+
+enum { THREADS = 3, LOCKS = 3, VARS = 4, FUNCTIONS = 4, DEEP = 32 };
+
+/* Of one shape of program. */
+static struct {
+	bool mixed;  /* accesses overlap */
+	bool outer;  /* locks are held around blocks, and around whole loops */
+	bool nested; /* locks have an order */
+	bool notify; /* threads notify each other, and the order of that is kept */
+	uint32_t length, repeat;
+} shape;
+
+static void add(struct script *s, struct act op)
+{
+	MEM_GROW(s->v, s->cap, s->n + 1);
+	s->v[s->n++] = op;
+}
+
+static void add_access(struct script *s)
+{
+	static const enum raw_op ops[] = {RAW_READ, RAW_READ, RAW_WRITE, RAW_UPDATE};
+	struct act op = {.what = ACCESS, .op = ops[below(4)], .size = 8};
+
+	op.object = 0x10000 + 8 * (uint64_t)below(VARS);
+	op.pc = 0x400000 + below(6) * 16;
+	if (shape.mixed && below(2)) {
+		op.size = 1u << below(3);
+		op.object += op.size * below(8 / op.size);
+	} else if (shape.mixed && !below(6)) {
+		op.op = op.op == RAW_READ ? RAW_READ_RANGE : RAW_WRITE_RANGE;
+		op.size = 4 + below(24);
+	}
+	add(s, op);
+}
+
+static void add_body(struct script *s, uint32_t depth, bool *held);
+
+static void add_lock(struct script *s, uint32_t depth, bool *held)
+{
+	uint32_t lock = below(LOCKS);
+	struct act op = {.what = LOCK, .op = RAW_ACQUIRE, .object = 0x20000 + 64 * (uint64_t)lock};
+
+	if (held[lock])
+		return;
+	for (uint32_t i = lock + 1; i < LOCKS && shape.nested; i++)
+		if (held[i])
+			return; /* nothing can deadlock */
+	if (!below(4))
+		op.op = RAW_ACQUIRE_SHARED;
+	op.pc = 0x410000 + below(3) * 16;
+	add(s, op);
+	held[lock] = true;
+	add_body(s, depth, held);
+	held[lock] = false;
+	op.what = UNLOCK;
+	op.op = RAW_RELEASE;
+	add(s, op);
+}
+
+static void add_call(struct script *s, uint32_t depth, bool *held)
+{
+	struct act op = {.what = CALL, .object = 0x500000 + 256 * (uint64_t)below(FUNCTIONS)};
+
+	op.pc = 0x420000 + below(3) * 16;
+	add(s, op);
+	add_body(s, depth + 1, held);
+	op.what = RETURN;
+	add(s, op);
+}
+
+/* The same again and again. */
+static void repeat(struct script *s, size_t from)
+{
+	size_t n = s->n - from;
+
+	for (uint32_t times = below(shape.repeat); times; times--)
+		for (size_t i = 0; i < n; i++)
+			add(s, s->v[from + i]);
+}
+
+static void add_body(struct script *s, uint32_t depth, bool *held)
+{
+	for (uint32_t n = 1 + below(4); n && s->n < shape.length; n--) {
+		size_t from = s->n;
+
+		switch (below(8)) {
+		case 0:
+		case 1:
+			if (depth < 5)
+				add_lock(s, depth, held);
+			break;
+		case 2:
+			if (depth < 4)
+				add_call(s, depth, held);
+			break;
+		case 3:
+			if (shape.notify && !below(6))
+				add(s, (struct act){.what = NOTIFY, .object = 0x30000});
+			break;
+		default:
+			add_access(s);
+			break;
+		}
+		if (!below(4))
+			repeat(s, from);
+	}
+}
+
+static void make_script(struct script *s)
+{
+	bool held[LOCKS] = {false};
+
+	s->n = 0;
+	while (s->n < shape.length) {
+		size_t from = s->n;
+
+		if (shape.outer && !below(3))
+			add_lock(s, 1, held);
+		else if (below(3))
+			add_call(s, 1, held);
+		else
+			add_access(s);
+		if (!below(3))
+			repeat(s, from);
+	}
+}
+
+/* --- a run of them, into logs --- */
+
+struct thread {
+	struct script script;
+	size_t at;
+	uint32_t depth;
+	uint32_t node[2][DEEP];
+	size_t tx;           /* depth that it began at; 0: none */
+	struct plog *log[2]; /* as it is; with everything */
+};
+
+struct lock {
+	int owner; /* -1: free */
+	int shared[THREADS + 1];
+};
+
+static bool is_free(const struct lock *l, int thread, bool shared)
+{
+	if (l->owner >= 0 && l->owner != thread)
+		return false;
+	for (int i = 0; i <= THREADS && !shared; i++)
+		if (l->shared[i])
+			return false;
+	return true;
+}
+
+static void step(struct thread *t, int id, struct lock *locks, uint64_t time)
+{
+	const struct act *op = &t->script.v[t->at++];
+	struct lock *lock = &locks[op->object >> 6 & 7];
+
+	for (int k = 0; k < 2; k++) {
+		struct plog *l = t->log[k];
+		uint32_t *top = &t->node[k][t->depth];
+
+		switch (op->what) {
+		case ACCESS:
+			plog_access(l, op->op, op->object, op->size, *top, op->pc);
+			break;
+		case CALL:
+			top[1] = plog_node(l, top[0], op->object, op->pc, 0);
+			if (!t->tx)
+				plog_begin(l, top[1]);
+			break;
+		case RETURN:
+			if (t->tx == t->depth)
+				plog_end(l);
+			break;
+		case LOCK:
+		case UNLOCK:
+			plog_lock(l, op->op, op->object, RAW_MUTEX, time, *top, op->pc);
+			break;
+		default:
+			plog_put(l, RAW_NOTIFY, op->object, RAW_CONDITION, time, *top, 0x430000);
+			break;
+		}
+	}
+	if (op->what == CALL) {
+		t->depth++;
+		t->tx = t->tx ? t->tx : t->depth;
+	} else if (op->what == RETURN) {
+		t->tx = t->tx == t->depth ? 0 : t->tx;
+		t->depth--;
+	} else if (op->what == LOCK) {
+		if (op->op == RAW_ACQUIRE)
+			lock->owner = id;
+		else
+			lock->shared[id]++;
+	} else if (op->what == UNLOCK) {
+		if (lock->owner == id)
+			lock->owner = -1;
+		else
+			lock->shared[id]--;
+	}
+}
+
+static bool can_step(const struct thread *t, int id, const struct lock *locks)
+{
+	const struct act *op = &t->script.v[t->at];
+
+	return t->at < t->script.n && (op->what != LOCK || is_free(&locks[op->object >> 6 & 7], id,
+								   op->op == RAW_ACQUIRE_SHARED));
+}
+
+static void begin_threads(struct thread *t)
+{
+	for (int i = 0; i <= THREADS; i++) {
+		t[i].at = t[i].depth = 0;
+		t[i].tx = 0;
+		for (int k = 0; k < 2; k++) {
+			t[i].log[k] = plog_new();
+			assert_non_null(t[i].log[k]);
+			t[i].log[k]->everything = k;
+			t[i].node[k][0] = plog_node(t[i].log[k], 0, 0x600000 + 16 * (uint64_t)i, 0,
+						    !i); /* main() and starts */
+		}
+	}
+}
+
+/* Bursts, so that threads are mostly alone, or not. False: they stand in each other's way. */
+static bool run(struct thread *t)
+{
+	struct lock locks[8] = {{.owner = -1}, {.owner = -1}, {.owner = -1}, {.owner = -1},
+				{.owner = -1}, {.owner = -1}, {.owner = -1}, {.owner = -1}};
+	uint64_t time = 1000;
+	bool left = true;
+
+	for (uint32_t i = 1; i <= THREADS; i++)
+		for (int k = 0; k < 2; k++)
+			plog_put(t[0].log[k], RAW_FORK, i, 0, time + i, t[0].node[k][0], 0x440000);
+	time += 100;
+	while (left) {
+		uint32_t first = below(THREADS);
+		bool any = false;
+
+		left = false;
+		for (uint32_t i = 0; i < THREADS; i++) {
+			int id = 1 + (int)((first + i) % THREADS);
+
+			for (uint32_t n = 1 + below(below(3) ? 8 : 200); n; n--) {
+				if (!can_step(&t[id], id, locks))
+					break;
+				step(&t[id], id, locks, time += 10);
+				any = true;
+			}
+			left |= t[id].at < t[id].script.n;
+		}
+		if (left && !any)
+			return false;
+	}
+	for (uint32_t i = 1; i <= THREADS; i++)
+		for (int k = 0; k < 2; k++) {
+			plog_put(t[i].log[k], RAW_EXIT, 0, 0, time + i, 0, 0);
+			plog_put(t[0].log[k], RAW_JOIN, i, 0, time + 100 + i, t[0].node[k][0],
+				 0x450000);
+		}
+	return true;
+}
+
+/* --- what is found --- */
+
+struct file {
+	struct plog_out out;
+	int fd;
+	off_t at;
+};
+
+static void take(struct plog_out *o, const void *bytes, size_t n)
+{
+	struct file *f = (struct file *)o;
+
+	assert_int_equal(pwrite(f->fd, bytes, n, f->at), (ssize_t)n);
+	f->at += (off_t)n;
+}
+
+static int write_all(struct thread *t, int k)
+{
+	struct file f = {.out.take = take, .fd = memfd_create("test", MFD_CLOEXEC)};
+
+	f.out.unit = mem_zalloc(RAW_CHUNK_MAX);
+	plog_out_header(&f.out, NULL);
+	for (uint32_t i = 0; i <= THREADS; i++) {
+		f.out.thread = i;
+		f.out.number = 0;
+		f.out.time = 500;
+		plog_out_sized(&f.out, RAW_START, 0x7000000 + 0x10000 * (uint64_t)i, 0x1000, 500,
+			       0);
+		plog_out_records(&f.out, t[i].log[k], i ? t[i].node[k][0] : 0);
+		plog_out_close(&f.out);
+	}
+	mem_free(f.out.unit);
+	return f.fd;
+}
+
+/* A place is where a call was made, by its number, and an address: all of them. */
+static void add_place(struct str *s, const struct names *names, const char *place)
+{
+	char *end;
+	unsigned long parent = strtoul(place, &end, 10);
+
+	if (end != place && *end == ' ' && parent) {
+		add_place(s, names, names->table[NAMES_STRING].text[parent]);
+		place = end + 1;
+	}
+	str_fmt(s, "/%s", strrchr(place, '+') ? strrchr(place, '+') + 1 : place);
+}
+
+static void add_line(struct str *s, const struct names *names, const struct finding *f)
+{
+	/* Of several variables that look the same, the first that comes is told. */
+	str_add(s, f->pattern);
+	for (size_t i = 0; i < f->nsteps; i++) {
+		str_fmt(s, " | %s %s ", f->steps[i].op,
+			f->steps[i].label ? f->steps[i].label : "-");
+		add_place(s, names, f->steps[i].place ? f->steps[i].place : "-");
+	}
+	str_addc(s, '\n');
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The findings, a line each, in the order of the alphabet. */
+static char *predict(int fd, size_t *n)
+{
+	struct reader_options ropt = {.rewindable = true};
+	struct engine_options options = {0};
+	struct engine_result res;
+	struct err err = {0};
+	struct reader *r = reader_open_fd(fd, "a log", &ropt, &err);
+	struct str all = STR_INIT;
+	char **line;
+
+	assert_non_null(r);
+	engine_run(engine_by_name("predict"), &options, r, false, NULL, &res, &err);
+	assert_string_equal(err.text, "");
+	*n = res.findings.n;
+	line = mem_alloc((*n + 1) * sizeof *line);
+	for (size_t i = 0; i < *n; i++) {
+		struct str s = STR_INIT;
+
+		add_line(&s, reader_names(r), res.findings.v[i]);
+		line[i] = s.s;
+	}
+	if (*n)
+		qsort(line, *n, sizeof *line, by_text);
+	for (size_t i = 0; i < *n; i++) {
+		str_add(&all, line[i]);
+		mem_free(line[i]);
+	}
+	mem_free(line);
+	engine_result_free(&res);
+	reader_close(r);
+	return all.s ? all.s : mem_strdup("");
+}
+
+struct tally {
+	uint64_t runs, findings, lack, more, kept, all;
+};
+
+/* Is there a line that the other does not have? The first time that is shown. */
+static bool tell(const char *v, const char *other, const char *verb, uint64_t number, bool quiet)
+{
+	bool any = false;
+
+	while (*v) {
+		size_t n = strcspn(v, "\n") + 1;
+		char *line = mem_strndup(v, n);
+
+		if (!strstr(other, line)) {
+			any = true;
+			if (!quiet)
+				fprintf(stderr, "seed %llu: %s %s", (unsigned long long)number,
+					verb, line);
+		}
+		mem_free(line);
+		v += n;
+	}
+	return any;
+}
+
+static void one(struct thread *t, uint64_t number, struct tally *tally)
+{
+	char *found[2];
+	size_t n[2];
+	bool ran;
+
+	seed = number;
+	for (int i = 1; i <= THREADS; i++)
+		make_script(&t[i].script);
+	begin_threads(t);
+	ran = run(t);
+	for (int k = 0; k < 2 && ran; k++)
+		found[k] = predict(write_all(t, k), &n[k]);
+	if (ran) {
+		tally->runs++;
+		tally->findings += n[1];
+		for (int i = 1; i <= THREADS; i++) {
+			tally->kept += t[i].log[0]->n;
+			tally->all += t[i].log[1]->n;
+		}
+		tally->lack += tell(found[1], found[0], "lacks", number, tally->lack);
+		tally->more += tell(found[0], found[1], "has", number, tally->more);
+		mem_free(found[0]);
+		mem_free(found[1]);
+	}
+	for (int i = 0; i <= THREADS; i++)
+		for (int k = 0; k < 2; k++)
+			plog_free(t[i].log[k]);
+}
+
+static struct tally many(uint64_t first, uint64_t n)
+{
+	struct thread t[THREADS + 1] = {0};
+	struct tally tally = {0};
+
+	for (uint64_t i = 0; i < n; i++)
+		one(t, first + i, &tally);
+	for (int i = 0; i <= THREADS; i++)
+		mem_free(t[i].script.v);
+	fprintf(stderr,
+		"%llu runs, %llu findings, in %llu too few, in %llu too many; %llu of %llu\n",
+		(unsigned long long)tally.runs, (unsigned long long)tally.findings,
+		(unsigned long long)tally.lack, (unsigned long long)tally.more,
+		(unsigned long long)tally.kept, (unsigned long long)tally.all);
+	return tally;
+}
+
+static uint64_t how_many(void)
+{
+	const char *asked = getenv("ATOMSAN_PREDICT_RUNS");
+
+	return asked ? strtoull(asked, NULL, 10) : 300;
+}
+
+static void same(bool mixed, bool outer, uint32_t length, uint32_t times)
+{
+	struct tally tally;
+
+	shape.mixed = mixed;
+	shape.outer = outer;
+	shape.nested = true;
+	shape.notify = false;
+	shape.length = length;
+	shape.repeat = times;
+	tally = many(1, how_many());
+	assert_true(tally.runs > 0 && tally.findings > 0);
+	assert_true(tally.kept < tally.all);
+	assert_int_equal(tally.lack, 0);
+	assert_int_equal(tally.more, 0);
+}
+
+static void test_short(void **state)
+{
+	(void)state;
+	same(false, false, 40, 3);
+}
+
+static void test_loops(void **state)
+{
+	(void)state;
+	same(false, false, 300, 12);
+}
+
+static void test_outer_locks(void **state)
+{
+	(void)state;
+	same(false, true, 200, 6);
+}
+
+static void test_mixed(void **state)
+{
+	(void)state;
+	same(true, true, 100, 6);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_short),
+		cmocka_unit_test(test_loops),
+		cmocka_unit_test(test_outer_locks),
+		cmocka_unit_test(test_mixed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
