@@ -84,8 +84,9 @@ static heldset intern(struct heldlocks *h, uint32_t n)
 	if (!n)
 		return HELD_NONE;
 	slot = find_slot(h, h->scratch, n);
-	if (*slot)
-		return *slot;
+	s = *slot;
+	if (s)
+		return s;
 	if (h->npool + n >= UINT32_MAX)
 		mem_exhausted(h->npool * sizeof *h->pool);
 	*slot = s = (heldset)h->npool;

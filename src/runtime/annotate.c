@@ -23,6 +23,7 @@ static uint32_t label_number(struct rt_thread *t, const char *text)
 	size_t n = 0, i;
 	uint32_t number = 0;
 
+	/* cppcheck-suppress arrayIndexOutOfBoundsCond // it ends with its string */
 	while (n < LABEL_MAX && text[n])
 		hash = (hash ^ (unsigned char)text[n++]) * 1099511628211ull;
 	hash |= 1;

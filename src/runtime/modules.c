@@ -98,7 +98,7 @@ static int note(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct rt_thread *t = arg;
 	char id[2 * 64 + 1], text[3000], self[2048], cwd[2048] = "";
-	const char *name = info->dlpi_name;
+	const char *name = info->dlpi_name, *slash = "";
 	uintptr_t end = 0;
 	uint32_t at = 0;
 	size_t n;
@@ -138,8 +138,8 @@ static int note(struct dl_phdr_info *info, size_t size, void *arg)
 	build_id(info, id, sizeof id);
 	/* dlopen("./plugin.so") means the folder of today; "linux-vdso.so.1" is no file. */
 	if (*name != '/' && strchr(name, '/') && syscall(SYS_getcwd, cwd, sizeof cwd - 1) > 0)
-		strcat(cwd, "/");
-	n = rt_format(text, sizeof text, "%lu %s %s%s", end, id, cwd,
+		slash = "/";
+	n = rt_format(text, sizeof text, "%lu %s %s%s%s", end, id, cwd, slash,
 		      !*name                   ? "[vdso]"
 		      : strncmp(name, "./", 2) ? name
 					       : name + 2);
