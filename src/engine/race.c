@@ -141,12 +141,12 @@ static int by_size(const void *a, const void *b)
 /* Is there a lock that all hold, those that write exclusively? */
 static bool all_guarded(struct units *u, const struct record *v, uint32_t n)
 {
-	heldset guards = v[0].reads ? v[0].held : heldlocks_exclusive(&u->held, v[0].held);
+	heldset guards = HELD_NONE;
 
-	for (uint32_t i = 1; i < n && guards; i++) {
+	for (uint32_t i = 0; i < n && (guards || !i); i++) {
 		heldset mine = v[i].reads ? v[i].held : heldlocks_exclusive(&u->held, v[i].held);
 
-		guards = heldlocks_common(&u->held, guards, mine);
+		guards = i ? heldlocks_common(&u->held, guards, mine) : mine;
 	}
 	return guards != HELD_NONE;
 }
@@ -215,7 +215,7 @@ static void judge(struct races *r, struct units *u, struct record_table *t, stru
 		return;
 	for (uint32_t i = 0; i < nrecords; i++)
 		t->v[i].size = heldlocks_view(&u->held, t->v[i].held).n;
-	MEM_GROW(t->contended, t->contended_cap, (size_t)nrecords);
+	MEM_GROW(t->contended, t->contended_cap, (size_t)nrecords + 1);
 	memset(t->contended, 0, nrecords);
 	qsort(t->v, nrecords, sizeof *t->v, by_size);
 	(lock ? judge_lock : judge_variable)(r, u, t->v, nrecords, t->contended);
@@ -231,6 +231,7 @@ void races_find(struct races *r, struct units *u)
 	struct record_table t = {0};
 
 	*r = (struct races){.contended = mem_zalloc(u->nops + 1)};
+	rehash(&t);
 	for (size_t i = 0; i < n; i++)
 		if (start[i] < start[i + 1])
 			judge(r, u, &t, v + start[i], start[i + 1] - start[i],

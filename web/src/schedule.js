@@ -111,7 +111,8 @@ export function scheduleView(f) {
     h(
       "p",
       { class: "faint" },
-      "An order of this run's events that the locks allow. Step through it with the buttons or the arrow keys.",
+      "An order of this run's events that the locks allow.",
+      h("span", { class: "on-screen" }, " Step through it with the buttons or the arrow keys."),
       left > 0 ? ` ${plural(left, "earlier event")} of it ${left === 1 ? "is" : "are"} left out.` : "",
     ),
     h("div", { class: "controls", role: "group", "aria-label": "step through the schedule" }, first, back, on, next, last, slider),
