@@ -1,13 +1,40 @@
 #include "base/file.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/str.h"
-
 #include "base/banned.h"
+
+int file_read_open(FILE *in, const char *name, struct str *text, struct err *err)
+{
+	enum { PIECE = 1 << 16 };
+	size_t n;
+
+	do {
+		str_room(text, PIECE);
+		n = fread(text->s + text->n, 1, PIECE, in);
+		text->n += n;
+		text->s[text->n] = 0;
+	} while (n && text->n <= FILE_BYTES_MAX);
+	if (ferror(in))
+		return err_sys(err, "%s", name);
+	if (text->n > FILE_BYTES_MAX)
+		return err_fail(err, "%s: more than a gigabyte", name);
+	return 0;
+}
+
+int file_read(const char *path, struct str *text, struct err *err)
+{
+	FILE *in = fopen(path, "re");
+	int rc;
+
+	if (!in)
+		return err_sys(err, "%s", path);
+	rc = file_read_open(in, path, text, err);
+	(void)fclose(in);
+	return rc;
+}
 
 int file_replace(const char *path, const char *bytes, size_t n, struct err *err)
 {

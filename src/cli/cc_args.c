@@ -1,10 +1,9 @@
 #include "cli/cc_args.h"
 
 #include <ctype.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "base/str.h"
+#include "base/file.h"
 
 #include "base/banned.h"
 
@@ -198,17 +197,9 @@ static void split_words(struct words *out, const struct str *text, struct arena 
 static bool read_response_file(struct words *out, const char *path, struct arena *strings)
 {
 	struct str text = STR_INIT;
-	char buf[4096];
-	size_t n;
-	FILE *f = fopen(path, "re");
-	bool ok;
+	struct err ignored = {0};
+	bool ok = !file_read(path, &text, &ignored);
 
-	if (!f)
-		return false;
-	while ((n = fread(buf, 1, sizeof buf, f)) > 0)
-		str_addn(&text, buf, n);
-	ok = !ferror(f);
-	(void)fclose(f);
 	if (ok)
 		split_words(out, &text, strings);
 	str_free(&text);

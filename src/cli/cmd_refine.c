@@ -345,9 +345,6 @@ static int tell(struct refine *f)
 static int read_spec(struct refine *f, struct err *err)
 {
 	struct spec *spec;
-	char buf[4096];
-	FILE *in;
-	size_t n;
 
 	if (!o.spec) {
 		str_add(&f->spec, "# Which blocks are meant to be atomic: all but these.\n");
@@ -357,12 +354,8 @@ static int read_spec(struct refine *f, struct err *err)
 	if (!spec)
 		return -1;
 	spec_free(spec);
-	in = fopen(o.spec, "re");
-	if (!in)
-		return err_sys(err, "%s", o.spec);
-	while ((n = fread(buf, 1, sizeof buf, in)) > 0)
-		str_addn(&f->spec, buf, n);
-	fclose(in);
+	if (file_read(o.spec, &f->spec, err))
+		return -1;
 	if (f->spec.n && f->spec.s[f->spec.n - 1] != '\n')
 		str_addc(&f->spec, '\n');
 	return 0;

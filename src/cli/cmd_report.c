@@ -1,9 +1,7 @@
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/str.h"
+#include "base/file.h"
 #include "cli/cli.h"
 #include "cli/printing.h"
 #include "report/json.h"
@@ -17,30 +15,11 @@ static const struct opt opts[] = {
 
 extern const struct command cmd_report; /* main.c lists it */
 
-/* Larger ones are no findings that anybody saved. */
-#define BYTES_MAX (1ull << 30)
-
 /* The whole file, or standard input for "-". */
 static int read_all(const char *path, struct str *text, struct err *err)
 {
-	FILE *in = strcmp(path, "-") ? fopen(path, "re") : stdin;
-	size_t n;
-
-	if (!in)
-		return err_sys(err, "%s", path);
-	do {
-		str_room(text, 1 << 16);
-		n = fread(text->s + text->n, 1, 1 << 16, in);
-		text->n += n;
-		text->s[text->n] = 0;
-	} while (n && text->n <= BYTES_MAX);
-	if (ferror(in))
-		err_sys(err, "%s", path);
-	else if (text->n > BYTES_MAX)
-		err_fail(err, "%s: more than a gigabyte", path);
-	if (in != stdin)
-		fclose(in);
-	return err_is_set(err) ? -1 : 0;
+	return strcmp(path, "-") ? file_read(path, text, err)
+				 : file_read_open(stdin, path, text, err);
 }
 
 static int report(int argc, char **argv)

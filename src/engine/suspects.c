@@ -1,9 +1,9 @@
 #include "engine/suspects.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -100,27 +100,23 @@ static const char *read_line(struct suspects *s, const char *line, size_t n)
 
 int suspects_read(struct suspects *s, const char *path, bool must, struct err *err)
 {
-	FILE *f = fopen(path, "re");
+	struct str text = STR_INIT;
 	unsigned long line = 0;
-	char *text = NULL;
-	size_t room = 0;
-	ssize_t n;
-	int rc = 0;
+	int rc;
 
-	if (!f)
-		return errno == ENOENT && !must ? 0 : err_sys(err, "%s", path);
-	while (!rc && (n = getline(&text, &room, f)) >= 0) {
-		const char *wrong;
+	if (!must && access(path, F_OK) && errno == ENOENT)
+		return 0;
+	rc = file_read(path, &text, err);
+	for (size_t at = 0, n; !rc && at < text.n; at += n + 1) {
+		const char *end = memchr(text.s + at, '\n', text.n - at), *wrong;
 
+		n = end ? (size_t)(end - (text.s + at)) : text.n - at;
 		line++;
-		wrong = read_line(s, text, (size_t)n - (n && text[n - 1] == '\n'));
+		wrong = read_line(s, text.s + at, n);
 		if (wrong)
 			rc = err_fail(err, "%s:%lu: %s", path, line, wrong);
 	}
-	if (!rc && ferror(f))
-		rc = err_sys(err, "%s", path);
-	free(text);
-	fclose(f);
+	str_free(&text);
 	return rc;
 }
 

@@ -1,8 +1,8 @@
 #include "report/suppress.h"
 
-#include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "report/show.h"
 #include "report/stack.h"
@@ -139,23 +139,11 @@ struct suppress *suppress_parse(const char *path, const char *text, size_t n, st
 
 struct suppress *suppress_read(const char *path, struct err *err)
 {
-	FILE *f = fopen(path, "re");
 	struct str text = STR_INIT;
 	struct suppress *s = NULL;
-	char buf[4096];
-	size_t n;
 
-	if (!f) {
-		err_sys(err, "%s", path);
-		return NULL;
-	}
-	while ((n = fread(buf, 1, sizeof buf, f)) > 0)
-		str_addn(&text, buf, n);
-	if (ferror(f))
-		err_sys(err, "%s", path);
-	else
+	if (!file_read(path, &text, err))
 		s = suppress_parse(path, text.s, text.n, err);
-	fclose(f);
 	str_free(&text);
 	return s;
 }

@@ -1,9 +1,8 @@
 #include "spec/spec.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "spec/pattern.h"
 
@@ -315,23 +314,11 @@ struct spec *spec_parse(const char *path, const char *text, size_t n, struct err
 
 struct spec *spec_read(const char *path, struct err *err)
 {
-	FILE *f = fopen(path, "re");
 	struct str text = STR_INIT;
 	struct spec *s = NULL;
-	char buf[4096];
-	size_t n;
 
-	if (!f) {
-		err_sys(err, "%s", path);
-		return NULL;
-	}
-	while ((n = fread(buf, 1, sizeof buf, f)) > 0)
-		str_addn(&text, buf, n);
-	if (ferror(f))
-		err_sys(err, "%s", path);
-	else
+	if (!file_read(path, &text, err))
 		s = spec_parse(path, text.s, text.n, err);
-	fclose(f);
 	str_free(&text);
 	return s;
 }
