@@ -32,7 +32,7 @@ test:
 # Programs from Debian's source packages; PROGRAMS='pigz xz' for some of them.
 real: all
 	@scripts/setup real
-	@tests/real/run $(PROGRAMS)
+	@tests/real/run $(if $(LIVE),--live) $(PROGRAMS)
 
 bench: all
 	@scripts/setup bench

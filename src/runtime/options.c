@@ -1,6 +1,8 @@
 #include "runtime/options.h"
 
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "runtime/rt.h"
 
@@ -91,6 +93,23 @@ bad:
 	rt_die("ATOMSAN_OPTIONS: '%s' takes %s", o->name, o->kind == BOOL ? "0 or 1" : "a number");
 }
 
+/* A reporter may be started when the program has gone to another folder. */
+static void from_here(char *path)
+{
+	char here[sizeof rt_options.log_path];
+	size_t n = strlen(path);
+	long folder;
+
+	if (!n || *path == '/')
+		return;
+	folder = syscall(SYS_getcwd, here, sizeof here); /* with its 0 */
+	if (folder <= 1 || (size_t)folder + n + 1 > sizeof here)
+		return;
+	here[folder - 1] = '/';
+	__builtin_memmove(path + folder, path, n + 1);
+	__builtin_memcpy(path, here, (size_t)folder);
+}
+
 /* A value may be in quotes, so that it can hold a colon. */
 void rt_options_init(char **environment)
 {
@@ -144,6 +163,11 @@ void rt_options_init(char **environment)
 			vlen = (size_t)(p - value);
 		}
 		set(&table[i], value, vlen);
+	}
+	from_here(rt_options.log_path);
+	if (!*rt_options.reporter) {
+		from_here(rt_options.suppressions);
+		from_here(rt_options.spec);
 	}
 	if (rt_options.help)
 		help();
