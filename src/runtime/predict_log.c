@@ -146,8 +146,8 @@ struct plog *plog_new(void)
 
 	if (!l)
 		return NULL;
-	l->fast = plog_pages(PLOG_FAST * sizeof *l->fast);
-	l->met = plog_pages(PLOG_MET * sizeof *l->met);
+	l->fast = rt_pages(PLOG_FAST * sizeof *l->fast);
+	l->met = rt_pages(PLOG_MET * sizeof *l->met);
 	l->segment = 1;
 	l->nnodes = 1;
 	l->nentries = 1;
@@ -168,8 +168,8 @@ void plog_finish(struct plog *l)
 	table_free(&l->seen);
 	plog_pages_free(l->entries, l->entry_cap * sizeof *l->entries);
 	plog_pages_free(l->held, l->held_cap * sizeof *l->held);
-	plog_pages_free(l->fast, PLOG_FAST * sizeof *l->fast);
-	plog_pages_free(l->met, PLOG_MET * sizeof *l->met);
+	rt_pages_free(l->fast, PLOG_FAST * sizeof *l->fast);
+	rt_pages_free(l->met, PLOG_MET * sizeof *l->met);
 	l->entries = NULL;
 	l->held = NULL;
 	l->fast = NULL;

@@ -110,7 +110,7 @@ struct plog_held {
 };
 
 /* What was done in this segment and brings nothing new when it is done again. */
-enum { PLOG_WAYS = 4, PLOG_FAST = 1 << 12, PLOG_MET = 1 << 15 };
+enum { PLOG_WAYS = 4, PLOG_FAST = 1 << 11, PLOG_MET = 1 << 14 };
 struct plog_fast {
 	uint64_t granule;
 	uint32_t segment, n;
@@ -167,7 +167,10 @@ struct plog_memory {
 };
 extern const struct plog_memory *plog_memory; /* NULL: nothing is freed */
 
-/* More pages, or NULL; and back. Counts them: the budget is the process's. */
+/*
+ * More pages, or NULL; and back. Counts them: the budget is the process's. What a thread has as long
+ * as it lives, and never more of, is not counted.
+ */
 void *plog_pages(size_t bytes);
 void plog_pages_free(void *p, size_t bytes);
 

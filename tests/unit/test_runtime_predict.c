@@ -40,6 +40,17 @@ void plog_pages_free(void *p, size_t bytes)
 	mem_free(p);
 }
 
+void *rt_pages(size_t bytes)
+{
+	return mem_zalloc(bytes);
+}
+
+void rt_pages_free(void *p, size_t bytes)
+{
+	(void)bytes;
+	mem_free(p);
+}
+
 size_t rt_format(char *to, size_t size, const char *fmt, ...)
 {
 	(void)fmt;
