@@ -541,59 +541,72 @@ static void keep_chain(struct plog *l, struct plog_entry *e)
 	}
 }
 
-/*
- * Bytes that overlap with others were accessed: each of the 8 is by itself from now on. What was
- * done to them in this transaction is known of each.
- */
+/* Each byte has its own entry from now on, and what is known of these bytes is known of it. */
+static bool split_one(struct plog *l, struct plog_entry *e, uint64_t bytes)
+{
+	uint64_t granule = e->key >> 8;
+	struct plog_entry whole = *e;
+
+	keep_chain(l, e);
+	e->split = true;
+	for (uint64_t b = 1; b < 256; b <<= 1) {
+		struct plog_entry *one = bytes & b ? make_entry(l, granule << 8 | b) : NULL;
+
+		if (one) {
+			*one = whole;
+			one->key = granule << 8 | b;
+		} else if (bytes & b) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Bytes that overlap with others were accessed. */
 static void split(struct plog *l, uint64_t granule)
 {
+	struct plog_entry *e = find_entry(l, granule << 8);
+
+	if (!split_one(l, e, e->bytes))
+		return;
 	for (unsigned from = 0; from < 8; from++)
-		for (unsigned n = 1; from + n <= 8; n++) {
+		for (unsigned n = 2; from + n <= 8; n++) {
 			uint64_t bytes = ((1ull << n) - 1) << from;
-			struct plog_entry *e = find_entry(l, granule << 8 | bytes);
-			struct plog_entry whole;
 
-			if (!e || e->split)
-				continue;
-			e->split = n > 1;
-			keep_chain(l, e);
-			whole = *e;
-			for (unsigned b = from; n > 1 && b < from + n; b++) {
-				struct plog_entry *one = make_entry(l, granule << 8 | 1ull << b);
-
-				if (!one)
-					return;
-				*one = whole;
-				one->key = granule << 8 | 1ull << b;
-				one->split = false;
-			}
+			e = find_entry(l, granule << 8 | bytes);
+			if (e && !split_one(l, e, bytes))
+				return;
 		}
 }
 
-/* The entry of all these bytes, or NULL where each has its own. The one with no bytes has them all.
+/*
+ * The entry of all these bytes, or NULL where each has its own. The first that are accessed have
+ * the key for none, and know which others there are.
  */
 static struct plog_entry *entry_of(struct plog *l, uint64_t granule, uint64_t bytes)
 {
-	struct plog_entry *e = find_entry(l, granule << 8 | bytes), *all;
+	struct plog_entry *first = find_entry(l, granule << 8), *e;
 
+	if (!first) {
+		first = make_entry(l, granule << 8);
+		if (first)
+			first->bytes = first->all = (uint8_t)bytes;
+		return first;
+	}
+	if (first->bytes == bytes && !first->split)
+		return first;
+	e = find_entry(l, granule << 8 | bytes);
 	if (e)
 		return e->split ? NULL : e;
-	all = find_entry(l, granule << 8);
-	if (!all)
-		all = make_entry(l, granule << 8);
-	if (!all)
-		return NULL;
-	if (!all->split && all->all & bytes) {
+	if (!first->split && first->all & bytes) {
 		split(l, granule);
-		all = find_entry(l, granule << 8);
-		all->split = true;
-		e = find_entry(l, granule << 8 | bytes);
-		if (e && !e->split)
-			return e;
+		if (l->full)
+			return NULL;
+		return entry_of(l, granule, bytes);
 	}
-	if (all->split && bytes & (bytes - 1))
+	if (first->split && bytes & (bytes - 1))
 		return NULL;
-	all->all |= (uint8_t)bytes;
+	first->all |= (uint8_t)bytes;
 	return make_entry(l, granule << 8 | bytes);
 }
 
