@@ -432,7 +432,7 @@ static bool comes_round(struct access *a, enum raw_op op, uint64_t address, uint
 				       l->v[i - 1].more >> 32 == (uint64_t)(a->e - l->entries);
 	     i = l->v[i - 1].prev)
 		at[n++] = i;
-	for (uint32_t p = 2; 2 * p - 1 <= n; p++) {
+	for (uint32_t p = 1; 2 * p - 1 <= n; p++) {
 		uint32_t i = 0;
 
 		/* at[0 .. p-2] and this, against at[p-1 .. 2p-2]. */

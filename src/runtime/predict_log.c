@@ -383,7 +383,8 @@ static void acquire(struct plog *l, uint64_t lock, bool shared)
 				.before = l->state,
 				.tx = l->tx,
 				.kept = l->kept,
-				.stable = l->stable};
+				.stable = l->stable,
+				.segment_at = l->segment_at};
 	moved(l);
 }
 
@@ -407,7 +408,7 @@ static bool release(struct plog *l, struct plog_held *gone)
 		      !changes_nothing(l, h.at)))
 		return false;
 	take_back(l, h.at);
-	l->segment_at = l->n;
+	l->segment_at = h.segment_at; /* for all that is told, it goes on */
 	return true;
 }
 

@@ -105,6 +105,7 @@ struct plog_held {
 	uint32_t nsince;
 	uint64_t since[PLOG_SINCE], since_sum;
 	size_t at; /* its acquire in the log */
+	size_t segment_at;
 	uint64_t before;
 	uint64_t tx, kept, stable;
 };
