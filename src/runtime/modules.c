@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "runtime/check.h"
-#include "runtime/predict.h"
 #include "runtime/live.h"
+#include "runtime/predict.h"
 #include "runtime/record.h"
 
 enum { MAX = 4096 };
@@ -118,11 +118,13 @@ static int note(struct dl_phdr_info *info, size_t size, void *arg)
 	 * A module that was loaded later has new variables. One that is known may have
 	 * been unloaded and loaded again: nothing tells, so where any was, all are new.
 	 */
-	if (nfirst && at >= nfirst && (at == nknown || info->dlpi_subs != unloaded))
+	if (nfirst && at >= nfirst && (at == nknown || info->dlpi_subs != unloaded)) {
 		shadow_clear(SHADOW_DATA, info->dlpi_addr, end);
-	if (nfirst && at >= nfirst && (at == nknown || info->dlpi_subs != unloaded))
+		if (predict_on)
+			predict_forget(t, info->dlpi_addr, end, t->rec.pc_high);
 		record_sized(t, RAW_FORGET, info->dlpi_addr, end, record_now_ordered(),
 			     t->rec.pc_high);
+	}
 	if (at < nknown)
 		return 0;
 	if (nknown < MAX)

@@ -1,25 +1,9 @@
-#include "runtime/predict_log.h"
+#include "runtime/predict_log_impl.h"
 
-#include "runtime/rt.h"
-
-/* As engine/predict_witness.h has it; a few more do no harm, since it decides again. */
-enum { VARIANTS = 12, REUSES = 8 };
-
-/* So many accesses, or records, that are repeated are noticed. */
-enum { ROUND = 4, ROUND_RECORDS = 128 };
-
-/* What a witness is of, as there. */
-enum { KIND_R, KIND_W, KIND_PAIRS };
+/* So many records that are repeated are noticed. */
+enum { ROUND_RECORDS = 128 };
 
 const struct plog_memory *plog_memory;
-
-static inline uint64_t mix(uint64_t h, uint64_t x)
-{
-	h = (h ^ x) * 0x9e3779b97f4a7c15ull;
-	h ^= h >> 32;
-	h *= 0xbf58476d1ce4e5b9ull;
-	return h ^ h >> 29;
-}
 
 static bool no_room(struct plog *l)
 {
@@ -27,8 +11,7 @@ static bool no_room(struct plog *l)
 	return false;
 }
 
-/* Room for one more; zeroed behind what there is. False: there is none. */
-static bool grow(struct plog *l, void *array, size_t *cap, size_t n, size_t size)
+bool plog_grow(struct plog *l, void *array, size_t *cap, size_t n, size_t size)
 {
 	size_t more = *cap ? 2 * *cap : RAW_PAGE / size;
 	char *old, *made;
@@ -49,7 +32,7 @@ static bool grow(struct plog *l, void *array, size_t *cap, size_t n, size_t size
 
 /* --- tables: the high half of a slot says where it belongs --- */
 
-static bool table_room(struct plog *l, struct plog_table *t)
+bool plog_table_room(struct plog *l, struct plog_table *t)
 {
 	struct plog_table old = *t;
 	uint64_t slots = old.mask ? 2 * (old.mask + 1) : RAW_PAGE / sizeof *t->slot;
@@ -83,34 +66,9 @@ static void table_free(struct plog_table *t)
 	*t = (struct plog_table){0};
 }
 
-static bool is_seen(const struct plog *l, uint64_t hash)
-{
-	hash |= 1;
-	for (uint64_t at = hash >> 32 & l->seen.mask; l->seen.mask && l->seen.slot[at];
-	     at = (at + 1) & l->seen.mask)
-		if (l->seen.slot[at] == hash)
-			return true;
-	return false;
-}
-
-static void see(struct plog *l, uint64_t hash)
-{
-	uint64_t at;
-
-	hash |= 1;
-	if (!table_room(l, &l->seen))
-		return;
-	at = hash >> 32 & l->seen.mask;
-	while (l->seen.slot[at])
-		at = (at + 1) & l->seen.mask;
-	l->seen.slot[at] = hash;
-	l->seen.n++;
-}
-
-/* An index by a hash: `is` says whether it is the one. 0: not there. */
-static uint32_t look_up(const struct plog *l, const struct plog_table *t, uint64_t hash,
-			bool (*is)(const struct plog *l, uint32_t index, const void *what),
-			const void *what)
+uint32_t plog_look_up(const struct plog *l, const struct plog_table *t, uint64_t hash,
+		      bool (*is)(const struct plog *l, uint32_t index, const void *what),
+		      const void *what)
 {
 	uint64_t tag = hash >> 32;
 
@@ -120,11 +78,11 @@ static uint32_t look_up(const struct plog *l, const struct plog_table *t, uint64
 	return 0;
 }
 
-static bool add(struct plog *l, struct plog_table *t, uint64_t hash, uint32_t index)
+bool plog_add(struct plog *l, struct plog_table *t, uint64_t hash, uint32_t index)
 {
 	uint64_t at;
 
-	if (!table_room(l, t))
+	if (!plog_table_room(l, t))
 		return false;
 	at = hash >> 32 & t->mask;
 	while (t->slot[at])
@@ -137,7 +95,6 @@ static bool add(struct plog *l, struct plog_table *t, uint64_t hash, uint32_t in
 /* --- */
 
 static void enter_state(struct plog *l);
-static void forget_chains(struct plog *l, const struct plog_record *r);
 static uint64_t state_now(const struct plog *l);
 
 struct plog *plog_new(void)
@@ -146,14 +103,14 @@ struct plog *plog_new(void)
 
 	if (!l)
 		return NULL;
-	l->fast = plog_pages(PLOG_FAST * sizeof *l->fast);
-	l->met = plog_pages(PLOG_MET * sizeof *l->met);
+	l->fast = rt_pages(PLOG_FAST * sizeof *l->fast);
+	l->met = rt_pages(PLOG_MET * sizeof *l->met);
 	l->segment = 1;
 	l->nnodes = 1;
 	l->nentries = 1;
 	l->full = !l->fast || !l->met;
-	if (l->full || !grow(l, &l->nodes, &l->node_cap, 0, sizeof *l->nodes) ||
-	    !grow(l, &l->entries, &l->entry_cap, 0, sizeof *l->entries)) {
+	if (l->full || !plog_grow(l, &l->nodes, &l->node_cap, 0, sizeof *l->nodes) ||
+	    !plog_grow(l, &l->entries, &l->entry_cap, 0, sizeof *l->entries)) {
 		plog_free(l);
 		return NULL;
 	}
@@ -168,8 +125,8 @@ void plog_finish(struct plog *l)
 	table_free(&l->seen);
 	plog_pages_free(l->entries, l->entry_cap * sizeof *l->entries);
 	plog_pages_free(l->held, l->held_cap * sizeof *l->held);
-	plog_pages_free(l->fast, PLOG_FAST * sizeof *l->fast);
-	plog_pages_free(l->met, PLOG_MET * sizeof *l->met);
+	rt_pages_free(l->fast, PLOG_FAST * sizeof *l->fast);
+	rt_pages_free(l->met, PLOG_MET * sizeof *l->met);
 	l->entries = NULL;
 	l->held = NULL;
 	l->fast = NULL;
@@ -204,30 +161,23 @@ uint32_t plog_node(struct plog *l, uint32_t parent, uint64_t function, uint64_t 
 				 .kind = kind};
 	uint32_t index;
 
-	node.hash = mix(mix(mix(l->nodes[parent].hash, function), caller), kind);
-	index = look_up(l, &l->by_call, node.hash, is_node, &node);
+	node.hash = plog_mix(plog_mix(plog_mix(l->nodes[parent].hash, function), caller), kind);
+	index = plog_look_up(l, &l->by_call, node.hash, is_node, &node);
 	if (index || l->full)
 		return index;
-	if (!grow(l, &l->nodes, &l->node_cap, l->nnodes, sizeof node) ||
-	    !add(l, &l->by_call, node.hash, (uint32_t)l->nnodes))
+	if (!plog_grow(l, &l->nodes, &l->node_cap, l->nnodes, sizeof node) ||
+	    !plog_add(l, &l->by_call, node.hash, (uint32_t)l->nnodes))
 		return 0;
 	l->nodes[l->nnodes] = node;
 	return (uint32_t)l->nnodes++;
 }
 
-static void append(struct plog *l, uint64_t what, uint64_t pc, uint64_t more, uint32_t node,
-		   uint32_t prev)
+void plog_append(struct plog *l, uint64_t what, uint64_t pc, uint64_t more, uint32_t node,
+		 uint32_t prev)
 {
-	if (!grow(l, &l->v, &l->cap, l->n, sizeof *l->v))
+	if (!plog_grow(l, &l->v, &l->cap, l->n, sizeof *l->v))
 		return;
 	l->v[l->n++] = (struct plog_record){what, pc, more, node, prev};
-}
-
-static bool is_access(const struct plog_record *r)
-{
-	enum raw_op op = (enum raw_op)(r->what >> 48 & 0xff);
-
-	return op >= RAW_READ && op <= RAW_WRITE_RANGE;
 }
 
 /* --- transactions --- */
@@ -254,7 +204,7 @@ void plog_begin(struct plog *l, uint32_t node)
 	l->nstates = 0;
 	l->stable++;
 	enter_state(l);
-	append(l, plog_what((enum raw_op)PLOG_BEGIN, 0, 0), 0, l->time, node, 0);
+	plog_append(l, plog_what((enum raw_op)PLOG_BEGIN, 0, 0), 0, l->time, node, 0);
 }
 
 /* What is at a position of the log is moved, or gone. */
@@ -293,11 +243,11 @@ void plog_end(struct plog *l)
 		/* Where the locks are what they were, those in between need not be told. */
 		if (undone)
 			kept = false;
-		else if (is_access(r) || !r->what)
+		else if (plog_is_access(r) || !r->what)
 			kept = r->what && r->pc & PLOG_KEEP;
 		else
 			kept = !marker || !nothing;
-		if (!is_access(r) && !marker)
+		if (!plog_is_access(r) && !marker)
 			move_held(l, i, kept ? to : SIZE_MAX);
 		if (kept)
 			l->v[to++] = *r;
@@ -311,10 +261,10 @@ static void take_back(struct plog *l, size_t to)
 	for (size_t i = l->n; i-- > to;) {
 		const struct plog_record *r = &l->v[i];
 
-		if (is_access(r) && l->entries[r->more >> 32].tx == l->tx)
+		if (plog_is_access(r) && l->entries[r->more >> 32].tx == l->tx)
 			l->entries[r->more >> 32].chain = r->prev;
-		else if (is_access(r))
-			forget_chains(l, r);
+		else if (plog_is_access(r))
+			plog_forget_chains(l, r);
 	}
 	l->n = to;
 }
@@ -326,8 +276,8 @@ static uint64_t state_now(const struct plog *l)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < l->nheld; i++)
-		sum += mix(mix(l->held[i].lock, l->held[i].shared), l->held[i].since_sum);
-	return mix(sum, l->stretch + 1ull);
+		sum += plog_mix(plog_mix(l->held[i].lock, l->held[i].shared), l->held[i].since_sum);
+	return plog_mix(sum, l->stretch + 1ull);
 }
 
 static void enter_state(struct plog *l)
@@ -350,455 +300,6 @@ static void enter_state(struct plog *l)
 	l->states[0] = s;
 }
 
-/* The states that the thread has been in since, as one number. */
-static uint64_t states_since(const struct plog *l, uint64_t seq)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < l->nstates && (!l->states[i].leave || l->states[i].leave > seq); i++)
-		sum += mix(l->states[i].hash, l->states[i].empty);
-	return sum;
-}
-
-/* Has it held nothing since? */
-static const struct plog_state *let_go_since(const struct plog *l, uint64_t seq)
-{
-	if (l->tx_epoch != l->epoch)
-		return NULL;
-	for (size_t i = 0; i < l->nstates && (!l->states[i].leave || l->states[i].leave > seq); i++)
-		if (l->states[i].empty)
-			return &l->states[i];
-	return NULL;
-}
-
-/* --- witnesses --- */
-
-static uint64_t entry_hash(const struct plog_entry *e)
-{
-	return e->key ^ (uint64_t)e->reuse << 56;
-}
-
-/* True: it is one that the engine might keep. */
-static bool witness(struct plog *l, struct plog_entry *e, unsigned kind, uint64_t state,
-		    uint64_t place1, uint64_t place2)
-{
-	uint64_t first = mix(mix(entry_hash(e), kind), state);
-	uint64_t variant = mix(mix(mix(first, place1), place2), l->epoch);
-
-	if (!is_seen(l, first)) {
-		see(l, first);
-		see(l, variant);
-		return true;
-	}
-	if (e->variants[kind] == VARIANTS || is_seen(l, variant))
-		return false;
-	e->variants[kind]++;
-	see(l, variant);
-	return true;
-}
-
-static bool pair(struct plog *l, struct plog_entry *e, unsigned kind, const struct plog_did *e1,
-		 uint64_t since, uint64_t place)
-{
-	const struct plog_state *free = let_go_since(l, e1->seq);
-	bool any = false;
-
-	if (free)
-		return witness(l, e, kind, free->hash, e1->place, place);
-	if (since < e1->seq)
-		since = e1->seq;
-	for (size_t i = 0; i < l->nstates && (!l->states[i].leave || l->states[i].leave > since);
-	     i++)
-		any |= witness(l, e, kind, l->states[i].hash, e1->place, place);
-	return any;
-}
-
-static bool pairs(struct plog *l, struct plog_entry *e, const bool *does, uint64_t place)
-{
-	bool any = false;
-
-	for (unsigned k = 0; k < 4; k++) {
-		const struct plog_did *far = &e->first[k >> 1], *near = &e->last[k >> 1];
-
-		if (!does[k & 1] || !far->seq)
-			continue;
-		any |= pair(l, e, KIND_PAIRS + k, far, e->last[k & 1].seq, place);
-		if (near->place != far->place)
-			any |= pair(l, e, KIND_PAIRS + k, near, e->last[k & 1].seq, place);
-	}
-	return any;
-}
-
-/* All that the answer depends on, as one number. */
-static uint64_t question(const struct plog *l, const struct plog_entry *e, uint64_t place)
-{
-	uint64_t h = mix(mix(mix(entry_hash(e), place), l->state), l->epoch);
-
-	if (!l->tx)
-		return h | 1;
-	h = mix(h, 2 + (l->tx_epoch == l->epoch));
-	for (int k = 0; k < 2; k++) {
-		if (!e->first[k].seq)
-			continue;
-		h = mix(mix(h, e->first[k].place + (uint64_t)k), e->last[k].place);
-		if (l->nstates > 1)
-			h = mix(mix(h, states_since(l, e->first[k].seq)),
-				states_since(l, e->last[k].seq));
-	}
-	return h | 1;
-}
-
-/* OTHER: it is not what was done last, in this segment. */
-enum { NOVEL = 1, FIRST = 2, OTHER = 4 };
-
-/* What an access of these bytes brings; from now on it has happened. */
-static unsigned judge(struct plog *l, struct plog_entry *e, const bool *does, uint64_t place)
-{
-	struct plog_did this = {l->seq, place};
-	unsigned brings = 0;
-	uint64_t h, *met;
-
-	if (plog_memory) {
-		uint8_t now = plog_memory->generation(e->key >> 8 << 3);
-
-		if (e->generation != now && e->reuse < REUSES) {
-			e->reuse++;
-			__builtin_memset(e->variants, 0, sizeof e->variants);
-		}
-		e->generation = now;
-	}
-	if (l->tx && e->tx != l->tx) {
-		brings = FIRST;
-		e->tx = l->tx;
-		e->chain = 0;
-		e->hot = false;
-		e->first[0].seq = e->first[1].seq = e->last[0].seq = e->last[1].seq = 0;
-	}
-	h = question(l, e, place);
-	met = &l->met[h >> 1 & (PLOG_MET - 1)];
-	if (*met != h) {
-		bool any = false;
-
-		*met = h;
-		for (unsigned k = 0; k < 2; k++)
-			if (does[k])
-				any |= witness(l, e, KIND_R + k, l->state, 0, place);
-		if (l->tx)
-			any |= pairs(l, e, does, place);
-		brings |= any ? NOVEL : 0;
-	}
-	if (!l->tx)
-		return brings;
-	for (int k = 0; k < 2; k++) {
-		if (!does[k])
-			continue;
-		if (e->last[k].place != place || e->last[k].seq <= l->segment_seq)
-			brings |= OTHER;
-		e->last[k] = this;
-		if (!e->first[k].seq)
-			e->first[k] = this;
-	}
-	return brings;
-}
-
-/* --- bytes --- */
-
-static bool is_entry(const struct plog *l, uint32_t index, const void *what)
-{
-	return l->entries[index].key == *(const uint64_t *)what;
-}
-
-static struct plog_entry *find_entry(struct plog *l, uint64_t key)
-{
-	uint32_t index = look_up(l, &l->by_bytes, mix(key, 1), is_entry, &key);
-
-	return index ? &l->entries[index] : NULL;
-}
-
-static struct plog_entry *make_entry(struct plog *l, uint64_t key)
-{
-	struct plog_entry *e;
-
-	if (!grow(l, &l->entries, &l->entry_cap, l->nentries, sizeof *e) ||
-	    !add(l, &l->by_bytes, mix(key, 1), (uint32_t)l->nentries))
-		return NULL;
-	e = &l->entries[l->nentries++];
-	e->key = key;
-	if (plog_memory)
-		e->generation = plog_memory->generation(key >> 8 << 3);
-	return e;
-}
-
-static void keep_chain(struct plog *l, struct plog_entry *e)
-{
-	if (e->tx != l->tx || !l->tx)
-		return;
-	for (uint32_t at = e->chain; at && at <= l->n && !(l->v[at - 1].pc & PLOG_KEEP);) {
-		struct plog_record *r = &l->v[at - 1];
-
-		r->pc |= PLOG_KEEP;
-		at = r->prev < at ? r->prev : 0;
-	}
-}
-
-/*
- * Bytes that overlap with others were accessed: each of the 8 is by itself from now on. What was
- * done to them in this transaction is known of each.
- */
-static void split(struct plog *l, uint64_t granule)
-{
-	for (unsigned from = 0; from < 8; from++)
-		for (unsigned n = 1; from + n <= 8; n++) {
-			uint64_t bytes = ((1ull << n) - 1) << from;
-			struct plog_entry *e = find_entry(l, granule << 8 | bytes);
-			struct plog_entry whole;
-
-			if (!e || e->split)
-				continue;
-			e->split = n > 1;
-			keep_chain(l, e);
-			whole = *e;
-			for (unsigned b = from; n > 1 && b < from + n; b++) {
-				struct plog_entry *one = make_entry(l, granule << 8 | 1ull << b);
-
-				if (!one)
-					return;
-				*one = whole;
-				one->key = granule << 8 | 1ull << b;
-				one->split = false;
-			}
-		}
-}
-
-/* The entry of all these bytes, or NULL where each has its own. The one with no bytes has them all.
- */
-static struct plog_entry *entry_of(struct plog *l, uint64_t granule, uint64_t bytes)
-{
-	struct plog_entry *e = find_entry(l, granule << 8 | bytes), *all;
-
-	if (e)
-		return e->split ? NULL : e;
-	all = find_entry(l, granule << 8);
-	if (!all)
-		all = make_entry(l, granule << 8);
-	if (!all)
-		return NULL;
-	if (!all->split && all->all & bytes) {
-		split(l, granule);
-		all = find_entry(l, granule << 8);
-		all->split = true;
-		e = find_entry(l, granule << 8 | bytes);
-		if (e && !e->split)
-			return e;
-	}
-	if (all->split && bytes & (bytes - 1))
-		return NULL;
-	all->all |= (uint8_t)bytes;
-	return make_entry(l, granule << 8 | bytes);
-}
-
-/* --- accesses --- */
-
-struct access {
-	struct plog *l;
-	uint64_t place;
-	bool does[2];
-	unsigned brings; /* of all its bytes together */
-	uint32_t entries;
-	struct plog_entry *e; /* the last */
-	bool hot;
-};
-
-/* All is looked at twice: first for what it brings, then to tell where its record is. */
-static void on_entry(struct access *a, struct plog_entry *e, uint32_t record)
-{
-	if (!e)
-		return;
-	a->e = e;
-	a->entries += !record;
-	if (!record) {
-		a->brings |= judge(a->l, e, a->does, a->place);
-		a->hot |= a->l->tx && e->hot;
-		return;
-	}
-	if (a->brings & NOVEL || a->entries > 1)
-		keep_chain(a->l, e);
-	if (a->brings & NOVEL)
-		e->hot = true;
-	e->chain = record;
-}
-
-static void each_entry(struct access *a, uint64_t address, uint64_t size, uint32_t record)
-{
-	uint64_t end = address + size;
-
-	for (uint64_t at = address; at < end && !a->l->full; at = (at | 7) + 1) {
-		uint64_t to = end < (at | 7) + 1 ? end : (at | 7) + 1;
-		uint64_t bytes = ((1ull << (to - at)) - 1) << (at & 7);
-		struct plog_entry *e = entry_of(a->l, at >> 3, bytes);
-
-		if (e) {
-			on_entry(a, e, record);
-			continue;
-		}
-		for (uint64_t b = at; b < to && !a->l->full; b++)
-			on_entry(a, entry_of(a->l, b >> 3, 1ull << (b & 7)), record);
-	}
-}
-
-/* A record of several entries is taken back: those before it are kept already. */
-static void forget_chains(struct plog *l, const struct plog_record *r)
-{
-	uint32_t aux = (uint32_t)(r->what >> 56);
-	uint64_t address = r->what & RAW_ADDRESS_MASK,
-		 end = address + (aux ? aux : (uint32_t)r->more);
-
-	for (uint64_t at = address; at < end && !l->full; at = (at | 7) + 1) {
-		uint64_t to = end < (at | 7) + 1 ? end : (at | 7) + 1;
-		struct plog_entry *e = entry_of(l, at >> 3, ((1ull << (to - at)) - 1) << (at & 7));
-
-		if (e)
-			e->chain = 0;
-		for (uint64_t b = at; b < to && !e && !l->full; b++)
-			entry_of(l, b >> 3, 1ull << (b & 7))->chain = 0;
-	}
-}
-
-static void remember(struct plog *l, uint64_t what, uint32_t node, uint64_t pc, bool done)
-{
-	struct plog_fast *f = &l->fast[(what >> 3) & (PLOG_FAST - 1)];
-	uint64_t granule = (what & RAW_ADDRESS_MASK) >> 3;
-
-	if (f->granule != granule || f->segment != l->segment || !done || f->n == PLOG_WAYS) {
-		f->granule = granule;
-		f->segment = l->segment;
-		f->n = 0;
-	}
-	if (!done)
-		return;
-	f->way[f->n].what = what;
-	f->way[f->n].pc = pc;
-	f->way[f->n++].node = node;
-}
-
-static void put_access(struct access *a, enum raw_op op, uint64_t address, uint64_t size,
-		       uint32_t node, uint64_t pc)
-{
-	struct plog *l = a->l;
-	bool ranged = op == RAW_READ_RANGE || op == RAW_WRITE_RANGE;
-	bool keep = !l->tx || a->brings & NOVEL || a->hot || l->everything;
-	uint32_t one = a->entries == 1 ? (uint32_t)(a->e - l->entries) : 0;
-	uint32_t prev = one && l->tx ? a->e->chain : 0;
-
-	if (l->later)
-		append(l, plog_what((enum raw_op)PLOG_TIME, 0, 0), 0, l->later, node, 0);
-	l->later = 0;
-	append(l, plog_what(op, address, ranged ? 0 : (uint32_t)size), pc | (keep ? PLOG_KEEP : 0),
-	       (uint64_t)one << 32 | (ranged ? (size < UINT32_MAX ? size : UINT32_MAX) : 0), node,
-	       prev);
-	if (l->tx && !l->full)
-		each_entry(a, address, size, (uint32_t)l->n);
-}
-
-static bool does(const struct plog_record *r, int writes)
-{
-	enum raw_op op = (enum raw_op)(r->what >> 48 & 0xff);
-
-	return writes ? op != RAW_READ && op != RAW_READ_RANGE
-		      : op != RAW_WRITE && op != RAW_WRITE_RANGE;
-}
-
-/* Where it was, and what it did. */
-static uint64_t place_of(const struct plog *l, const struct plog_record *r)
-{
-	return mix(mix(l->nodes[r->node].hash, r->pc & ~PLOG_KEEP),
-		   (uint64_t)(does(r, 0) + 2 * does(r, 1)));
-}
-
-static bool is_same(const struct plog_record *a, const struct plog_record *b)
-{
-	return a->what == b->what && a->node == b->node && !((a->pc ^ b->pc) & ~PLOG_KEEP) &&
-	       (!is_access(a) || (uint32_t)a->more == (uint32_t)b->more);
-}
-
-/*
- * Accesses of some bytes again and again, in one segment, in the same order: "A B A" was there, and
- * this is B. Then the second A is taken back, and it is as if it had been done once. All others are
- * of other bytes, and do not mind.
- */
-static bool comes_round(struct access *a, enum raw_op op, uint64_t address, uint64_t size,
-			uint32_t node, uint64_t pc)
-{
-	struct plog *l = a->l;
-	struct plog_record this = {
-		.what = plog_what(op, address, (uint32_t)size), .pc = pc, .node = node};
-	uint32_t at[2 * ROUND] = {0}, n = 0;
-
-	if (l->everything || op > RAW_UPDATE)
-		return false;
-	for (uint32_t i = a->e->chain; i > l->segment_at && n < 2 * ROUND - 1 &&
-				       l->v[i - 1].more >> 32 == (uint64_t)(a->e - l->entries);
-	     i = l->v[i - 1].prev)
-		at[n++] = i;
-	for (uint32_t p = 2; 2 * p - 1 <= n; p++) {
-		uint32_t i = 0;
-
-		/* at[0 .. p-2] and this, against at[p-1 .. 2p-2]. */
-		if (!is_same(&this, &l->v[at[p - 1] - 1]))
-			continue;
-		while (i < p - 1 && is_same(&l->v[at[i] - 1], &l->v[at[p + i] - 1]) &&
-		       at[i] > l->novel)
-			i++;
-		if (i < p - 1)
-			continue;
-		a->e->chain = at[p - 1];
-		for (i = 0; i < p - 1; i++)
-			l->v[at[i] - 1].what = 0;
-		while (l->n && !l->v[l->n - 1].what)
-			l->n--;
-		return true;
-	}
-	return false;
-}
-
-void plog_access_slow(struct plog *l, enum raw_op op, uint64_t address, uint64_t size,
-		      uint32_t node, uint64_t pc)
-{
-	bool reads = op != RAW_WRITE && op != RAW_WRITE_RANGE;
-	bool writes = op != RAW_READ && op != RAW_READ_RANGE;
-	bool ranged = op == RAW_READ_RANGE || op == RAW_WRITE_RANGE;
-	struct access a = {.l = l, .does = {reads, writes}};
-	bool put;
-
-	if (l->full || !size)
-		return;
-	l->seq++;
-	a.place = mix(mix(l->nodes[node].hash, pc), (uint64_t)(reads * 1 + writes * 2));
-	each_entry(&a, address, size, 0);
-	if (l->full)
-		return;
-	put = a.brings & NOVEL || (l->tx && a.brings) || l->everything;
-	if (a.brings & NOVEL) {
-		l->kept++;
-		l->stable++;
-		l->novel = l->n + 2; /* with a time before it */
-		if (plog_memory)
-			plog_memory->kept(address, size);
-	} else if (a.brings & FIRST) {
-		l->stable++;
-	}
-	if (put && a.brings == OTHER && a.entries == 1 &&
-	    comes_round(&a, op, address, size, node, pc))
-		put = false;
-	if (put)
-		put_access(&a, op, address, size, node, pc);
-	if (a.entries == 1 && !ranged)
-		remember(l, plog_what(op, address, (uint32_t)size), node, pc, !put && !a.brings);
-	else
-		for (uint64_t g = address >> 3; g <= (address + size - 1) >> 3; g++)
-			l->fast[g & (PLOG_FAST - 1)].n = 0;
-}
-
 /* --- locks --- */
 
 static struct plog_held *held(struct plog *l, uint64_t lock)
@@ -811,7 +312,7 @@ static struct plog_held *held(struct plog *l, uint64_t lock)
 
 static void acquired_since(struct plog_held *h, uint64_t lock, bool shared)
 {
-	uint64_t hash = mix(lock, 7u + shared);
+	uint64_t hash = plog_mix(lock, 7u + shared);
 
 	for (uint32_t i = 0; i < h->nsince; i++)
 		if (h->since[i] == hash)
@@ -839,7 +340,7 @@ static bool changes_nothing(struct plog *l, size_t from)
 		struct plog_entry *e;
 		uint64_t place[2];
 
-		if (!is_access(r))
+		if (!plog_is_access(r))
 			continue;
 		e = &l->entries[r->more >> 32];
 		if (!(r->more >> 32) || e->split)
@@ -853,11 +354,11 @@ static bool changes_nothing(struct plog *l, size_t from)
 			if (at > from)
 				continue;
 			for (int k = 0; k < 2; k++)
-				if (!other[k] && does(b, k))
+				if (!other[k] && plog_does(b, k))
 					other[k] = b;
 		}
 		for (int k = 0; k < 2; k++) {
-			place[k] = other[k] ? place_of(l, other[k]) : 0;
+			place[k] = other[k] ? plog_place(l, other[k]) : 0;
 			if (e->last[k].seq && place[k] != e->last[k].place)
 				return false;
 		}
@@ -869,7 +370,7 @@ static void acquire(struct plog *l, uint64_t lock, bool shared)
 {
 	struct plog_held *h;
 
-	if (!grow(l, &l->held, &l->held_cap, l->nheld, sizeof *l->held))
+	if (!plog_grow(l, &l->held, &l->held_cap, l->nheld, sizeof *l->held))
 		return;
 	for (size_t i = 0; i < l->nheld; i++)
 		acquired_since(&l->held[i], lock, shared);
@@ -882,7 +383,8 @@ static void acquire(struct plog *l, uint64_t lock, bool shared)
 				.before = l->state,
 				.tx = l->tx,
 				.kept = l->kept,
-				.stable = l->stable};
+				.stable = l->stable,
+				.segment_at = l->segment_at};
 	moved(l);
 }
 
@@ -906,7 +408,7 @@ static bool release(struct plog *l, struct plog_held *gone)
 		      !changes_nothing(l, h.at)))
 		return false;
 	take_back(l, h.at);
-	l->segment_at = l->n;
+	l->segment_at = h.segment_at; /* for all that is told, it goes on */
 	return true;
 }
 
@@ -925,7 +427,7 @@ static void come_round(struct plog *l)
 		const struct plog_record *last = &l->v[l->n - 1];
 		size_t i = 0;
 
-		while (i < 2 * m && is_same(last - i, last - i - m))
+		while (i < 2 * m && plog_is_same(last - i, last - i - m))
 			i++;
 		if (i == 2 * m && !acquired_behind(l, l->n - m)) {
 			take_back(l, l->n - m);
@@ -948,13 +450,10 @@ void plog_lock(struct plog *l, enum raw_op op, uint64_t lock, uint32_t aux, uint
 	l->time = time;
 	if (sem) {
 		/* Nobody knows yet whether it is a lock, or a variable that is updated. */
-		struct access a = {.l = l, .does = {true, true}};
+		unsigned brings = plog_semaphore(l, lock, node, pc);
 
-		l->seq++;
-		a.place = mix(mix(l->nodes[node].hash, pc), 4);
-		each_entry(&a, lock | 1ull << 47, 1, 0);
-		l->kept += a.brings & NOVEL;
-		l->stable += a.brings & (NOVEL | FIRST) ? 1 : 0;
+		l->kept += brings & PLOG_NOVEL;
+		l->stable += brings & (PLOG_NOVEL | PLOG_FIRST) ? 1 : 0;
 		if (takes == (h != NULL) && !l->tx && l->kept == kept && !l->everything)
 			return;
 	}
@@ -971,7 +470,7 @@ void plog_lock(struct plog *l, enum raw_op op, uint64_t lock, uint32_t aux, uint
 	} else if (release(l, h)) {
 		return;
 	}
-	append(l, plog_what(op, lock, aux), pc | PLOG_KEEP, time, node, 0);
+	plog_append(l, plog_what(op, lock, aux), pc | PLOG_KEEP, time, node, 0);
 	l->segment_at = l->n;
 	if (!takes)
 		come_round(l);
@@ -989,7 +488,7 @@ void plog_put(struct plog *l, enum raw_op op, uint64_t address, uint32_t aux, ui
 		l->epoch++;
 	else if (op == RAW_FORK || op == RAW_JOIN)
 		l->stretch++;
-	append(l, plog_what(op, address, aux), pc | PLOG_KEEP, time, node, 0);
+	plog_append(l, plog_what(op, address, aux), pc | PLOG_KEEP, time, node, 0);
 	l->novel = l->n;
 	moved(l);
 }

@@ -77,15 +77,15 @@ struct plog_did {
 
 /* A thread's accesses of some bytes in the same 8. */
 struct plog_entry {
-	uint64_t key; /* address / 8 << 8 | bytes */
+	uint64_t key; /* address / 8 << 8 | bytes, or 0 for the first that come */
 	uint64_t tx;  /* that the rest is about */
 	uint32_t chain;
 	struct plog_did first[2], last[2]; /* read, write */
 	uint8_t variants[6];               /* by kind, beside one for each state */
 	uint8_t generation, reuse;
-	bool hot;    /* all of this transaction's are kept */
-	bool split;  /* its bytes have entries of their own */
-	uint8_t all; /* of the entry for no bytes: those that have one */
+	bool hot;           /* all of this transaction's are kept */
+	bool split;         /* its bytes have entries of their own */
+	uint8_t bytes, all; /* of the first of a granule: its own, and those that have an entry */
 };
 
 /* Where a transaction has been. */
@@ -105,12 +105,13 @@ struct plog_held {
 	uint32_t nsince;
 	uint64_t since[PLOG_SINCE], since_sum;
 	size_t at; /* its acquire in the log */
+	size_t segment_at;
 	uint64_t before;
 	uint64_t tx, kept, stable;
 };
 
 /* What was done in this segment and brings nothing new when it is done again. */
-enum { PLOG_WAYS = 4, PLOG_FAST = 1 << 12, PLOG_MET = 1 << 15 };
+enum { PLOG_WAYS = 4, PLOG_FAST = 1 << 11, PLOG_MET = 1 << 14 };
 struct plog_fast {
 	uint64_t granule;
 	uint32_t segment, n;
@@ -167,7 +168,10 @@ struct plog_memory {
 };
 extern const struct plog_memory *plog_memory; /* NULL: nothing is freed */
 
-/* More pages, or NULL; and back. Counts them: the budget is the process's. */
+/*
+ * More pages, or NULL; and back. Counts them: the budget is the process's. What a thread has as
+ * long as it lives, and never more of, is not counted.
+ */
 void *plog_pages(size_t bytes);
 void plog_pages_free(void *p, size_t bytes);
 

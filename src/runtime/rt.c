@@ -218,6 +218,15 @@ RT_INTERCEPT void _exit(int status)
 		syscall(SYS_exit_group, status);
 }
 
+/* What is found by its end is told, and the rest is the program's. */
+RT_INTERCEPT void abort(void)
+{
+	if (predict_on)
+		ends(1);
+	REAL(abort)();
+	__builtin_unreachable();
+}
+
 RT_INTERCEPT void _Exit(int status)
 {
 	_exit(status);
