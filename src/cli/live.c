@@ -90,8 +90,11 @@ struct live_process *live_connect(struct live *s, int fd, pid_t pid)
 	return p;
 }
 
+static void settle(struct live_process *p, uint32_t thread, bool all);
+
 void live_disconnect(struct live_process *p)
 {
+	settle(p, 0, true);
 	live_found_end(p);
 	if (p->fd >= 0)
 		close(p->fd);
@@ -117,6 +120,7 @@ void live_disconnect(struct live_process *p)
 	mem_free(p->kinds);
 	mem_free(p->entries);
 	mem_free(p->held);
+	mem_free(p->open);
 	mem_free(p->out_pcs);
 	mem_free(p);
 }
@@ -296,13 +300,17 @@ static int ask(struct live_process *p, const char *body, size_t n, struct err *e
 	struct live_answer a;
 	struct live_ask q;
 
-	if (n != sizeof q)
+	if (n < sizeof q || n > sizeof q + LIVE_LABEL_MAX)
 		return err_fail(err, "a question of %zu bytes", n);
 	memcpy(&q, body, sizeof q);
-	if (q.kind != 'f' && q.kind != 's' && q.kind != 'm')
+	if (q.kind != 'f' && q.kind != 's' && q.kind != 'm' && q.kind != 'a')
 		return err_fail(err, "a question about a function of kind %d", q.kind);
-	a.decide = rules->decide(rules, &p->names, raw_names_label(&p->raw, q.kind, q.pc, NULL, 0),
-				 q.kind, q.start);
+	if (n > sizeof q && q.kind != 'a')
+		return err_fail(err, "a question of %zu bytes", n);
+	a.decide = rules->decide(
+		rules, &p->names,
+		raw_names_label(&p->raw, q.kind, q.pc, body + sizeof q, n - sizeof q), q.kind,
+		q.start);
 	/* Only of a function that hands on does it matter, and it costs names. */
 	a.hands_on = !q.start ||
 		     rules->hands_on_at(rules, &p->names, raw_names_place(&p->raw, 0, q.call));
@@ -334,27 +342,73 @@ static int finding(struct live_process *p, const char *body, size_t n, struct er
 	struct live_finding head;
 	struct live_shown shown;
 	struct live_step *steps;
+	struct live_closing closing[LIVE_CLOSING_MAX];
 	struct finding **v;
-	size_t nv, bytes;
+	size_t nv, bytes, more, kept = 0;
 	bool excluded;
 
 	if (n < sizeof head)
 		return err_fail(err, "a finding of %zu bytes", n);
 	memcpy(&head, body, sizeof head);
 	bytes = head.nsteps * sizeof *steps;
-	if (head.nsteps > LIVE_STEPS_MAX || bytes > n - sizeof head)
+	more = head.nclosing * sizeof *closing;
+	if (head.nsteps > LIVE_STEPS_MAX || head.nclosing > LIVE_CLOSING_MAX ||
+	    bytes + more > n - sizeof head)
 		return err_fail(err, "a finding with %u steps in %zu bytes", head.nsteps, n);
 	steps = mem_alloc(bytes);
 	if (bytes)
 		memcpy(steps, body + sizeof head, bytes);
-	r = (struct live_recording){&head, steps, body + sizeof head + bytes,
-				    n - sizeof head - bytes};
+	/* Where a transaction was entered and left by the same operation that is one step. */
+	for (uint32_t i = 0; i < head.nsteps; i++)
+		if (!kept || memcmp(&steps[kept - 1], &steps[i], sizeof *steps) != 0)
+			steps[kept++] = steps[i];
+	head.nsteps = (uint32_t)kept;
+	if (more)
+		memcpy(closing, body + sizeof head + bytes, more);
+	r = (struct live_recording){&head, steps, closing, body + sizeof head + bytes + more,
+				    n - sizeof head - bytes - more};
 	name_left_out(p);
 	v = live_find(p, &r, &nv, &excluded);
+	mem_free(steps);
+	if (head.open && !head.answer) {
+		MEM_GROW(p->open, p->open_cap, p->nopen + 1);
+		p->open[p->nopen++] = (struct live_open){head, v, nv, excluded};
+		return 0;
+	}
 	shown.findings = live_found(p, &head, v, nv, excluded) > 0;
 	mem_free(v);
-	mem_free(steps);
 	return head.answer ? answer(p, LIVE_SHOWN, &shown, sizeof shown, err) : 0;
+}
+
+/* What a thread has found, or everybody: the program is gone. */
+static void settle(struct live_process *p, uint32_t thread, bool all)
+{
+	size_t kept = 0;
+
+	if (p->nopen)
+		name_left_out(p);
+	for (size_t i = 0; i < p->nopen; i++) {
+		struct live_open *o = &p->open[i];
+
+		if (!all && o->head.thread != thread) {
+			p->open[kept++] = *o;
+			continue;
+		}
+		live_found(p, &o->head, o->v, o->n, o->excluded);
+		mem_free(o->v);
+	}
+	p->nopen = kept;
+}
+
+static int settled(struct live_process *p, const char *body, size_t n, struct err *err)
+{
+	struct live_settled s;
+
+	if (n != sizeof s)
+		return err_fail(err, "a thread that has settled in %zu bytes", n);
+	memcpy(&s, body, sizeof s);
+	settle(p, s.thread, false);
+	return 0;
 }
 
 static int again(struct live_process *p, const char *body, size_t n, struct err *err)
@@ -389,9 +443,9 @@ static int end(struct live_process *p, const char *body, size_t n, struct err *e
 	if (n != sizeof e)
 		return err_fail(err, "an end of %zu bytes", n);
 	memcpy(&e, body, sizeof e);
+	settle(p, 0, true);
 	if (!p->ended) {
 		t->transactions += e.transactions;
-		t->accesses += e.accesses;
 		t->edges += e.edges;
 		t->cycles += e.cycles;
 		t->evicted += e.evicted;
@@ -424,6 +478,8 @@ static int take(struct live_process *p, uint32_t type, const char *body, size_t 
 		return left_out(p, body, n, err);
 	case LIVE_RUN:
 		return live_predict_take(p, body, n, err);
+	case LIVE_SETTLED:
+		return settled(p, body, n, err);
 	case LIVE_END:
 		return end(p, body, n, err);
 	default:

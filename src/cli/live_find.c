@@ -1,9 +1,9 @@
 /*
  * From the recording of a finding to the finding.
  *
- * The recording is read as any other. The engine that knows cycles finds again what
- * the runtime found, by the same rules, and tells it with all that people want to know. Only what
- * the last unit of the finding's thread closes is of interest: the rest has findings of its own.
+ * The recording is read as any other. The runtime has said what closed the cycle: the last unit of
+ * the finding's thread, and which of its bytes. The engine that knows cycles tells the rest: the
+ * cycle, what it rests on, who is to blame. Other cycles in the recording have findings of their own.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,44 +138,71 @@ void live_renumber(struct finding *f)
 
 /* --- */
 
-/* Did this thread close it? */
-static bool is_of(const struct finding *f, uint32_t thread)
+static bool is_on_lock(uint8_t op)
 {
-	char name[16];
-
-	snprintf(name, sizeof name, "T%u", thread);
-	return f->transaction.thread && !strcmp(f->transaction.thread, name);
+	return op >= RAW_ACQUIRE && op <= RAW_SEM_POST;
 }
 
-static size_t take(struct finding_list *l, uint32_t thread, struct finding **v)
+/*
+ * What the runtime has found, for the reader to say which events that is: the bytes that close
+ * the cycle, and its steps, in one array.
+ */
+static struct reader_unit *given_units(const struct live_recording *r, size_t *nclosing)
 {
+	const struct live_finding *h = r->head;
+	struct reader_unit *v = mem_zalloc((8 * (h->nclosing + 1) + h->nsteps) * sizeof *v);
 	size_t n = 0;
 
-	for (size_t i = 0; i < l->n; i++)
-		if (is_of(l->v[i], thread)) {
-			v[n++] = l->v[i];
-			l->v[i] = finding_new(); /* that one is ours now */
-		}
-	return n;
+	for (uint32_t i = 0; i < h->nclosing; i++)
+		for (uint32_t k = 0; k < 8 && r->closing[i].address; k++)
+			if (r->closing[i].bytes >> k & 1)
+				v[n++].address = r->closing[i].address + k;
+	n += !n; /* no memory, a lock: address 0 is right */
+	for (size_t i = 0; i < n; i++)
+		v[i].thread = h->thread;
+	*nclosing = n;
+	for (uint32_t i = 0; i < h->nsteps; i++) {
+		const struct live_step *s = &r->steps[i];
+
+		v[n++] = (struct reader_unit){.thread = s->thread,
+					      .op = s->evicted ? UINT8_MAX : s->op,
+					      .on_lock = is_on_lock(s->op),
+					      .time = s->time,
+					      .pc = s->pc};
+	}
+	return v;
 }
 
-/* Read the recording by these rules; NULL where it has no such finding. */
+/*
+ * Read the recording by these rules; NULL where it has no such finding. `steps`: the runtime's are
+ * believed where the recording does not show the cycle by itself.
+ */
 static struct finding **replay(struct live_process *p, const struct live_recording *r,
-			       struct block_rules *rules, size_t *n, struct err *err)
+			       struct block_rules *rules, bool steps, size_t *n, struct err *err)
 {
-	struct engine_options options = {.last_unit = true, .thread = r->head->thread};
 	struct reader *reader = open_recording(p, r, rules, err);
+	struct engine_given given = {.thread = r->head->thread};
+	struct engine_options options = {.given = &given};
+	struct reader_unit *units;
 	struct engine_result res;
 	struct finding **v;
 
 	*n = 0;
 	if (!reader)
 		return NULL;
+	given.closing = units = given_units(r, &given.nclosing);
+	given.steps = units + given.nclosing;
+	given.nsteps = steps ? r->head->nsteps : 0;
+	reader_set_units(reader, units, given.nclosing + r->head->nsteps);
 	engine_run(engine_by_name("frontier"), &options, reader, true, NULL, &res, err);
 	v = mem_alloc((res.findings.n + 1) * sizeof(struct finding *));
-	*n = take(&res.findings, r->head->thread, v);
+	for (; *n < res.findings.n; ++*n) {
+		v[*n] = res.findings.v[*n];
+		res.findings.v[*n] = finding_new(); /* that one is ours now */
+	}
 	engine_result_free(&res);
 	live_close_recording(reader);
+	mem_free(units);
 	if (*n)
 		return v;
 	mem_free(v);
@@ -188,7 +215,7 @@ static struct finding **replay_by_default(struct live_process *p, const struct l
 {
 	struct spec *none = spec_new();
 	struct err ignored = {0};
-	struct finding **v = replay(p, r, spec_rules(none), n, &ignored);
+	struct finding **v = replay(p, r, spec_rules(none), false, n, &ignored);
 
 	spec_free(none);
 	return v;
@@ -197,13 +224,16 @@ static struct finding **replay_by_default(struct live_process *p, const struct l
 struct finding **live_find(struct live_process *p, const struct live_recording *r, size_t *n,
 			   bool *excluded)
 {
+	struct block_rules *spec = spec_rules(p->spec);
 	struct err err = {0};
-	struct finding **v = replay(p, r, &p->rules, n, &err);
+	struct finding **v = replay(p, r, &p->rules, false, n, &err);
 
 	/* A call that was open when its function was left out is still a block. */
 	if (!v && !err_is_set(&err) && p->out_names.n)
-		v = replay(p, r, spec_rules(p->spec), n, &err);
+		v = replay(p, r, spec, false, n, &err);
 	*excluded = false;
+	if (!v && !err_is_set(&err))
+		v = replay(p, r, spec, true, n, &err);
 	if (!v && !err_is_set(&err)) {
 		v = replay_by_default(p, r, n);
 		*excluded = v != NULL;

@@ -403,7 +403,6 @@ static void fill(const struct live *s, struct engine_result *res, struct report 
 	res->ops = engine_by_name(s->predicts ? "predict" : "frontier");
 	res->seconds = now() - s->since;
 	add_stat(res, "processes", s->nprocesses);
-	add_stat(res, "accesses", s->total.accesses);
 	add_stat(res, "edges", s->total.edges);
 	add_stat(res, "cycles", s->total.cycles);
 	add_stat(res, "findings_left_out", dropped);
@@ -411,7 +410,6 @@ static void fill(const struct live *s, struct engine_result *res, struct report 
 	add_stat(res, "findings_evicted", evicted);
 	rep->source = (struct report_source){
 		.program = s->program ? s->program : "",
-		.events = s->total.accesses,
 		.threads = s->total.threads,
 		.transactions = s->total.transactions,
 	};

@@ -100,6 +100,14 @@ struct live_process {
 	int run; /* what RUN brought, in memory; -1: nothing */
 	uint64_t run_bytes;
 	bool predicts; /* its option says so */
+	/* Findings whose transactions are open, in the order of time. */
+	struct live_open {
+		struct live_finding head;
+		struct finding **v;
+		size_t n;
+		bool excluded;
+	} * open;
+	size_t nopen, open_cap;
 
 	/* Entries that are not printed yet: see live_found_flush(). */
 	uint32_t *held, held_thread;
@@ -111,6 +119,7 @@ struct live_process {
 struct live_recording {
 	const struct live_finding *head;
 	const struct live_step *steps;
+	const struct live_closing *closing;
 	const char *bytes;
 	size_t n;
 };

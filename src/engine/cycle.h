@@ -14,13 +14,14 @@ struct cycle {
 	enum finding_rests_on rests_on;
 	bool blamed;
 	uint64_t *steps; /* events, the closing one last */
-	uint32_t nsteps;
+	uint32_t nsteps; /* 0: it was given, and is none in this trace */
 	uint32_t nrefuted;
 	uint64_t *refuted; /* events of the begins, outermost first */
 };
 
 /* cycle_find.c: one cycle for each closing event, in the same order. */
-struct cycle_find *cycle_find_new(const struct closings *closings);
+struct cycle_find *cycle_find_new(const struct closings *closings,
+				  const struct engine_given *given);
 void cycle_find_take(struct cycle_find *f, const struct batch *b);
 /* Gives the array away; frees the rest. */
 struct cycle *cycle_find_done(struct cycle_find *f);

@@ -50,6 +50,7 @@ struct watch {
 
 struct cycle_find {
 	const struct closings *closings;
+	const struct engine_given *given; /* or NULL */
 	size_t next; /* closing event */
 	struct watch *watch;
 	size_t nwatch, next_watch;
@@ -79,12 +80,14 @@ static int by_begin(const void *a, const void *b)
 	return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-struct cycle_find *cycle_find_new(const struct closings *closings)
+struct cycle_find *cycle_find_new(const struct closings *closings,
+				  const struct engine_given *given)
 {
 	struct cycle_find *f = mem_zalloc(sizeof *f);
 	size_t n = 0;
 
 	f->closings = closings;
+	f->given = given;
 	f->cycles = mem_zalloc(closings->n * sizeof *f->cycles);
 	f->watch = mem_zalloc(closings->n * sizeof *f->watch);
 	for (size_t i = 0; i < closings->n; i++) {
@@ -398,6 +401,29 @@ static size_t path_by_clock(struct cycle_find *f, const struct target *own, uint
 	return n;
 }
 
+/* The way as it was given, backwards; 0 where a step is not in this trace. */
+static size_t path_as_given(struct cycle_find *f)
+{
+	size_t n = 0;
+
+	path_add(f, &n, f->event);
+	for (size_t i = f->given->nsteps; i-- > 0;) {
+		if (!f->given->steps[i].event)
+			return 0;
+		if (i + 1 < f->given->nsteps)
+			path_add(f, &n, f->given->steps[i].event);
+	}
+	return n > 1 ? n : 0;
+}
+
+static bool given_without_locks(const struct engine_given *given)
+{
+	for (size_t i = 0; i < given->nsteps; i++)
+		if (given->steps[i].on_lock)
+			return false;
+	return given->nsteps > 0;
+}
+
 static void close_cycle(struct cycle_find *f)
 {
 	struct thread *t = &f->thread[f->e->thread];
@@ -405,7 +431,7 @@ static void close_cycle(struct cycle_find *f)
 	bool data = f->closed[DATA].src || t->own[DATA]->now;
 	size_t n;
 
-	if (!f->closed[ALL].src) {
+	if (!f->closed[ALL].src && !f->given) {
 		fprintf(stderr,
 			"atomsan: internal error: event %llu closes no cycle the second time\n",
 			(unsigned long long)f->event);
@@ -418,8 +444,12 @@ static void close_cycle(struct cycle_find *f)
 		n = path_by_clock(f, t->own[DATA], t->own[DATA]->now_thread);
 	else if (t->own[ALL]->now)
 		n = path_by_clock(f, t->own[ALL], t->own[ALL]->now_thread);
-	else
+	else if (f->closed[ALL].src || f->closed[DATA].src)
 		n = path_by_order(f, f->closed[DATA].src ? DATA : ALL);
+	else
+		n = path_as_given(f);
+	if (f->given && !data && given_without_locks(f->given))
+		c->rests_on = RESTS_ON_DATA;
 	c->steps = mem_alloc(n * sizeof *c->steps);
 	c->nsteps = (uint32_t)n;
 	for (size_t i = 0; i < n; i++)

@@ -214,8 +214,12 @@ void cycle_tell_take(struct cycle_tell *t, const struct batch *b)
 			told->at = sighting_of(&t->blocks, e, event);
 			told->held = heldlocks_of(&t->held, e->thread);
 		}
-		if (t->cycles[t->next_cycle].closing.event == event)
-			tell(t, &t->cycles[t->next_cycle++], b->names);
+		if (t->cycles[t->next_cycle].closing.event == event) {
+			const struct cycle *c = &t->cycles[t->next_cycle++];
+
+			if (c->nsteps)
+				tell(t, c, b->names);
+		}
 		if (e->outer == OUTER_END)
 			sighting_blocks_take(&t->blocks, e, event);
 		else if (op_is_lock(e->op))

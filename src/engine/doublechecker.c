@@ -585,7 +585,7 @@ static uint64_t doublechecker_finish(void *engine)
 	/* Components come when they are complete, not in the trace's order. */
 	qsort(c->v, c->n, sizeof *c->v, by_event);
 	d->phase = EXPLAIN;
-	d->explain = explain_new(c, d->sink);
+	d->explain = explain_new(c, NULL, d->sink);
 	return c->v[c->n - 1].event;
 }
 

@@ -33,17 +33,25 @@ struct engine_options {
 	bool blocks_sets; /* blocks: cycles of three and more transactions too */
 	bool all;         /* predict: a schedule also for findings that look the same */
 	bool two;         /* predict: with two variables too */
-	bool last_unit; /* frontier: of a raw recording, what the last unit of `thread` closes; what
-			   others close is counted in the stats and not told */
-	uint32_t thread;
-	uint64_t from; /* that unit's first event, or 0: engine_run() sets it, after the first pass
-			*/
+	const struct engine_given *given; /* frontier: explain this, and look for no others */
 	/* doublechecker: */
 	uint64_t icd_block;                 /* how many variables have one owner; 0: one */
 	uint64_t log_budget;                /* bytes for logs; 0: the default */
 	bool log_repeats;                   /* elide nothing: for tests */
 	struct suspects *suspects_out;      /* first run: imprecise only, names blocks here */
 	const struct suspects *suspects_in; /* second run: only these */
+};
+
+/*
+ * Somebody else has found a cycle in a raw recording: it is closed by the last unit of a thread.
+ * Of that one, `closing` says which bytes do. `steps` are the cycle's, the last of them by that
+ * thread; they are used only where operations do not tell who is to blame and the order of
+ * transactions, which depends on which of several cycles was closed first, does not tell the way.
+ */
+struct engine_given {
+	uint32_t thread;
+	const struct reader_unit *closing, *steps; /* the reader's answers, after the first pass */
+	size_t nclosing, nsteps;
 };
 
 /* One figure of --format=json's "stats". */

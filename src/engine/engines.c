@@ -62,7 +62,6 @@ int engine_run(const struct engine_ops *ops, const struct engine_options *option
 	       bool all, void (*tick)(struct reader *r, int pass), struct engine_result *out,
 	       struct err *err)
 {
-	struct engine_options o = *options;
 	double start = now();
 	int pass_no = 1, rc;
 	struct err again = {0};
@@ -71,11 +70,9 @@ int engine_run(const struct engine_ops *ops, const struct engine_options *option
 
 	*out = (struct engine_result){.ops = ops};
 	finding_list_init(&out->findings, all);
-	engine = ops->create(&o, &out->findings.sink);
+	engine = ops->create(options, &out->findings.sink);
 	rc = pass(ops, engine, r, 0, tick, pass_no, err);
 	out->counts = *reader_counts(r);
-	if (o.last_unit)
-		o.from = rc ? 0 : reader_last_unit(r, o.thread);
 	/* What broke off in the first pass does so again, behind the last event wanted. */
 	while ((last = ops->finish(engine)) != 0) {
 		if (reader_rewind(r, &again) ||

@@ -21,13 +21,14 @@ struct explain {
 	struct cycle_tell *tell; /* then */
 };
 
-struct explain *explain_new(const struct closings *closings, struct finding_sink *sink)
+struct explain *explain_new(const struct closings *closings, const struct engine_given *given,
+			    struct finding_sink *sink)
 {
 	struct explain *x = mem_zalloc(sizeof *x);
 
 	x->closings = closings;
 	x->sink = sink;
-	x->find = cycle_find_new(closings);
+	x->find = cycle_find_new(closings, given);
 	return x;
 }
 

@@ -41,8 +41,12 @@ void closings_add(struct closings *c, uint64_t event, uint64_t begin, uint32_t t
 
 struct explain;
 
-/* `closings` in the trace's order, and stays the caller's. */
-struct explain *explain_new(const struct closings *closings, struct finding_sink *sink);
+/*
+ * `closings` in the trace's order, and stays the caller's. `given` is NULL, or says that they were
+ * not found in this trace: what turns out not to close a cycle here is not told.
+ */
+struct explain *explain_new(const struct closings *closings, const struct engine_given *given,
+			    struct finding_sink *sink);
 void explain_take(struct explain *x, const struct batch *b);
 /* As an engine's finish(). */
 uint64_t explain_finish(struct explain *x);

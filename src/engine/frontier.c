@@ -1,7 +1,9 @@
 /*
  * frontier: the verdict of Velodrome, at the same event, in time linear in the
- * trace: precise.h on all events.
+ * trace: precise.h on all events. Where the closing event is given, it is explained.
  */
+#include <stdlib.h>
+
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/explain.h"
@@ -11,8 +13,9 @@
 
 struct frontier {
 	struct precise precise;
-	const struct engine_options *options;
-	uint64_t nclosings; /* how many there were, told or not */
+	const struct engine_given *given;
+	uint64_t begin; /* of the transaction that the given thread is in */
+	uint64_t nclosings;
 	struct finding_sink *sink;
 	struct explain *explain;
 };
@@ -22,9 +25,16 @@ static void *frontier_create(const struct engine_options *options, struct findin
 	struct frontier *f = mem_zalloc(sizeof *f);
 
 	precise_init(&f->precise);
-	f->options = options;
+	f->given = options->given;
 	f->sink = sink;
 	return f;
+}
+
+static void take_given(struct frontier *f, const struct batch *b)
+{
+	for (uint32_t i = 0; i < b->n; i++)
+		if (b->ev[i].thread == f->given->thread && b->ev[i].outer)
+			f->begin = b->ev[i].outer == OUTER_BEGIN ? b->first + i : 0;
 }
 
 static void frontier_take(void *engine, const struct batch *b)
@@ -33,21 +43,31 @@ static void frontier_take(void *engine, const struct batch *b)
 
 	if (f->explain)
 		explain_take(f->explain, b);
+	else if (f->given)
+		take_given(f, b);
 	else
 		precise_take(&f->precise, b);
 }
 
-/* Whether the others are told or not: an event closes the same cycle. */
-static void drop_others(struct frontier *f)
+static int by_event(const void *a, const void *b)
+{
+	const struct closing *x = a, *y = b;
+
+	return (x->event > y->event) - (x->event < y->event);
+}
+
+static void close_given(struct frontier *f)
 {
 	struct closings *c = &f->precise.closings;
 	size_t kept = 0;
 
-	f->nclosings = c->n;
+	for (size_t i = 0; i < f->given->nclosing && f->begin; i++)
+		if (f->given->closing[i].event)
+			closings_add(c, f->given->closing[i].event, f->begin, f->given->thread);
+	if (c->n)
+		qsort(c->v, c->n, sizeof *c->v, by_event);
 	for (size_t i = 0; i < c->n; i++)
-		if (!f->options->last_unit ||
-		    (f->options->from && c->v[i].event >= f->options->from &&
-		     c->v[i].thread == f->options->thread))
+		if (!kept || c->v[kept - 1].event != c->v[i].event)
 			c->v[kept++] = c->v[i];
 	c->n = kept;
 }
@@ -59,11 +79,13 @@ static uint64_t frontier_finish(void *engine)
 
 	if (f->explain)
 		return explain_finish(f->explain);
-	drop_others(f);
+	if (f->given)
+		close_given(f);
+	f->nclosings = closings->n;
 	if (!closings->n)
 		return 0;
 	precise_free(&f->precise);
-	f->explain = explain_new(closings, f->sink);
+	f->explain = explain_new(closings, f->given, f->sink);
 	return closings->v[closings->n - 1].event;
 }
 

@@ -181,6 +181,9 @@ static uint32_t new_slot(struct order *o, uint32_t thread)
 	}
 	o->seen[(size_t)t * o->cap + t] = ORDER_NEVER;
 	o->slot[t] = (struct order_slot){.now = o->slot[t].now + 1, .thread = thread};
+#ifdef ORDER_WIDE
+	o->slot[t].others = o->nreaching_all;
+#endif
 	set_rows(o, t);
 	o->slot_of[thread] = t;
 	return t;
@@ -227,6 +230,18 @@ uint32_t order_begin(struct order *o, uint32_t t)
 	return t;
 }
 
+#ifdef ORDER_WIDE
+static void set_reaches_all(struct order *o, uint32_t a, bool does)
+{
+	if (o->slot[a].reaches_all == does)
+		return;
+	o->slot[a].reaches_all = does;
+	o->nreaching_all += does ? 1 : -1u;
+	for (uint32_t s = 0; s < o->n; s++)
+		o->slot[s].others += does ? 1 : -1u;
+}
+#endif
+
 void order_end(struct order *o, uint32_t t)
 {
 	const uint32_t *list = o->reached + (size_t)t * o->cap;
@@ -239,6 +254,7 @@ void order_end(struct order *o, uint32_t t)
 	o->slot[t].reached = 0;
 #ifdef ORDER_WIDE
 	o->slot[t].touched = 0;
+	set_reaches_all(o, t, false);
 #endif
 }
 
@@ -306,6 +322,28 @@ static bool claim(struct order *o, uint32_t a, step src)
 
 #define NEWLY_REACHED(a) ((load(row_s + (a)) <= i) & (load(row_t + (a)) == ORDER_NEVER))
 
+/* An edge from `src` into slot t is left out: who would have come to reach t by it? */
+static void leave_out(struct order *o, uint32_t t, step src)
+{
+#ifdef ORDER_WIDE
+	order_index i = step_index(src);
+	const order_index *row_s = reach_row(o, step_slot(src));
+	const order_index *row_t = reach_row(o, t);
+
+	for (uint32_t first = 0; first < o->n; first += LANES) {
+		lanes hit = NEWLY_REACHED(first);
+
+		for (uint32_t k = 0; some(hit) && k < LANES; k++)
+			if (hit[k] && claim(o, first + k, src))
+				set_reaches_all(o, first + k, true);
+	}
+#else
+	(void)o;
+	(void)t;
+	(void)src;
+#endif
+}
+
 enum order_edge order_add(struct order *o, uint32_t t, step src, uint64_t src_name,
 			  uint64_t dst_name)
 {
@@ -315,8 +353,10 @@ enum order_edge order_add(struct order *o, uint32_t t, step src, uint64_t src_na
 	const order_index *row_t = reach_row(o, t);
 	lanes any = {0};
 
-	if (row_s[t] <= i)
+	if (row_s[t] <= i) {
+		leave_out(o, t, src);
 		return ORDER_CYCLE;
+	}
 	o->seen[(size_t)t * o->cap + step_slot(src)] = i;
 	/*
 	 * Whoever reaches src, and not t yet. (Whoever reaches t at all reaches

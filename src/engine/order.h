@@ -90,7 +90,8 @@ struct order_slot {
 	uint32_t left : 1;     /* its thread has ended */
 	uint32_t others;       /* how many open transactions of other slots reach it */
 #ifdef ORDER_WIDE
-	uint32_t touched; /* see order_end_alone() */
+	uint32_t touched;   /* see order_end_alone() */
+	bool reaches_all; /* see `nreaching_all` */
 #endif
 };
 enum { ROW_SEEN, ROW_SELF }; /* as effect.h's `own` */
@@ -116,6 +117,15 @@ struct order {
 	size_t nthreads;
 	order_index last_index; /* a thread moves to a new slot here; tests make it small */
 	uint32_t take_idle;     /* idle slots are taken away from this many on; likewise */
+#ifdef ORDER_WIDE
+	/*
+	 * Blame follows operations, also along an edge that closed a cycle and was left out. So a
+	 * transaction that reaches the source of such an edge, and not its end, may come to hear
+	 * of itself by a way that is not in the order. While it is open every slot counts as
+	 * reached by it: the caller forgets nothing then.
+	 */
+	uint32_t nreaching_all;
+#endif
 	bool fixed; /* nothing may move: slots of ended threads are used again early, and
 		     * where none is left order_enter() gives ORDER_NO_SLOT */
 };

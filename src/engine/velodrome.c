@@ -464,7 +464,7 @@ static uint64_t velodrome_finish(void *engine)
 	if (!v->closings.n)
 		return 0;
 	drop_state(v);
-	v->explain = explain_new(&v->closings, v->sink);
+	v->explain = explain_new(&v->closings, NULL, v->sink);
 	return v->closings.v[v->closings.n - 1].event;
 }
 

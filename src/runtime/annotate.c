@@ -27,7 +27,7 @@ static uint32_t label_number(struct rt_thread *t, const char *text)
 	while (n < LABEL_MAX && text[n])
 		hash = (hash ^ (unsigned char)text[n++]) * 1099511628211ull;
 	hash |= 1;
-	rt_lock(&lock);
+	rt_lock_ranked(&lock, RT_LABELS);
 	for (i = hash >> 20 & (LABELS - 1); labels[i].hash && labels[i].hash != hash;)
 		i = (i + 1) & (LABELS - 1);
 	if (labels[i].hash) {
@@ -58,11 +58,12 @@ void atomsan_begin(const char *label)
 
 	if (!rt_enter(t))
 		return;
-	number = label_number(t, label ? label : "");
+	label = label ? label : "";
+	number = label_number(t, label);
 	if (rt_threads_out && predict_on)
 		predict_mark(t, number, RT_CALLER);
 	else if (rt_threads_out)
-		check_mark(t, number, RT_CALLER);
+		check_mark(t, number, label, RT_CALLER);
 	record(t, RAW_BEGIN, number, 0, RT_CALLER);
 	rt_leave(t);
 }

@@ -20,7 +20,7 @@ static inline struct shadow_stripe *enter(struct rt_thread *t, const volatile vo
 {
 	struct shadow_stripe *s = shadow_stripe((uintptr_t)address);
 
-	rt_lock(&s->lock);
+	rt_lock_ranked(&s->lock, RT_STRIPE);
 	t->atomic_lock = &s->lock;
 	return s;
 }
@@ -30,12 +30,8 @@ static inline void leave(struct rt_thread *t, struct shadow_stripe *s, enum raw_
 {
 	uint64_t time = 0;
 
-	if (record_on) {
-		time = record_now_ordered();
-		if (RT_UNLIKELY(time <= s->last))
-			time = s->last + 1;
-		s->last = time;
-	}
+	if (record_on)
+		time = check_record_time(s);
 	check_atomic(t, op, (uintptr_t)address, size, pc);
 	t->atomic_lock = NULL;
 	rt_unlock(&s->lock);

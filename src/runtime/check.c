@@ -51,6 +51,8 @@ void check_init(void)
 	/* Slot 0 is nobody's, so that no word is 0. */
 	order_threads(&order, 1);
 	order_enter(&order, 0);
+	if (record_on)
+		shadow_one_stripe();
 	check_on = true;
 }
 
@@ -90,7 +92,7 @@ static void end_quietly(struct rt_thread *t)
 	t->txn = 0;
 	t->txn_mark = 0;
 	if (RT_UNLIKELY(!order_end_alone(&order, t->slot))) {
-		rt_lock(&order_lock);
+		rt_lock_ranked(&order_lock, RT_ORDER);
 		order_end(&order, t->slot);
 		rt_unlock(&order_lock);
 	}
@@ -102,17 +104,33 @@ static void end_quietly(struct rt_thread *t)
 static void end(struct rt_thread *t)
 {
 	end_quietly(t);
-	if (RT_UNLIKELY(t->reports != NULL))
-		report_pending(t, false);
+	if (RT_UNLIKELY(t->nreports))
+		report_settled(t, false);
 }
 
-/* The cycle that an edge from `src` closes, backwards: order.h's `why` tells the way. */
-static void note_cycle(struct rt_thread *t, uint64_t src)
+static void note_closing(const struct rt_thread *t, uint64_t bytes)
 {
+	uint32_t n = closed.nclosing;
+
+	if (!n || closed.closing[n - 1].address != t->at) {
+		if (n == CHECK_CLOSING)
+			return;
+		closed.closing[n].address = t->at;
+		closed.closing[n].bytes = 0;
+		closed.nclosing = ++n;
+	}
+	closed.closing[n - 1].bytes |= t->at ? bytes : 0;
+}
+
+/* The cycle that an edge from a word closes, backwards: order.h's `why` tells the way. */
+static void note_cycle(struct rt_thread *t, uint64_t word)
+{
+	uint64_t src = shadow_step(word);
 	uint32_t home = t->slot, s = step_slot(src);
 
 	__atomic_fetch_add(&check_counts.cycles, 1, __ATOMIC_RELAXED);
 	t->closed = true;
+	note_closing(t, word & SHADOW_BYTES);
 	if (closed.n)
 		return; /* one access, one report */
 	closed.slot = home;
@@ -122,8 +140,7 @@ static void note_cycle(struct rt_thread *t, uint64_t src)
 	while (s != home && closed.n + 2 <= CHECK_STEPS) {
 		const struct order_why *why = &order.why[(size_t)s * order.cap + home];
 
-		if (why->dst != closed.step[closed.n - 1])
-			closed.step[closed.n++] = why->dst;
+		closed.step[closed.n++] = why->dst;
 		closed.step[closed.n++] = why->src;
 		s = why->from;
 	}
@@ -140,13 +157,13 @@ bool check_edge(struct rt_thread *t, uint64_t word, bool *fresh)
 	if (!*fresh)
 		check_new_stretch(t);
 	*fresh = true;
-	rt_lock(&order_lock);
+	rt_lock_ranked(&order_lock, RT_ORDER);
 	/* An operation outside blocks: where it brings somebody new it begins here. */
 	if (!t->txn)
 		order.slot[t->slot].now = shadow_step(t->now) - 1;
 	added = order_add(&order, t->slot, src, src, shadow_step(t->now)) == ORDER_ADDED;
 	if (!added)
-		note_cycle(t, src);
+		note_cycle(t, word);
 	check_counts.edges++;
 	rt_unlock(&order_lock);
 	t->outside = false;
@@ -178,7 +195,7 @@ static bool enter(struct rt_thread *t)
 {
 	uint32_t slot;
 
-	rt_lock(&order_lock);
+	rt_lock_ranked(&order_lock, RT_ORDER);
 	order_threads(&order, (size_t)t->id + 2);
 	slot = order_enter(&order, t->id + 1);
 	rt_unlock(&order_lock);
@@ -237,7 +254,7 @@ struct check_point check_thread_end(struct rt_thread *t)
 	last.step = shadow_step(t->now);
 	last.clock = t->clock;
 	__atomic_fetch_add(&check_counts.transactions, t->transactions, __ATOMIC_RELAXED);
-	rt_lock(&order_lock);
+	rt_lock_ranked(&order_lock, RT_ORDER);
 	/* Whoever gets the slot goes on counting here. */
 	order.slot[t->slot].now = last.step + 1;
 	order_leave(&order, t->id + 1);
@@ -260,7 +277,7 @@ void check_fork_prepare(void)
 	forking = check_on;
 	if (!forking)
 		return;
-	rt_lock(&order_lock);
+	rt_lock_ranked(&order_lock, RT_ORDER);
 	history_hold();
 	shadow_hold();
 }
@@ -279,6 +296,7 @@ void check_fork_child(struct rt_thread *t)
 	if (!check_on)
 		return;
 	order_lock = 0;
+	rt_rank_child();
 	shadow_child();
 	history_child(t);
 	functions_child();
@@ -346,11 +364,11 @@ static void cut(struct rt_thread *t)
 		if (!t->frame[i].hands_on)
 			functions_leave_out(t, t->frame[i].function, false);
 	t->cut = t->depth;
-	if (RT_UNLIKELY(t->reports != NULL))
-		report_pending(t, true);
+	if (RT_UNLIKELY(t->nreports))
+		report_settled(t, true);
 }
 
-void check_mark(struct rt_thread *t, uint32_t label, uintptr_t pc)
+void check_mark(struct rt_thread *t, uint32_t label, const char *text, uintptr_t pc)
 {
 	if (!t->slot)
 		return;
@@ -359,7 +377,7 @@ void check_mark(struct rt_thread *t, uint32_t label, uintptr_t pc)
 	t->nmarks++;
 	if (t->txn)
 		inner(t);
-	else if (t->nmarks <= RT_MARKS)
+	else if (t->nmarks <= RT_MARKS && functions_marked(label, text, pc))
 		begin(t, t->depth + 1, t->nmarks);
 	history_put(t, RAW_BEGIN, label, 0, pc);
 }
@@ -388,8 +406,8 @@ void check_not_atomic(struct rt_thread *t, uintptr_t pc)
 	functions_leave_out(t, t->frame[t->depth - 1].function, true);
 	if (t->txn == t->depth && !t->txn_mark) {
 		end_quietly(t);
-		if (t->reports)
-			report_pending(t, true);
+		if (t->nreports)
+			report_settled(t, true);
 	}
 }
 
@@ -428,27 +446,34 @@ static bool hold(struct rt_thread *t, uintptr_t address, uint32_t kind, bool sha
 	return true;
 }
 
-/* Only its owner looks at its cell; a spin lock has half of one. */
+/*
+ * Only its owner looks at its cell; a spin lock has half of one. With a recording it takes the
+ * stripe's lock all the same, for the time.
+ */
 static bool for_one(uint32_t kind)
 {
-	return kind == RAW_MUTEX;
+	return kind == RAW_MUTEX && !record_on;
 }
 
 /* Edges from whoever had it; an exclusive owner also comes after those who shared it. */
-static void acquire(struct rt_thread *t, uintptr_t address, uint32_t kind, bool shared)
+static void acquire(struct rt_thread *t, uintptr_t address, uint32_t kind, bool shared,
+		    uint64_t *time)
 {
 	struct shadow_cell *cell = shadow_find(SHADOW_LOCKS, address);
 
+	if (RT_UNLIKELY(record_on))
+		cell = shadow_make(SHADOW_LOCKS, address);
 	if (!cell)
 		return;
 	if (for_one(kind))
 		check_mutex_edges(t, cell);
 	else
-		check_lock_edges(t, cell, address, shared);
+		check_lock(t, cell, address, CHECK_TAKES | (shared ? CHECK_SHARED : 0), time);
 }
 
 /* Also where it does not matter to anybody: the next owner's clock is above this one. */
-static void release(struct rt_thread *t, uintptr_t address, uint32_t kind, bool shared)
+static void release(struct rt_thread *t, uintptr_t address, uint32_t kind, bool shared,
+		    uint64_t *time)
 {
 	struct shadow_cell *cell = shadow_make(SHADOW_LOCKS, address);
 
@@ -457,27 +482,28 @@ static void release(struct rt_thread *t, uintptr_t address, uint32_t kind, bool 
 	if (for_one(kind) && !cell->w[1])
 		__atomic_store_n(&cell->w[0], t->now | SHADOW_WRITE | 1, __ATOMIC_RELAXED);
 	else
-		check_lock_store(t, cell, address, shared);
+		check_lock(t, cell, address, CHECK_GIVES | (shared ? CHECK_SHARED : 0), time);
 }
 
-static void let_go(struct rt_thread *t, uintptr_t address, uint32_t kind, uintptr_t pc)
+static void let_go(struct rt_thread *t, uintptr_t address, uint32_t kind, uint64_t *time,
+		   uintptr_t pc)
 {
 	struct rt_held *h = held(t, address);
 
 	if (!h || --h->times)
 		return;
 	history_put(t, h->shared ? RAW_RELEASE_SHARED : RAW_RELEASE, address, kind, pc);
-	release(t, address, kind, h->shared);
+	release(t, address, kind, h->shared, time);
 	*h = t->held[--t->nheld];
 }
 
 /* The edges come first: they set the time and the clock. */
 static void take_lock(struct rt_thread *t, uintptr_t address, bool shared, uint32_t kind,
-		      uintptr_t pc)
+		      uint64_t *time, uintptr_t pc)
 {
 	if (!hold(t, address, kind, shared))
 		return;
-	acquire(t, address, kind, shared);
+	acquire(t, address, kind, shared, time);
 	history_put(t, shared ? RAW_ACQUIRE_SHARED : RAW_ACQUIRE, address, kind, pc);
 }
 
@@ -485,23 +511,26 @@ static void take_lock(struct rt_thread *t, uintptr_t address, bool shared, uint3
  * Nobody knows yet whether a semaphore is used as a lock. Who waited for it and then posts it uses
  * it as one. Any other post comes after the one before it.
  */
-static void semaphore(struct rt_thread *t, enum raw_op op, uintptr_t address, uintptr_t pc)
+static void semaphore(struct rt_thread *t, enum raw_op op, uintptr_t address, uint64_t *time,
+		      uintptr_t pc)
 {
+	struct shadow_cell *cell = shadow_make(SHADOW_LOCKS, address);
 	struct rt_held *h = held(t, address);
+	bool waits = op == RAW_SEM_WAIT;
 
-	if (op == RAW_SEM_WAIT)
-		hold(t, address, RAW_SEMAPHORE, false);
-	if (op == RAW_SEM_WAIT || !h)
-		acquire(t, address, RAW_SEMAPHORE, false);
-	history_put(t, op, address, RAW_SEMAPHORE, pc);
-	if (op == RAW_SEM_WAIT)
+	if (!cell)
 		return;
-	release(t, address, RAW_SEMAPHORE, false);
-	if (h && !--h->times)
+	if (waits)
+		hold(t, address, RAW_SEMAPHORE, false);
+	check_lock(t, cell, address, (waits || !h ? CHECK_TAKES : 0) | (waits ? 0 : CHECK_GIVES),
+		   time);
+	history_put(t, op, address, RAW_SEMAPHORE, pc);
+	if (!waits && h && !--h->times)
 		*h = t->held[--t->nheld];
 }
 
-void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t aux, uintptr_t pc)
+void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t aux, uint64_t *time,
+		uintptr_t pc)
 {
 	if (!t->slot || !check_on)
 		return;
@@ -509,14 +538,14 @@ void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t 
 	switch (op) {
 	case RAW_ACQUIRE:
 	case RAW_ACQUIRE_SHARED:
-		take_lock(t, object, op == RAW_ACQUIRE_SHARED, aux, pc);
+		take_lock(t, object, op == RAW_ACQUIRE_SHARED, aux, time, pc);
 		break;
 	case RAW_RELEASE:
-		let_go(t, object, aux, pc);
+		let_go(t, object, aux, time, pc);
 		break;
 	case RAW_SEM_WAIT:
 	case RAW_SEM_POST:
-		semaphore(t, op, object, pc);
+		semaphore(t, op, object, time, pc);
 		break;
 	case RAW_LOCK_NEW:
 		shadow_clear(SHADOW_LOCKS, object, 1);
@@ -551,16 +580,24 @@ struct check_point check_create(struct rt_thread *t, uint32_t id, uintptr_t pc)
 	return here;
 }
 
-void check_join(struct rt_thread *t, uint32_t id, struct check_point last, uintptr_t pc)
+void check_join(struct rt_thread *t, uint32_t id, struct check_point last, uint64_t *time,
+		uintptr_t pc)
 {
+	struct shadow_stripe *stripe = record_on ? shadow_stripe(0) : NULL;
 	bool fresh = false;
 
 	if (!t->slot || !check_on)
 		return;
 	cut(t);
 	check_clock(t, last.clock);
+	if (stripe)
+		rt_lock_ranked(&stripe->lock, RT_STRIPE);
+	if (stripe)
+		*time = check_record_time(stripe);
 	if (last.step)
 		check_edge(t, last.step << SHADOW_TIME_SHIFT, &fresh);
+	if (stripe)
+		rt_unlock(&stripe->lock);
 	history_put(t, RAW_JOIN, id, 0, pc);
 	check_report(t);
 }
@@ -605,7 +642,7 @@ void check_report_now(struct rt_thread *t)
 	/* The time may have gone up since: what closed it was noted last. */
 	closed.step[0] = shadow_step(t->now);
 	report_cycle(t, &closed);
-	closed.n = 0;
+	closed.n = closed.nclosing = 0;
 }
 
 uint64_t check_end(void)

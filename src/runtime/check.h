@@ -30,9 +30,11 @@
  * another did, above the clock of that one. The machine's clock would do, and
  * costs more than all the rest.
  *
- * Locks, in this order: the lock of a stripe of the shadow; the order's; then
- * those that are held for a few instructions and never while another is taken.
- * None is held while the reporter is spoken to.
+ * Locks, in this order (rt.h has the ranks, and a debug build checks them): the
+ * lock of a stripe of the shadow; the order's; the histories', for a report; then
+ * those that are held for a few instructions and never while another is taken. Outside
+ * of the check, the modules' and the labels' come before all of these.
+ * None is held while the reporter is spoken to, and none is taken then.
  *
  * Who may include this: the runtime.
  */
@@ -70,7 +72,7 @@ void check_call(struct rt_thread *t, struct rt_frame *f);
 void check_return(struct rt_thread *t, struct rt_frame *f);
 
 /* A block that is marked. */
-void check_mark(struct rt_thread *t, uint32_t label, uintptr_t pc);
+void check_mark(struct rt_thread *t, uint32_t label, const char *text, uintptr_t pc);
 void check_unmark(struct rt_thread *t, uintptr_t pc);
 void check_not_atomic(struct rt_thread *t, uintptr_t pc);
 
@@ -91,14 +93,19 @@ static inline void check_report(struct rt_thread *t)
 		check_report_now(t);
 }
 
-/* Any other unit: locks, semaphores, waits, barriers. */
-void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t aux, uintptr_t pc);
+/*
+ * Any other unit: locks, semaphores, waits, barriers. With a recording, `time` becomes that of
+ * the edges that it brought or left behind.
+ */
+void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t aux, uint64_t *time,
+		uintptr_t pc);
 /* Memory is freed, and may be allocated again. */
 void check_free(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc);
 void check_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc);
 /* A thread is about to be created. */
 struct check_point check_create(struct rt_thread *t, uint32_t id, uintptr_t pc);
-void check_join(struct rt_thread *t, uint32_t id, struct check_point last, uintptr_t pc);
+void check_join(struct rt_thread *t, uint32_t id, struct check_point last, uint64_t *time,
+		uintptr_t pc);
 
 /* The program comes to its end; how many findings stand. */
 uint64_t check_end(void);
@@ -128,6 +135,7 @@ static inline void check_clock(struct rt_thread *t, uint64_t clock)
 	if (clock >= t->clock) {
 		t->clock = clock + 1;
 		t->now += SHADOW_TICK;
+		t->raised = t->now;
 		__atomic_store_n(&check_lines[t->slot].clock, t->clock, __ATOMIC_RELEASE);
 	}
 }
@@ -207,21 +215,34 @@ static inline bool check_matters(const struct rt_thread *t)
  */
 bool check_edge(struct rt_thread *t, uint64_t word, bool *fresh);
 
+/* With a recording: when what happens now under the lock of the one stripe happens. */
+static inline uint64_t check_record_time(struct shadow_stripe *s)
+{
+	uint64_t time = record_now_ordered();
+
+	s->last = RT_LIKELY(time > s->last) ? time : s->last + 1;
+	return s->last;
+}
+
 /* Operations on a lock's cell: edges from those who had it; a thread gives it back. */
-void check_lock_edges(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address,
-		      bool shared);
-void check_lock_store(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address,
-		      bool shared);
-/* The same of one that only its owner looks at, and so needs no lock of ours. */
+enum { CHECK_TAKES = 1, CHECK_GIVES = 2, CHECK_SHARED = 4 };
+void check_lock(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, int does,
+		uint64_t *time);
+/* Edges into one that only its owner looks at, and so needs no lock of ours. */
 void check_mutex_edges(struct rt_thread *t, struct shadow_cell *cell);
 
 /* A cycle that was closed. */
-enum { CHECK_STEPS = 32 };
+enum { CHECK_STEPS = 32, CHECK_CLOSING = 8 };
 struct check_cycle {
 	uint64_t step[CHECK_STEPS]; /* steps of the order, backwards from the closing one */
 	uint32_t n;
 	uint32_t slot;
 	uint64_t begin; /* of the transaction: a time of the slot */
+	uint32_t nclosing;
+	struct {
+		uintptr_t address; /* of a cell; 0: a lock's */
+		uint64_t bytes;
+	} closing[CHECK_CLOSING]; /* the first ones of the access */
 };
 struct check_counts {
 	uint64_t transactions, edges, cycles, evicted;

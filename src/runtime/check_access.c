@@ -16,7 +16,8 @@
  * ever invented. It takes two threads in the same few instructions, for the
  * first time with these 8 bytes. The same goes for one that comes to a cell with
  * at most one word in it (access.c). With a recording running, everything
- * happens under the lock, so that both tell the same story.
+ * happens under one lock, where it also takes its time, so that both tell
+ * the same story.
  */
 #include "runtime/check.h"
 #include "runtime/record.h"
@@ -29,10 +30,14 @@ static inline uint64_t behind_own(uint64_t word, uint64_t what)
 	return word & SHADOW_BYTES ? word : 0;
 }
 
-/* In the same stretch, in the same way: can one word stand for both? */
+/*
+ * In the same stretch, in the same way, by the same clock: can one word stand for both? (Whoever
+ * knows the older one takes no clock from it.)
+ */
 static inline bool alike(const struct rt_thread *t, uint64_t word, uint64_t what)
 {
-	return word && check_this_stretch(t, word) && !((word ^ what) & SHADOW_WRITE);
+	return word && check_this_stretch(t, word) && word >= t->raised &&
+	       !((word ^ what) & SHADOW_WRITE);
 }
 
 /*
@@ -248,8 +253,8 @@ static bool done_in_list(const struct rt_thread *t, const struct shadow_cell *ce
 	return found && __atomic_load_n(&cell->w[1], __ATOMIC_ACQUIRE) == tag;
 }
 
-static inline void one_cell(struct rt_thread *t, uintptr_t address, uint64_t what, uint64_t *time,
-			    bool *fresh, bool *noted)
+static inline void one_cell(struct rt_thread *t, uintptr_t address, uint64_t what, bool *fresh,
+			    bool *noted)
 {
 	struct shadow_cell *cell = shadow_find(SHADOW_DATA, address);
 	struct shadow_stripe *stripe;
@@ -259,15 +264,25 @@ static inline void one_cell(struct rt_thread *t, uintptr_t address, uint64_t wha
 		if (!cell)
 			return;
 	}
-	if (RT_LIKELY(!record_on) && (alone(t, cell, what, noted) || done_in_list(t, cell, what) ||
-				      nothing_to_do(t, cell, what)))
+	if (alone(t, cell, what, noted) || done_in_list(t, cell, what) ||
+	    nothing_to_do(t, cell, what))
 		return;
 	stripe = shadow_stripe(address);
-	rt_lock(&stripe->lock);
-	if (record_on && !*noted)
-		*time = record_now_ordered();
+	rt_lock_ranked(&stripe->lock, RT_STRIPE);
 	together(t, cell, address, what, fresh, noted);
 	rt_unlock(&stripe->lock);
+}
+
+/* All cells of an access, with their lock held. */
+static void all_cells(struct rt_thread *t, uintptr_t address, uintptr_t end, uint64_t write,
+		      bool *fresh, bool *noted)
+{
+	for (uintptr_t at = address; at < end && check_on; at = (at | 7) + 1) {
+		struct shadow_cell *cell = shadow_make(SHADOW_DATA, at);
+
+		if (cell)
+			together(t, cell, at, write | check_bytes(at, end), fresh, noted);
+	}
 }
 
 /* Where an edge came in it is noted, too: what it brought can be passed on. */
@@ -282,8 +297,17 @@ void check_access(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t
 		*time = record_now();
 	if (RT_UNLIKELY(!t->slot || !check_on))
 		return;
-	for (uintptr_t at = address; at < end && check_on; at = (at | 7) + 1)
-		one_cell(t, at, write | check_bytes(at, end), time, &fresh, &noted);
+	if (RT_UNLIKELY(record_on)) {
+		struct shadow_stripe *stripe = shadow_stripe(address);
+
+		rt_lock_ranked(&stripe->lock, RT_STRIPE);
+		*time = check_record_time(stripe);
+		all_cells(t, address, end, write, &fresh, &noted);
+		rt_unlock(&stripe->lock);
+	} else {
+		for (uintptr_t at = address; at < end && check_on; at = (at | 7) + 1)
+			one_cell(t, at, write | check_bytes(at, end), &fresh, &noted);
+	}
 	if (noted || fresh) {
 		if (op == RAW_READ_RANGE || op == RAW_WRITE_RANGE)
 			history_put_sized(t, op, address, size, pc);
@@ -296,18 +320,11 @@ void check_access(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t
 void check_atomic(struct rt_thread *t, enum raw_op op, uintptr_t address, uint32_t size,
 		  uintptr_t pc)
 {
-	uint64_t write = op == RAW_READ ? 0 : SHADOW_WRITE;
-	uintptr_t end = address + size;
 	bool noted = false, fresh = false;
 
 	if (!t->slot || !check_on)
 		return;
-	for (uintptr_t at = address; at < end && check_on; at = (at | 7) + 1) {
-		struct shadow_cell *cell = shadow_make(SHADOW_DATA, at);
-
-		if (cell)
-			together(t, cell, at, write | check_bytes(at, end), &fresh, &noted);
-	}
+	all_cells(t, address, address + size, op == RAW_READ ? 0 : SHADOW_WRITE, &fresh, &noted);
 	if (noted || fresh)
 		history_put(t, op, address, size, pc);
 }
@@ -320,20 +337,13 @@ static inline uint64_t lock_byte(uintptr_t address)
 	return 1u << (address & 7);
 }
 
-void check_lock_edges(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, bool shared)
+static void lock_edges(struct rt_thread *t, struct words *ws, uintptr_t address, bool shared)
 {
-	struct shadow_stripe *stripe = shadow_stripe(address);
-	struct words ws;
 	uint32_t kept = 0;
 	bool fresh = false;
 
-	if (!(__atomic_load_n(&cell->w[0], __ATOMIC_ACQUIRE) |
-	      __atomic_load_n(&cell->w[1], __ATOMIC_ACQUIRE)))
-		return;
-	rt_lock(&stripe->lock);
-	unpack(&ws, cell);
-	for (uint32_t i = 0; i < ws.n; i++) {
-		uint64_t word = ws.v[i];
+	for (uint32_t i = 0; i < ws->n; i++) {
+		uint64_t word = ws->v[i];
 		bool write = word & SHADOW_WRITE;
 
 		if (word & lock_byte(address)) {
@@ -349,32 +359,47 @@ void check_lock_edges(struct rt_thread *t, struct shadow_cell *cell, uintptr_t a
 				continue;
 			}
 		}
-		ws.v[kept++] = word;
+		ws->v[kept++] = word;
 	}
-	ws.n = kept;
-	pack(&ws, cell);
-	rt_unlock(&stripe->lock);
+	ws->n = kept;
 }
 
-void check_lock_store(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, bool shared)
+/* False: no memory, and the cell is as it was. */
+static bool lock_store(struct rt_thread *t, struct words *ws, struct shadow_cell *cell,
+		       uintptr_t address, bool shared)
 {
-	uint64_t fresh = t->now | lock_byte(address) | (shared ? 0 : SHADOW_WRITE);
-	struct shadow_stripe *stripe = shadow_stripe(address);
-	struct words ws;
 	uint32_t kept = 0;
 
-	rt_lock(&stripe->lock);
-	unpack(&ws, cell);
-	for (uint32_t i = 0; i < ws.n; i++) {
-		uint64_t word = ws.v[i];
+	for (uint32_t i = 0; i < ws->n; i++) {
+		uint64_t word = ws->v[i];
 		bool replaced = shared ? check_mine(t, word) && !(word & SHADOW_WRITE)
 				       : (word & SHADOW_WRITE) != 0;
 
 		if (!(replaced && word & lock_byte(address)))
-			ws.v[kept++] = word;
+			ws->v[kept++] = word;
 	}
-	ws.n = kept;
-	if (add(&ws, cell, fresh))
+	ws->n = kept;
+	return add(ws, cell, t->now | lock_byte(address) | (shared ? 0 : SHADOW_WRITE));
+}
+
+void check_lock(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, int does,
+		uint64_t *time)
+{
+	struct shadow_stripe *stripe = shadow_stripe(address);
+	bool shared = does & CHECK_SHARED;
+	struct words ws;
+
+	if (!(does & CHECK_GIVES) && !record_on &&
+	    !(__atomic_load_n(&cell->w[0], __ATOMIC_ACQUIRE) |
+	      __atomic_load_n(&cell->w[1], __ATOMIC_ACQUIRE)))
+		return;
+	rt_lock_ranked(&stripe->lock, RT_STRIPE);
+	if (record_on)
+		*time = check_record_time(stripe);
+	unpack(&ws, cell);
+	if (does & CHECK_TAKES)
+		lock_edges(t, &ws, address, shared);
+	if (!(does & CHECK_GIVES) || lock_store(t, &ws, cell, address, shared))
 		pack(&ws, cell);
 	rt_unlock(&stripe->lock);
 }

@@ -8,7 +8,7 @@
 enum { ATOMIC = 1, BY_RULE = 2, HANDS_ON = 4 };
 
 /* By address, open addressing; entries are never removed. */
-enum { SIZE = 1 << 16, FULL = SIZE / 4 * 3 };
+enum { SIZE = 1 << 16, FULL = SIZE / 4 * 3, LABELS = 1 << 12 };
 enum {
 	LEFT_OUT = 1,
 	SAID_NOT = 2,
@@ -118,6 +118,27 @@ bool functions_begin(struct rt_thread *t, struct rt_frame *f)
 	if (answer & BY_RULE)
 		return answer & ATOMIC && !(what & SAID_NOT);
 	return kind == 'f' && !start && answer & ATOMIC && !(what & LEFT_OUT);
+}
+
+bool functions_marked(uint32_t number, const char *label, uintptr_t pc)
+{
+	enum { NOT = 1, IS = 2 };
+	static uint8_t answers[LABELS];
+	uint8_t known = 0;
+	size_t n = 0;
+
+	if (RT_LIKELY(!*rt_options.spec && !live_has_rules()))
+		return true;
+	if (number < LABELS)
+		known = __atomic_load_n(&answers[number], __ATOMIC_RELAXED);
+	if (known)
+		return known == IS;
+	while (number && n < LIVE_LABEL_MAX && label[n])
+		n++;
+	known = live_ask_label(number, label, n, pc) & ATOMIC ? IS : NOT;
+	if (number < LABELS)
+		__atomic_store_n(&answers[number], known, __ATOMIC_RELAXED);
+	return known == IS;
 }
 
 /* Whoever called it before, as a block, did so before this. */

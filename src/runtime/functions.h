@@ -15,6 +15,9 @@
 /* The function of the thread's last frame was entered, with no transaction open: is it one? */
 bool functions_begin(struct rt_thread *t, struct rt_frame *f);
 
+/* The same of a marked block; the label's number is 0 where there are too many to have one. */
+bool functions_marked(uint32_t number, const char *label, uintptr_t pc);
+
 /* It was seen to wait, or its source says that it is not atomic, by this thread. */
 void functions_leave_out(struct rt_thread *t, uintptr_t function, bool said);
 

@@ -147,7 +147,7 @@ bool history_begin(struct rt_thread *t)
 {
 	struct history *h = NULL;
 
-	rt_lock(&lock);
+	rt_lock_ranked(&lock, RT_HISTORIES);
 	if (nended > KEEP) {
 		h = ended;
 		ended = h->next_free;
@@ -184,7 +184,7 @@ void history_end(struct rt_thread *t)
 
 	if (!h)
 		return;
-	rt_lock(&lock);
+	rt_lock_ranked(&lock, RT_HISTORIES);
 	h->next = t->hist.next;
 	h->last = t->clock;
 	h->owner = NULL;
@@ -226,7 +226,7 @@ void history_stack(const struct rt_thread *t, struct history_stack *to)
 
 void history_hold(void)
 {
-	rt_lock(&lock);
+	rt_lock_ranked(&lock, RT_HISTORIES);
 }
 
 void history_let_go(void)

@@ -21,7 +21,7 @@ static inline void note_at(enum raw_op op, const void *object, uint32_t aux, uin
 
 	if (!rt_enter(t))
 		return;
-	check_note(t, op, (uintptr_t)object, aux, pc);
+	check_note(t, op, (uintptr_t)object, aux, &time, pc);
 	record_at(t, op, (uintptr_t)object, aux, time, pc);
 	if (RT_UNLIKELY(predict_on))
 		predict_note(t, op, (uintptr_t)object, aux, time, pc);
@@ -33,13 +33,13 @@ static inline void note_at(enum raw_op op, const void *object, uint32_t aux, uin
  * fail is recorded when it has not.
  */
 static inline void note_releasing(enum raw_op op, const void *lock, enum raw_lock kind,
-				  uintptr_t pc)
+				  uint64_t *time, uintptr_t pc)
 {
 	struct rt_thread *t = &rt_self;
 
 	if (!rt_enter(t))
 		return;
-	check_note(t, op, (uintptr_t)lock, kind, pc);
+	check_note(t, op, (uintptr_t)lock, kind, time, pc);
 	rt_leave(t);
 }
 

@@ -43,7 +43,7 @@ static inline bool got(int rc)
 		uint64_t time = record_time_releasing(OBJECT(lock));                               \
 		int rc;                                                                            \
                                                                                                    \
-		note_releasing(op, OBJECT(lock), kind, RT_CALLER);                                 \
+		note_releasing(op, OBJECT(lock), kind, &time, RT_CALLER);                          \
 		rc = REAL(name)(lock);                                                             \
 		if (!rc)                                                                           \
 			note_released(op, OBJECT(lock), kind, time, RT_CALLER);                    \
@@ -296,7 +296,7 @@ RT_INTERCEPT int sem_post(sem_t *s)
 	uint64_t time = record_time_releasing(s);
 	int rc;
 
-	note_releasing(RAW_SEM_POST, s, RAW_SEMAPHORE, RT_CALLER);
+	note_releasing(RAW_SEM_POST, s, RAW_SEMAPHORE, &time, RT_CALLER);
 	rc = REAL(sem_post)(s);
 	if (!rc)
 		note_released(RAW_SEM_POST, s, RAW_SEMAPHORE, time, RT_CALLER);

@@ -198,8 +198,8 @@ static void joined(pthread_t handle, uint32_t id, uintptr_t pc)
 		return;
 	last = thread_forget(handle, id);
 	if (rt_enter(t)) {
-		check_join(t, id, last, pc);
 		now = record_now_ordered();
+		check_join(t, id, last, &now, pc);
 		record_at(t, RAW_JOIN, id, 0, now, pc);
 		if (predict_on)
 			predict_note(t, RAW_JOIN, id, 0, now, pc);

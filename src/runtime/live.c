@@ -276,7 +276,7 @@ bool live_say(enum live_type type, const struct live_part *parts, size_t n, void
 	int saved = errno;
 	bool ok;
 
-	rt_lock(&lock);
+	rt_lock_ranked(&lock, RT_REPORTER);
 	look_again();
 	ok = connected() && send_parts(type, parts, n);
 	if (ok && answer) {
@@ -306,9 +306,18 @@ uint32_t live_ask(uintptr_t function, uintptr_t call_place, char kind, bool star
 	return a.decide & 7;
 }
 
+uint32_t live_ask_label(uint32_t number, const char *text, size_t n, uintptr_t call_place)
+{
+	struct live_ask q = {.pc = number, .call = call_place, .kind = 'a'};
+	const struct live_part parts[] = {{&q, sizeof q}, {text, n}};
+	struct live_answer a = {0};
+
+	return live_say(LIVE_ASK, parts, 2, &a, sizeof a) ? a.decide & 7 : 1;
+}
+
 void live_module(uint64_t bias, const char *text, size_t n)
 {
-	rt_lock(&lock);
+	rt_lock_ranked(&lock, RT_REPORTER);
 	look_again();
 	say_module(bias, text, n, NULL);
 	rt_unlock(&lock);

@@ -29,6 +29,8 @@ bool live_say(enum live_type type, const struct live_part *parts, size_t n, void
 
 /* Is this function a block: a set of blocks.h's answers; the standard one where nobody knows. */
 uint32_t live_ask(uintptr_t function, uintptr_t call, char kind, bool start, bool *hands_on_here);
+/* The same of a block that is marked with the label of this number. */
+uint32_t live_ask_label(uint32_t number, const char *text, size_t n, uintptr_t call);
 
 /* Does somebody else have a specification, though no option of ours says so? */
 bool live_has_rules(void);

@@ -60,7 +60,8 @@ static size_t build_id(const struct dl_phdr_info *info, char *to, size_t size)
 struct kept {
 	struct kept *next;
 	uint64_t bias;
-	size_t n;
+	uint32_t n;
+	uint32_t told; /* to the reporter, if there is one */
 	char text[];
 };
 static struct kept *kept, **kept_tail = &kept;
@@ -80,11 +81,10 @@ static void keep(uint64_t bias, const char *text, size_t n)
 	k = (struct kept *)store;
 	store += bytes;
 	k->bias = bias;
-	k->n = n;
+	k->n = (uint32_t)n;
 	memcpy(k->text, text, n);
 	__atomic_store_n(kept_tail, k, __ATOMIC_RELEASE);
 	kept_tail = &k->next;
-	live_module(bias, text, n);
 }
 
 void modules_each(void (*tell)(uint64_t bias, const char *text, size_t n, void *arg), void *arg)
@@ -159,18 +159,28 @@ static int count_unloaded(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
+/* Of what is new, with no lock held. */
+static void tell_reporter(void)
+{
+	for (struct kept *k = __atomic_load_n(&kept, __ATOMIC_ACQUIRE); k;
+	     k = __atomic_load_n(&k->next, __ATOMIC_ACQUIRE))
+		if (!__atomic_exchange_n(&k->told, 1, __ATOMIC_RELAXED))
+			live_module(k->bias, k->text, k->n);
+}
+
 void modules_note(void)
 {
 	struct rt_thread *t = &rt_self;
 
 	if (!(record_on || check_on || predict_on) || !rt_enter(t))
 		return;
-	rt_lock(&lock);
+	rt_lock_ranked(&lock, RT_MODULES);
 	dl_iterate_phdr(note, t);
 	dl_iterate_phdr(count_unloaded, NULL);
 	if (!nfirst)
 		nfirst = nknown;
 	rt_unlock(&lock);
+	tell_reporter();
 	rt_leave(t);
 }
 

@@ -8,7 +8,6 @@
 #include "runtime/modules.h"
 #include "runtime/options.h"
 #include "runtime/predict.h"
-#include "runtime/signals.h"
 #include "runtime/thread.h"
 
 /* --- kinds of cycles: the places tell them apart --- */
@@ -540,12 +539,23 @@ static void put_repeats(struct put *p, const struct history *h, uint32_t *next, 
 }
 
 /*
- * The units of one chunk of a history, up to a clock. False: there is nothing to tell, or it was
- * overwritten meanwhile.
+ * How much is told of a history: units from before the cycle was closed, by their clock, and those
+ * up to the thread's last step of it, whatever their clock. The thread's own last unit is what
+ * closed it, and is told to be the last of all.
+ */
+struct until {
+	uint64_t clock;
+	uint64_t time; /* 0: it has no step */
+	uint64_t last; /* 0: not the thread that closed it; else the clock of its last unit */
+};
+
+/*
+ * The units of one chunk of a history. False: there is nothing to tell, or it was overwritten
+ * meanwhile.
  */
 enum { DEEP = 1 << 10 };
 static bool out_chunk(struct out *o, const struct history *h, uint32_t k, uint32_t number,
-		      uint32_t *repeat, uint64_t until, bool *told_fork)
+		      uint32_t *repeat, const struct until *until, bool *told_fork)
 {
 	static uintptr_t function[DEEP];
 	uint64_t serial = __atomic_load_n(&h->chunk[k].serial, __ATOMIC_ACQUIRE), clock;
@@ -554,7 +564,6 @@ static bool out_chunk(struct out *o, const struct history *h, uint32_t k, uint32
 	struct chunk_at at;
 	struct put p = {o, 0, 0};
 	bool first = number == 1;
-	bool own = h->owner == &rt_self; /* its last unit is to be the last of all */
 	/*
 	 * What is dead is on no cycle, and the words that would put it in order may be gone: it is
 	 * told as if it had been before all else, which harms nobody. (What the transaction
@@ -571,9 +580,12 @@ static bool out_chunk(struct out *o, const struct history *h, uint32_t k, uint32
 		put(&p, RAW_CALL, 0, 0, clock, 0);
 		put(&p, RAW_RETURN, 0, 0, clock, 0);
 	}
-	while (history_walk_next(&w) && w.clock < until + own) {
+	while (history_walk_next(&w) &&
+	       (w.clock < until->clock || w.time <= until->time || until->last)) {
 		put_repeats(&p, h, repeat, w.time, clock, depth ? function[(depth - 1) % DEEP] : 0);
 		clock = w.time < dead ? 0 : w.clock;
+		if (until->last && k == h->at && w.u >= w.end)
+			clock = until->last;
 		if (w.op == RAW_CALL)
 			function[depth++ % DEEP] = w.address;
 		else if (w.op == RAW_RETURN && depth)
@@ -587,7 +599,7 @@ static bool out_chunk(struct out *o, const struct history *h, uint32_t k, uint32
 		if (w.op == RAW_FORK)
 			told_fork[w.address % CREATIONS] = true;
 	}
-	if (k == h->at && !own)
+	if (k == h->at && !until->last)
 		put_repeats(&p, h, repeat, UINT64_MAX, clock,
 			    depth ? function[(depth - 1) % DEEP] : 0);
 	if (k != h->at && __atomic_load_n(&h->chunk[k].serial, __ATOMIC_ACQUIRE) != serial) {
@@ -598,8 +610,8 @@ static bool out_chunk(struct out *o, const struct history *h, uint32_t k, uint32
 	return true;
 }
 
-static void out_history(struct out *o, const struct history *h, struct span span, uint64_t until,
-			bool *told_fork)
+static void out_history(struct out *o, const struct history *h, struct span span,
+			const struct until *until, bool *told_fork)
 {
 	uint32_t number = 1, repeat = first_repeat(h->slot);
 
@@ -666,7 +678,22 @@ static bool lived(const struct history *h, uint64_t from)
 	return h->owner || h->last >= from;
 }
 
-static bool out_all(struct out *o, uint64_t from, uint64_t until)
+static struct until until_of(const struct history *h, const struct check_cycle *c,
+			     const struct live_step *steps)
+{
+	struct until u = {.clock = steps[c->n - 1].time};
+
+	for (uint32_t i = 0; i < c->n; i++) {
+		if (step_slot(c->step[i]) == h->slot && (uint64_t)step_index(c->step[i]) > u.time)
+			u.time = (uint64_t)step_index(c->step[i]);
+		if (h->owner == &rt_self && steps[i].time >= u.last)
+			u.last = steps[i].time + 1;
+	}
+	return u;
+}
+
+static bool out_all(struct out *o, uint64_t from, const struct check_cycle *c,
+		    const struct live_step *steps)
 {
 	static bool told_fork[CREATIONS]; /* with the histories held */
 	bool far = true, first = false;
@@ -687,8 +714,11 @@ static bool out_all(struct out *o, uint64_t from, uint64_t until)
 		if (lived(h, from))
 			drop_told(h, span_of(h, from));
 	for (struct history *h = NULL; (h = history_next(h)) != NULL;)
-		if (lived(h, from))
-			out_history(o, h, span_of(h, from), until, told_fork);
+		if (lived(h, from)) {
+			struct until until = until_of(h, c, steps);
+
+			out_history(o, h, span_of(h, from), &until, told_fork);
+		}
 	for (struct history *h = NULL; (h = history_next(h)) != NULL;)
 		if (lived(h, from)) {
 			out_first(o, h, h->thread, from, told_fork);
@@ -703,29 +733,45 @@ static bool out_all(struct out *o, uint64_t from, uint64_t until)
 
 /* --- a cycle --- */
 
+/* Can an edge come from it, or go to it? */
+static bool can_be_step(enum raw_op op, bool source)
+{
+	switch (op) {
+	case RAW_ACQUIRE:
+	case RAW_ACQUIRE_SHARED:
+	case RAW_JOIN:
+		return !source;
+	case RAW_RELEASE:
+	case RAW_RELEASE_SHARED:
+	case RAW_FORK:
+		return source;
+	default:
+		return is_access(op) || op == RAW_SEM_WAIT || op == RAW_SEM_POST;
+	}
+}
+
 /* An operation at this time, of this memory if there is one, else the first. */
 static bool look_in(const struct history *h, uint32_t k, uint64_t time, uint64_t address,
-		    struct live_step *to)
+		    bool source, struct live_step *to)
 {
 	struct history_walk w;
-	bool any = false;
+	bool any = false, here;
 
 	if (!history_walk(&w, h, k))
 		return false;
 	to->time = w.clock;
 	while (history_walk_next(&w) && w.time <= time) {
 		to->time = w.clock;
-		if (w.time != time || w.prologue ||
-		    !(is_access(w.op) || (w.op >= RAW_ACQUIRE && w.op <= RAW_SEM_POST) ||
-		      w.op == RAW_FORK || w.op == RAW_JOIN))
+		if (w.time != time || w.prologue || !can_be_step(w.op, source))
 			continue;
-		if (any && (!address || address < w.address || address >= w.address + w.size))
+		here = address && (address == w.address || address - w.address < w.size);
+		if (any && !here)
 			continue;
 		to->address = w.address;
 		to->pc = w.pc;
 		to->op = (uint8_t)w.op;
 		to->aux = (uint8_t)w.aux;
-		if (any || !address)
+		if (here || !address)
 			break;
 		any = true;
 	}
@@ -733,7 +779,7 @@ static bool look_in(const struct history *h, uint32_t k, uint64_t time, uint64_t
 }
 
 /* What is known of a step; false: it is so long ago that it is forgotten. */
-static bool look(uint64_t s, uint64_t address, struct live_step *to)
+static bool look(uint64_t s, uint64_t address, bool source, struct live_step *to)
 {
 	const struct history *h = history_of_slot(step_slot(s));
 	uint64_t time = (uint64_t)step_index(s), newest = 0;
@@ -752,7 +798,7 @@ static bool look(uint64_t s, uint64_t address, struct live_step *to)
 			best = k;
 		}
 	}
-	to->evicted = !newest || !look_in(h, best, time, address, to);
+	to->evicted = !newest || !look_in(h, best, time, address, source, to);
 	return !to->evicted;
 }
 
@@ -774,55 +820,32 @@ static void tell_here(const struct live_step *steps, uint32_t n)
 	       (unsigned long)before->pc);
 }
 
-/* A finding that waits for the end of its transaction, at the beginning of its pages. */
-struct report_pending {
-	struct report_pending *next;
-	size_t bytes;
-	struct live_finding head;
-	struct live_step steps[CHECK_STEPS];
-	struct out out;
-};
-enum { PENDING = 8 };
+/* A transaction that goes on and on closing cycles of new kinds is not to flood anybody. */
+enum { REPORTS = 8 };
+_Static_assert(CHECK_CLOSING <= LIVE_CLOSING_MAX && CHECK_STEPS <= LIVE_STEPS_MAX,
+	       "reporters take it");
 static uint32_t telling; /* threads that are: the program's end waits for them */
 
 /* True: it, or what there is of it, was shown. */
-static bool tell(const struct live_finding *head, const struct live_step *steps, struct out *out)
+static bool tell(const struct live_finding *head, const struct live_step *steps,
+		 const struct check_cycle *c, struct out *out)
 {
+	struct live_closing closing[CHECK_CLOSING];
+	struct live_part parts[] = {{head, sizeof *head},
+				    {steps, head->nsteps * sizeof *steps},
+				    {closing, head->nclosing * sizeof *closing},
+				    {out->p, out->n}};
 	struct live_shown shown = {0};
-	bool said =
-		!out->failed && live_say(LIVE_FINDING,
-					 (struct live_part[]){{head, sizeof *head},
-							      {steps, head->nsteps * sizeof *steps},
-							      {out->p, out->n}},
-					 3, head->answer ? &shown : NULL, sizeof shown);
+	bool said;
 
+	for (uint32_t i = 0; i < head->nclosing; i++)
+		closing[i] = (struct live_closing){c->closing[i].address, c->closing[i].bytes};
+	said = !out->failed &&
+	       live_say(LIVE_FINDING, parts, 4, head->answer ? &shown : NULL, sizeof shown);
 	rt_pages_free(out->p, out->cap);
 	if (!said)
 		tell_here(steps, head->nsteps);
 	return !said || shown.findings;
-}
-
-static void tell_waiting(void);
-
-/* False: no memory. */
-static bool put_off(struct rt_thread *t, const struct live_finding *head,
-		    const struct live_step *steps, const struct out *out)
-{
-	struct report_pending *p = rt_pages(sizeof *p);
-	static uint32_t watched;
-
-	if (!p)
-		return false;
-	if (!__atomic_exchange_n(&watched, 1, __ATOMIC_RELAXED))
-		signals_before_crash(tell_waiting);
-	p->bytes = sizeof *p;
-	p->head = *head;
-	memcpy(p->steps, steps, sizeof p->steps);
-	p->out = *out;
-	p->next = t->reports;
-	t->nreports++;
-	__atomic_store_n(&t->reports, p, __ATOMIC_RELEASE);
-	return true;
 }
 
 static void say_left_out(void)
@@ -837,40 +860,33 @@ static void say_left_out(void)
 	rt_pages_free(left_out, MAX * sizeof *left_out);
 }
 
-void report_pending(struct rt_thread *t, bool cut)
+void report_settled(struct rt_thread *t, bool cut)
 {
-	struct report_pending *p, *first = NULL;
+	struct live_settled s = {.thread = t->id};
 
-	__atomic_fetch_add(&telling, 1, __ATOMIC_SEQ_CST);
-	p = __atomic_exchange_n(&t->reports, NULL, __ATOMIC_ACQ_REL);
 	t->nreports = 0;
-	/* The oldest first. */
-	while (p) {
-		struct report_pending *next = p->next;
-
-		p->next = first;
-		first = p;
-		p = next;
-	}
-	if (first && cut)
+	if (!live_connected())
+		return;
+	__atomic_fetch_add(&telling, 1, __ATOMIC_SEQ_CST);
+	if (cut)
 		say_left_out();
-	for (; first; first = p) {
-		p = first->next;
-		tell(&first->head, first->steps, &first->out);
-		rt_pages_free(first, first->bytes);
-	}
+	live_say(LIVE_SETTLED, &(struct live_part){&s, sizeof s}, 1, NULL, 0);
 	__atomic_fetch_sub(&telling, 1, __ATOMIC_SEQ_CST);
 }
 
 void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 {
 	struct live_step steps[CHECK_STEPS], begin;
-	struct live_finding head = {.thread = t->id, .answer = rt_options.halt_on_error};
-	uint64_t key = 1, from = UINT64_MAX, until;
+	struct live_finding head = {.thread = t->id,
+				    .answer = rt_options.halt_on_error,
+				    .open = t->txn && !rt_options.halt_on_error,
+				    .nsteps = c->n,
+				    .nclosing = c->nclosing};
+	uint64_t key = 1, from = UINT64_MAX;
 	struct out out = {0};
-	bool far = true;
+	bool far = true, shown;
 
-	if (c->n < 2 || (t->nreports >= PENDING && !rt_options.all))
+	if (c->n < 2 || (t->nreports >= REPORTS && !rt_options.all))
 		return;
 	memset(steps, 0, sizeof steps);
 	history_hold();
@@ -878,66 +894,32 @@ void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 	for (uint32_t i = 0; i < c->n; i++) {
 		struct live_step *s = &steps[c->n - 1 - i];
 
-		far &= look(c->step[i], i ? s[1].address : 0, s);
+		/* From the second on: where an edge came from, where the one before it went to. */
+		far &= look(c->step[i], i & 1 ? s[1].address : 0, i & 1, s);
 		if (!s->evicted && s->time < from)
 			from = s->time;
 	}
-	if (look((uint64_t)c->slot << ORDER_INDEX_BITS | c->begin, 0, &begin) && begin.time < from)
+	if (look((uint64_t)c->slot << ORDER_INDEX_BITS | c->begin, 0, true, &begin) && begin.time < from)
 		from = begin.time;
-	until = steps[c->n - 1].time;
 	key = mix(key, t->txn && !t->txn_mark ? t->frame[t->txn - 1].function : 0);
 	for (uint32_t i = 0; i < c->n; i++)
 		if (i == 0 || i + 2 >= c->n)
 			key = mix(mix(key, steps[i].pc), steps[i].op);
-	key |= 1;
-	if (!note_kind(key)) {
+	head.key = key | 1;
+	if (!note_kind(head.key)) {
 		history_let_go();
 		return;
 	}
-	far &= out_all(&out, from, until);
+	far &= out_all(&out, from, c, steps);
 	history_let_go();
-
-	head.key = key;
-	head.nsteps = c->n;
 	head.evicted = !far;
 	__atomic_fetch_add(&check_counts.evicted, !far, __ATOMIC_RELAXED);
-	if (!rt_options.halt_on_error && t->txn && !out.failed && put_off(t, &head, steps, &out))
-		return;
-	if (tell(&head, steps, &out) && rt_options.halt_on_error)
+	t->nreports += head.open;
+	__atomic_fetch_add(&telling, 1, __ATOMIC_SEQ_CST);
+	shown = tell(&head, steps, c, &out);
+	__atomic_fetch_sub(&telling, 1, __ATOMIC_SEQ_CST);
+	if (shown && rt_options.halt_on_error)
 		rt_halt();
-}
-
-/* What is found in transactions that will not end any more. */
-static void tell_waiting(void)
-{
-	struct report_pending *waiting = NULL;
-
-	history_hold();
-	for (struct history *h = NULL; (h = history_next(h)) != NULL;) {
-		struct report_pending *p =
-			h->owner ? __atomic_exchange_n(&h->owner->reports, NULL, __ATOMIC_ACQ_REL)
-				 : NULL;
-
-		while (p) {
-			struct report_pending *next = p->next;
-
-			p->next = waiting;
-			waiting = p;
-			p = next;
-		}
-	}
-	history_let_go();
-	while (__atomic_load_n(&telling, __ATOMIC_SEQ_CST))
-		rt_yield();
-	if (waiting || live_connected())
-		say_left_out();
-	while (waiting) {
-		struct report_pending *p = waiting;
-
-		waiting = p->next;
-		tell(&p->head, p->steps, &p->out);
-		rt_pages_free(p, p->bytes);
-	}
 }
 
 uint64_t report_end(uint32_t slots)
@@ -945,9 +927,11 @@ uint64_t report_end(uint32_t slots)
 	struct live_end end = {.slots = slots, .threads = thread_count()};
 	struct live_shown shown = {0};
 
-	tell_waiting();
+	while (__atomic_load_n(&telling, __ATOMIC_SEQ_CST))
+		rt_yield();
 	if (!live_connected())
 		return shown_here;
+	say_left_out();
 	for (size_t i = 0; i < KINDS; i++) {
 		struct live_again a = {kinds[i].key, kinds[i].again};
 
@@ -970,6 +954,5 @@ void report_child(void)
 	memset(kinds, 0, sizeof kinds);
 	nkinds = 0;
 	shown_here = 0;
-	rt_self.reports = NULL; /* the parent's */
-	rt_self.nreports = 0;
+	rt_self.nreports = 0; /* the parent's */
 }

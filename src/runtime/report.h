@@ -11,12 +11,12 @@
 #include "runtime/check.h"
 
 /*
- * A cycle was closed by the thread's last access. No lock is held. It is reported when the
- * transaction has ended: where that is because it waits, its function is no block after all, and
- * the reporter is told so first.
+ * A cycle was closed by the thread's last access. No lock is held. The reporter knows at once, so
+ * that nothing is lost if the program crashes, and shows it when the transaction has ended: where
+ * that is because it waits, its function is no block after all, and the reporter is told so first.
  */
 void report_cycle(struct rt_thread *t, const struct check_cycle *c);
-void report_pending(struct rt_thread *t, bool cut);
+void report_settled(struct rt_thread *t, bool cut);
 
 /* The thread creates another; it allocates memory, or frees it. */
 void report_created(const struct rt_thread *t, uint32_t id, uintptr_t pc);

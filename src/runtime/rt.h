@@ -95,6 +95,7 @@ struct rt_thread {
 	bool outside; /* of transactions, and nobody reaches it: nothing that it does matters */
 	uint64_t txn_limit, now, dead;
 	uint64_t clock;
+	uint64_t raised; /* `now`, when the clock went up last */
 	uintptr_t at; /* the memory whose edges are being taken; 0: a lock's, or a thread's */
 	const int64_t *seen;
 	const uint32_t *others; /* how many open transactions of others reach this thread */
@@ -108,8 +109,7 @@ struct rt_thread {
 	bool closed;       /* a cycle, which is still to be reported */
 	size_t cut;        /* frames below this are no blocks any more */
 	uint64_t transactions;
-	struct report_pending *reports; /* see report.h */
-	uint32_t nreports;
+	uint32_t nreports; /* of this transaction: see report.h */
 	struct rt_mark mark[RT_MARKS];
 	struct rt_repeat *repeat; /* the last ones, by address: RT_REPEATS */
 	struct rt_held *held;
@@ -207,16 +207,59 @@ static inline void rt_leave(struct rt_thread *t)
 void rt_halt(void) __attribute__((noreturn));
 void rt_yield(void);
 
-/* Locks of our own: held for a few instructions, never while calling out. */
+/*
+ * Locks of our own: held for a few instructions, never while calling out. A thread that holds one
+ * may take another only if that one comes later in this list; check.h says who needs which.
+ * Compiled with ATOMSAN_DEBUG, whoever does otherwise dies with a message (lock_rank.c).
+ */
+enum rt_rank {
+	RT_MODULES = 1, /* the loaded modules */
+	RT_LABELS,      /* numbers of labels */
+	RT_STRIPE,      /* of the shadow; one at a time */
+	RT_ORDER,       /* of transactions */
+	RT_HISTORIES,   /* all of them, held still */
+	RT_REGIONS,     /* of the shadow; before its lists', where a process forks */
+	RT_LEAF,        /* any other: no lock is taken while it is held */
+	RT_REPORTER,    /* the connection: taken by a thread that holds none, and like a leaf */
+};
+
 void rt_lock_slow(uint32_t *l);
-static inline void rt_lock(uint32_t *l)
+#ifdef ATOMSAN_DEBUG
+void rt_rank_take(const uint32_t *l, enum rt_rank rank);
+void rt_rank_give(const uint32_t *l);
+/* In a forked child: nobody holds a lock. */
+void rt_rank_child(void);
+#else
+static inline void rt_rank_take(const uint32_t *l, enum rt_rank rank)
 {
+	(void)l;
+	(void)rank;
+}
+static inline void rt_rank_give(const uint32_t *l)
+{
+	(void)l;
+}
+static inline void rt_rank_child(void)
+{
+}
+#endif
+
+static inline void rt_lock_ranked(uint32_t *l, enum rt_rank rank)
+{
+	rt_rank_take(l, rank);
 	if (RT_UNLIKELY(__atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE)))
 		rt_lock_slow(l);
 }
 
+/* A leaf. */
+static inline void rt_lock(uint32_t *l)
+{
+	rt_lock_ranked(l, RT_LEAF);
+}
+
 static inline void rt_unlock(uint32_t *l)
 {
+	rt_rank_give(l);
 	__atomic_store_n(l, 0, __ATOMIC_RELEASE);
 }
 

@@ -10,6 +10,7 @@ uintptr_t shadow_region[SHADOW_SPACES][SHADOW_REGIONS];
 RT_EXPORT extern uintptr_t atomsan_1_shadow[SHADOW_SPACES][SHADOW_REGIONS]
 	__attribute__((alias("shadow_region")));
 struct shadow_stripe shadow_stripes[SHADOW_STRIPES];
+uint64_t shadow_stripe_mask = SHADOW_STRIPES - 1;
 static uint32_t region_lock, list_lock;
 /* Those that were made, as far as they fit: which memory does a cell stand for? */
 static struct {
@@ -46,7 +47,7 @@ struct shadow_cell *shadow_make(enum shadow_space space, uintptr_t address)
 	size_t bytes = 2ul << SHADOW_REGION;
 
 	if (RT_UNLIKELY(!__atomic_load_n(region, __ATOMIC_ACQUIRE))) {
-		rt_lock(&region_lock);
+		rt_lock_ranked(&region_lock, RT_REGIONS);
 		if (!*region) {
 			void *shadow = rt_pages(bytes);
 
@@ -196,7 +197,7 @@ static void clear_cell(struct shadow_cell *cell, uintptr_t address)
 		return;
 	}
 	stripe = shadow_stripe(address);
-	rt_lock(&stripe->lock);
+	rt_lock_ranked(&stripe->lock, RT_STRIPE);
 	list = shadow_list(cell->w[1]);
 	cell->w[0] = cell->w[1] = 0;
 	if (list)
@@ -239,7 +240,7 @@ void shadow_clear(enum shadow_space space, uintptr_t address, size_t bytes)
 
 void shadow_hold(void)
 {
-	rt_lock(&region_lock);
+	rt_lock_ranked(&region_lock, RT_REGIONS);
 	rt_lock(&list_lock);
 }
 
@@ -247,6 +248,11 @@ void shadow_let_go(void)
 {
 	rt_unlock(&list_lock);
 	rt_unlock(&region_lock);
+}
+
+void shadow_one_stripe(void)
+{
+	shadow_stripe_mask = 0;
 }
 
 void shadow_child(void)

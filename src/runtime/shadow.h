@@ -96,19 +96,26 @@ void shadow_list_free(struct shadow_list *list);
 /* This memory is somebody else's from now on: nobody has touched it. */
 void shadow_clear(enum shadow_space space, uintptr_t address, size_t bytes);
 
-/* A stripe holds 16 bytes of memory in one. A line each: threads that use different ones do not
- * meet. */
+/*
+ * A stripe holds 16 bytes of memory in one. A line each: threads that use different ones do not
+ * meet. While the program is recorded as well as checked there is only one (shadow_one_stripe()),
+ * and all that may conflict happens, and takes its time, under its lock: the order of the recording
+ * is the order of the check.
+ */
 struct shadow_stripe {
 	uint32_t lock;
-	uint64_t last; /* time of the last atomic operation */
+	uint64_t last; /* time of the last operation that took one */
 } __attribute__((aligned(64)));
 enum { SHADOW_STRIPES = 1 << 10 };
 extern struct shadow_stripe shadow_stripes[SHADOW_STRIPES];
+extern uint64_t shadow_stripe_mask;
 
 static inline struct shadow_stripe *shadow_stripe(uintptr_t address)
 {
-	return &shadow_stripes[(address >> 4) * 0x9e3779b97f4a7c15ull >> 54];
+	return &shadow_stripes[(address >> 4) * 0x9e3779b97f4a7c15ull >> 54 & shadow_stripe_mask];
 }
+
+void shadow_one_stripe(void);
 
 /* Around a fork: the lists are as they should be. In the child nobody holds a lock. */
 void shadow_hold(void);

@@ -72,7 +72,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
 		call(number, info, context);
 		t->quiet = quiet;
 		if (lock)
-			rt_lock(lock);
+			rt_lock_ranked(lock, RT_STRIPE);
 		t->atomic_lock = lock;
 		return;
 	}
@@ -133,47 +133,9 @@ void signals_thread_gone(struct rt_thread *t)
 	t->pending = 0;
 }
 
-/* --- crashes --- */
-
-static void (*before_crash)(void);
-
-/* Behind this the signal comes again, and does what it would have done. */
-static void on_crash(int number, siginfo_t *info, void *context)
-{
-	struct sigaction standard = {.sa_handler = SIG_DFL};
-	struct rt_thread *t = &rt_self;
-
-	(void)context;
-	REAL(sigaction)(number, &standard, NULL);
-	/* Where the program's own memory was touched for it, the check has no lock of its own. */
-	if (!(t->quiet & RT_IN_RUNTIME) || t->atomic_lock)
-		before_crash();
-	if (!cannot_wait(number, info))
-		syscall(SYS_tgkill, getpid(), syscall(SYS_gettid), number);
-}
-
-void signals_before_crash(void (*fn)(void))
-{
-	static const int numbers[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-	struct sigaction crash = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO}, now;
-
-	before_crash = fn;
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		if (!REAL(sigaction)(numbers[i], NULL, &now) && !(now.sa_flags & SA_SIGINFO) &&
-		    now.sa_handler == SIG_DFL)
-			REAL(sigaction)(numbers[i], &crash, NULL);
-}
-
-/* --- what the program asks for --- */
-
 static bool ours(const struct sigaction *a)
 {
 	return a->sa_flags & SA_SIGINFO && a->sa_sigaction == on_signal;
-}
-
-static bool crashes(const struct sigaction *a)
-{
-	return a->sa_flags & SA_SIGINFO && a->sa_sigaction == on_crash;
 }
 
 RT_INTERCEPT int sigaction(int number, const struct sigaction *restrict new,
@@ -200,8 +162,6 @@ RT_INTERCEPT int sigaction(int number, const struct sigaction *restrict new,
 		handlers[number] = was;
 	else if (old && ours(old))
 		*old = was;
-	else if (old && crashes(old))
-		*old = (struct sigaction){.sa_handler = SIG_DFL};
 	return rc;
 }
 

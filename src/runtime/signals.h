@@ -15,10 +15,4 @@
 
 void signals_thread_gone(struct rt_thread *t);
 
-/*
- * Where the program is about to be ended by a signal that tells of a bug in it, call this first.
- * The program does not see that: its own handlers come first, and so does the signal's effect.
- */
-void signals_before_crash(void (*fn)(void));
-
 #endif

@@ -12,11 +12,15 @@
  *	HELLO     first: struct live_hello, then the runtime's options that are the
  *	          reporter's business, "key=value\n" each, then a NUL and the command line
  *	MODULE    a module was loaded: load bias (8 bytes), then the text of RAW_MODULE
- *	ASK       struct live_ask; answered by ANSWER: is this function a block?
- *	FINDING   struct live_finding, its steps, then a raw recording (raw_format.h) of the
- *	          last moments of all threads, as far as they are kept. The last unit of the
- *	          finding's thread in it is the operation that closed the cycle; others may go on
- *	          behind it. Answered by SHOWN where it says so.
+ *	ASK       struct live_ask, and the label of a marked block; answered by ANSWER: is this
+ *	          function, or what is marked so, a block?
+ *	FINDING   struct live_finding, its steps, which bytes close it, then a raw recording
+ *	          (raw_format.h) of the last moments of all threads, as far as they are kept. The
+ *	          last unit of the finding's thread in it is the operation that closed the cycle;
+ *	          others may go on behind it. Answered by SHOWN where it says so. Its transaction
+ *	          may still be open: then it is shown when SETTLED comes, or the program is gone
+ *	SETTLED   struct live_settled: a thread's transaction has ended, and what it found counts.
+ *	          Where it ended because its function waits, LEFT_OUT comes first
  *	AGAIN     struct live_again: the same has been found so many more times
  *	LEFT_OUT  addresses (8 bytes each), in functions that turned out to wait or were said to
  *	          be not atomic: what blames only those is no finding after all
@@ -40,6 +44,10 @@
 #define LIVE_BYTES_MAX (1u << 30)
 /* And no finding has more steps. */
 #define LIVE_STEPS_MAX 4096u
+/* And no more places that close it. */
+#define LIVE_CLOSING_MAX 8u
+/* And no label is longer. */
+#define LIVE_LABEL_MAX 512u
 
 enum live_type {
 	LIVE_HELLO = 1,
@@ -50,6 +58,7 @@ enum live_type {
 	LIVE_SHOWN,
 	LIVE_AGAIN,
 	LIVE_LEFT_OUT,
+	LIVE_SETTLED,
 	LIVE_END,
 	LIVE_RUN
 };
@@ -64,9 +73,9 @@ struct live_hello {
 
 /* As block_rules' decide() and hands_on_at() in blocks.h. */
 struct live_ask {
-	uint64_t pc;   /* in the function */
+	uint64_t pc;   /* in the function; the number of a label */
 	uint64_t call; /* where it was called */
-	char kind;     /* 'f', 's', 'm' */
+	char kind;     /* 'f', 's', 'm', 'a' */
 	uint8_t start;
 	uint8_t zero[6];
 };
@@ -87,12 +96,23 @@ struct live_step {
 	uint8_t evicted; /* only the thread is known */
 	uint8_t zero;
 };
+/* Of 8 bytes of memory those that close the cycle; of an operation on a lock all is 0. */
+struct live_closing {
+	uint64_t address;
+	uint64_t bytes; /* bit n: the byte at address + n */
+};
 struct live_finding {
 	uint64_t key;     /* of its kind: AGAIN speaks of it */
 	uint32_t thread;  /* whose access closed the cycle */
 	uint32_t nsteps;  /* struct live_step, behind this */
 	uint32_t answer;  /* 1: the program waits for SHOWN */
 	uint32_t evicted; /* 1: the recording does not reach back to all steps */
+	uint32_t nclosing; /* struct live_closing, behind the steps; more bytes may close it */
+	uint32_t open; /* 1: its transaction is */
+};
+
+struct live_settled {
+	uint32_t thread, zero;
 };
 
 struct live_shown {
@@ -105,7 +125,7 @@ struct live_again {
 
 /* What `-v` tells. */
 struct live_end {
-	uint64_t transactions, accesses, edges, cycles;
+	uint64_t transactions, edges, cycles;
 	uint64_t evicted; /* findings */
 	uint32_t threads, slots;
 };

@@ -58,7 +58,6 @@ struct thread {
 	uint32_t held;  /* locks that it holds for writing */
 	bool ran, joined;
 	uint64_t stack, stack_size;
-	uint64_t last_unit; /* its first event */
 	uint32_t creator;
 	strref created;
 	/* The last place: loops ask for it again and again. */
@@ -105,6 +104,13 @@ struct raw {
 	struct event *out;
 	size_t nout, at, out_cap;
 	uint64_t delivered; /* events, before those in `out` */
+	/* Of the unit being taken, where somebody asks: the variables that it touches. */
+	struct part {
+		uint64_t start, bytes;
+		size_t at; /* in `out` */
+	} * part;
+	size_t nparts, parts_cap;
+	bool keep_parts;
 	uint64_t unshared, repaired, units;
 	uint32_t broken; /* threads whose units make no sense from some point on */
 	bool noted;
@@ -151,6 +157,7 @@ static void raw_destroy(struct reader *r)
 	mem_free(a->object);
 	mem_free(a->label);
 	mem_free(a->out);
+	mem_free(a->part);
 	raw_map_free(&a->objects);
 	raw_map_free(&a->not_locks);
 	raw_map_free(&a->label_texts);
@@ -436,6 +443,10 @@ static void access_memory(struct raw *a, uint32_t thread, enum op op, const stru
 		}
 		operate(a, thread, op, *var - 1, i->pc);
 		any = true;
+		if (a->keep_parts) {
+			MEM_GROW(a->part, a->parts_cap, a->nparts + 1);
+			a->part[a->nparts++] = (struct part){start, bytes, a->nout - 1};
+		}
 	}
 	a->unshared += !any;
 }
@@ -850,6 +861,7 @@ static void raw_start(struct reader *r)
 
 		table_append(&r->names.table[NAMES_THREAD], name, (size_t)n);
 	}
+	a->keep_parts = r->units != NULL;
 	look(a, r->opt.unfinished);
 	r->in.size = size;
 	first_notes(r);
@@ -857,15 +869,32 @@ static void raw_start(struct reader *r)
 	a->started = true;
 }
 
-/* They have all been seen. */
-static void keep_last_units(struct reader *r)
+/* The event of a unit that begins at out[first], as far as this byte goes. */
+static uint64_t event_of_unit(const struct raw *a, uint32_t thread, size_t first, uint64_t byte)
+{
+	for (size_t i = 0; i < a->nparts; i++)
+		if (!byte || byte - a->part[i].start < a->part[i].bytes)
+			return a->delivered + a->part[i].at + 1;
+	for (size_t i = first; i < a->nout && !a->nparts; i++)
+		if (a->out[i].thread == thread && a->out[i].op != OP_BEGIN &&
+		    a->out[i].op != OP_END)
+			return a->delivered + i + 1;
+	return 0;
+}
+
+/* A unit was taken, and its events begin at out[first]. */
+static void answer(struct reader *r, uint32_t thread, const struct raw_item *i, size_t first)
 {
 	const struct raw *a = r->state;
 
-	MEM_GROW0(r->last_unit, r->last_unit_cap, a->nthreads);
-	r->nlast_units = a->nthreads;
-	for (size_t t = 0; t < a->nthreads; t++)
-		r->last_unit[t] = a->thread[t].last_unit;
+	for (size_t k = 0; k < r->nunits; k++) {
+		struct reader_unit *u = &r->units[k];
+
+		if (u->thread != thread)
+			continue;
+		if (!u->op || (u->op == i->op && u->time == i->time && u->pc == i->pc && !u->event))
+			u->event = event_of_unit(a, thread, first, u->address);
+	}
 }
 
 static int raw_next(struct reader *r, struct event *ev)
@@ -884,14 +913,18 @@ static int raw_next(struct reader *r, struct event *ev)
 		while (a->nheap && a->nout < READER_BATCH) {
 			uint32_t t = a->heap[0];
 
-			a->thread[t].last_unit = a->delivered + a->nout + 1;
+			size_t first = a->nout;
+
+			a->nparts = 0;
 			take(a, t, &a->thread[t].item);
 			a->units++;
+			if (r->units)
+				answer(r, t, &a->thread[t].item, first);
 			if (!advance(a, t))
 				a->heap[0] = a->heap[--a->nheap];
 			sink(a, 0);
 			if (!a->nheap)
-				keep_last_units(r);
+				r->units = NULL;
 		}
 		r->in.raw_read = a->units * sizeof(struct raw_unit);
 		if (!a->nheap)

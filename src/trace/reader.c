@@ -53,7 +53,6 @@ void reader_close(struct reader *r)
 	blocks_free(&r->blocks);
 	names_free(&r->names);
 	input_close(&r->in);
-	mem_free(r->last_unit);
 	mem_free(r->path);
 	mem_free(r);
 }
@@ -122,9 +121,10 @@ void reader_set_modules(struct reader *r, const struct reader_module *modules, s
 	r->nmodules = n;
 }
 
-uint64_t reader_last_unit(const struct reader *r, uint32_t thread)
+void reader_set_units(struct reader *r, struct reader_unit *units, size_t n)
 {
-	return thread < r->nlast_units ? r->last_unit[thread] : 0;
+	r->units = units;
+	r->nunits = n;
 }
 
 const struct reader_counts *reader_counts(const struct reader *r)

@@ -87,11 +87,18 @@ struct reader_module {
 };
 void reader_set_modules(struct reader *r, const struct reader_module *modules, size_t n);
 /*
- * Of a raw recording that has been read to its end: the number of the first event that came of
- * the last unit of a thread; one more than there were events before it where nothing came of it.
- * 0: not known, or the thread has none.
+ * Of a raw recording: which events came of some units. Said before the first event is read; the
+ * caller keeps them until the whole was read once, and then has the answers.
  */
-uint64_t reader_last_unit(const struct reader *r, uint32_t thread);
+struct reader_unit {
+	uint32_t thread;
+	uint8_t op;        /* enum raw_op; 0: the thread's last unit, whatever it is */
+	bool on_lock;      /* the caller's */
+	uint64_t time, pc; /* where it is not the last */
+	uint64_t address;  /* of an access of several variables: the one of this byte; 0: the first */
+	uint64_t event;    /* the answer; 0: there is no such unit, or nothing came of it */
+};
+void reader_set_units(struct reader *r, struct reader_unit *units, size_t n);
 const struct reader_counts *reader_counts(const struct reader *r);
 const char *reader_path(const struct reader *r);
 /* "std" or "atrace", and whether the whole file is inside a zstd frame. */

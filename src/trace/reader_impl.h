@@ -72,8 +72,8 @@ struct reader {
 	struct validator check;
 	const struct reader_module *modules; /* reader_set_modules() */
 	size_t nmodules;
-	uint64_t *last_unit; /* reader_last_unit(), by thread */
-	size_t nlast_units, last_unit_cap;
+	struct reader_unit *units; /* reader_set_units(); NULL once it was all read */
+	size_t nunits;
 	struct err err; /* set: deliver no more */
 };
 

@@ -168,7 +168,7 @@ static uint64_t count_closings(size_t n)
 {
 	struct names_resolver *resolver = symbol_resolver_new();
 	struct reader_options ropt = {.unfinished = true, .rewindable = true};
-	struct engine_options options = {.last_unit = true};
+	struct engine_options options = {0};
 	struct engine_result res;
 	struct spec *spec = spec_new();
 	struct str bytes = STR_INIT;
@@ -448,7 +448,7 @@ static void tell_finding(size_t n, uint64_t key)
 static void play(void)
 {
 	struct live_end e = {
-		.transactions = 10, .accesses = nunits, .threads = (uint32_t)file.nthreads};
+		.transactions = 10, .threads = (uint32_t)file.nthreads};
 	struct str body = STR_INIT;
 	struct live_shown shown;
 	uint64_t closings, key = 0;

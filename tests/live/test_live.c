@@ -125,12 +125,14 @@ static void make_recording(struct str *raw, uint32_t function, uint64_t address)
 	raw_build_free(&b);
 }
 
+static bool is_open; /* the transaction of a finding */
+
 static void add_finding(struct str *out, uint64_t key, uint32_t function, bool answer, bool whole)
 {
 	struct live_step steps[] = {{BALANCE, function + 4, 10, 1, RAW_READ, 4, 0, 0},
 				    {BALANCE, function + 8, 20, 2, RAW_WRITE, 4, 0, 0},
 				    {BALANCE, function + 8, 30, 1, RAW_WRITE, 4, 0, 0}};
-	struct live_finding f = {key, 1, N(steps), answer, !whole};
+	struct live_finding f = {key, 1, N(steps), answer, !whole, .open = is_open};
 	struct str body = STR_INIT, raw = STR_INIT;
 
 	str_addn(&body, (const char *)&f, sizeof f);
@@ -156,7 +158,7 @@ static void add_left_out(struct str *out, uint64_t pc)
 
 static void add_end(struct str *out)
 {
-	struct live_end e = {.transactions = 7, .accesses = 99, .threads = 3};
+	struct live_end e = {.transactions = 7, .threads = 3};
 
 	add_message(out, LIVE_END, &e, sizeof e);
 }
@@ -439,6 +441,85 @@ static void json(void **state)
 	str_free(&s);
 }
 
+static void add_settled(struct str *out, uint32_t thread)
+{
+	struct live_settled t = {.thread = thread};
+
+	add_message(out, LIVE_SETTLED, &t, sizeof t);
+}
+
+/* A finding in an open transaction counts when that has ended, however it does. */
+static void open_transactions(void **state)
+{
+	enum { NOT, THIS, OTHER, END };
+	static const struct {
+		int settled;
+		bool left_out;
+		size_t shown;
+	} v[] = {{NOT, false, 1}, {THIS, false, 1},  {OTHER, false, 1},
+		 {END, false, 1}, {THIS, true, 0}, {NOT, true, 0}};
+	struct str s = STR_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < N(v); i++) {
+		void *own;
+		struct bench *b;
+
+		setup(&own);
+		b = own;
+		str_reset(&s);
+		add_hello(&s, "");
+		add_module(&s);
+		is_open = true;
+		add_finding(&s, 5, DEPOSIT, false, true);
+		is_open = false;
+		if (v[i].left_out)
+			add_left_out(&s, DEPOSIT);
+		if (v[i].settled == THIS || v[i].settled == OTHER)
+			add_settled(&s, v[i].settled == THIS ? 1 : 2);
+		if (v[i].settled == END)
+			add_end(&s);
+		play_and_stop(b, &s);
+		assert_int_equal(said, 0);
+		assert_int_equal(count(b->text.s, "WARNING"), v[i].shown);
+		assert_int_equal(count(b->text.s, "does not count"), 0);
+		teardown(&own);
+	}
+	str_free(&s);
+}
+
+/* Questions about marked blocks come with the label. */
+static void labels(void **state)
+{
+	struct live_ask q = {.pc = 3, .call = 9, .kind = 'a'};
+	struct bench *b = *state;
+	struct str s = STR_INIT, body = STR_INIT;
+
+	add_hello(&s, "");
+	str_addn(&body, (const char *)&q, sizeof q);
+	str_add(&body, "a label");
+	add_message(&s, LIVE_ASK, body.s, body.n);
+	play_and_stop(b, &s);
+	assert_int_equal(said, 0);
+	assert_int_equal(answered(b, 0, LIVE_ANSWER) & 1, 1);
+	/* Those about functions do not, and labels end somewhere. */
+	body.s[offsetof(struct live_ask, kind)] = 'f';
+	str_reset(&s);
+	add_hello(&s, "");
+	add_message(&s, LIVE_ASK, body.s, body.n);
+	play(b, s.s, s.n);
+	assert_int_equal(said, 1);
+	body.s[offsetof(struct live_ask, kind)] = 'a';
+	str_pad(&body, 'x', LIVE_LABEL_MAX);
+	str_reset(&s);
+	add_hello(&s, "");
+	add_message(&s, LIVE_ASK, body.s, body.n);
+	play(b, s.s, s.n);
+	assert_int_equal(said, 2);
+	str_free(&s);
+	str_free(&body);
+}
+
 static void wrong_messages(void **state)
 {
 	static const struct {
@@ -448,7 +529,7 @@ static void wrong_messages(void **state)
 		{0, 0, "a message of type 0"},
 		{LIVE_ANSWER, 8, "a message of type 4"},
 		{LIVE_SHOWN, 8, "a message of type 6"},
-		{LIVE_END + 1, 0, "a message of type 10"},
+		{LIVE_END + 1, 0, "a message of type 11"},
 		{LIVE_HELLO, 8, "it greets twice"},
 		{LIVE_MODULE, 8, "a module in 8 bytes"},
 		{LIVE_ASK, 23, "a question of 23 bytes"},
@@ -456,6 +537,7 @@ static void wrong_messages(void **state)
 		{LIVE_FINDING, 23, "a finding of 23 bytes"},
 		{LIVE_AGAIN, 15, "a repetition of 15 bytes"},
 		{LIVE_LEFT_OUT, 7, "functions left out in 7 bytes"},
+		{LIVE_SETTLED, 7, "a thread that has settled in 7 bytes"},
 		{LIVE_END, 3, "an end of 3 bytes"},
 	};
 	struct str s = STR_INIT;
@@ -504,7 +586,7 @@ static void wrong_lengths(void **state)
 	str_reset(&s);
 	add_message(&s, LIVE_HELLO, &other, sizeof other);
 	play(b, s.s, s.n);
-	assert_non_null(strstr(last_said, "it speaks version 2, not 1"));
+	assert_non_null(strstr(last_said, "link it again"));
 	str_reset(&s);
 	add_end(&s);
 	play(b, s.s, s.n);
@@ -581,7 +663,7 @@ int main(void)
 		TEST(evicted),        TEST(left_out),
 		TEST(two_processes),  TEST(all_of_them),
 		TEST(suppressed),     TEST(json),
-		TEST(wrong_messages), TEST(wrong_lengths),
+		TEST(open_transactions), TEST(labels), TEST(wrong_messages), TEST(wrong_lengths),
 		TEST(cut_off),        TEST(damaged),
 	};
 

@@ -531,9 +531,21 @@ static void odd_chunks(void **state)
 	assert_int_equal(events_in(file.n), 3);
 }
 
-/* Which events came of a thread's last unit, also when the reading stopped before it. */
-static void last_unit(void **state)
+/* Which events came of some units: of a thread's last, of others, of some of their bytes. */
+static void units_sought(void **state)
 {
+	struct reader_unit units[] = {
+		{.thread = 0},                                       /* the first read */
+		{.thread = 0, .address = A + 5},                     /* the second */
+		{.thread = 0, .address = A + 8},                     /* not touched */
+		{.thread = 1},                                       /* its last */
+		{.thread = 2},                                       /* there is no such thread */
+		{.thread = 1, .op = RAW_WRITE, .time = 10, .pc = 1}, /* not its last */
+		{.thread = 1, .op = RAW_WRITE, .time = 10, .pc = 2},
+		{.thread = 1, .op = RAW_READ, .time = 10, .pc = 1},
+		{.thread = 0, .op = RAW_READ, .time = 30, .pc = 2, .address = A + 4},
+	};
+	static const uint64_t want[] = {4, 5, 0, 2, 0, 1, 0, 0, 5};
 	struct err err = {0};
 	struct event ev[READER_BATCH];
 	struct reader *r;
@@ -544,37 +556,39 @@ static void last_unit(void **state)
 	raw_put(&b, 0, 20, RAW_CALL, 7, 0, 2);
 	raw_put(&b, 0, 30, RAW_READ, A, 8, 2); /* a begin and two reads */
 	r = open_built("x.raw");
-	assert_int_equal(reader_last_unit(r, 0), 0);
+	reader_set_units(r, units, sizeof units / sizeof *units);
 	one_pass(r, &text);
 	assert_string_equal(text.s, "T1 w 0\nT1 w 1\nT0 begin f ?+0x7\nT0 r 0\nT0 r 1\n");
-	assert_int_equal(reader_last_unit(r, 0), 3);
-	assert_int_equal(reader_last_unit(r, 1), 2);
-	assert_int_equal(reader_last_unit(r, 2), 0);
 	assert_int_equal(reader_rewind(r, &err), 0);
 	assert_true(reader_next(r, ev, &err) > 0);
-	assert_int_equal(reader_last_unit(r, 0), 3);
+	for (size_t i = 0; i < sizeof want / sizeof *want; i++)
+		assert_int_equal(units[i].event, want[i]);
 	reader_close(r);
 
 	/* Nothing comes of it. */
 	raw_put(&b, 1, 40, RAW_READ, A + 64, 4, 1);
 	r = open_built("x.raw");
+	reader_set_units(r, units, 4);
 	one_pass(r, &text);
-	assert_int_equal(reader_last_unit(r, 1), 6);
+	assert_int_equal(units[0].event, 4);
+	assert_int_equal(units[3].event, 0);
 	reader_close(r);
 }
 
 /* In two batches: the number counts from the start. */
-static void last_unit_of_many(void **state)
+static void units_of_many(void **state)
 {
+	struct reader_unit units[] = {{.thread = 1}, {.thread = 0}};
 	struct reader *r;
 
 	(void)state;
 	for (uint32_t i = 0; i < 3 * READER_BATCH; i++)
 		raw_put(&b, i % 2, i, RAW_WRITE, A, 4, 1);
 	r = open_built("x.raw");
+	reader_set_units(r, units, 2);
 	one_pass(r, &text);
-	assert_int_equal(reader_last_unit(r, 1), 3 * READER_BATCH);
-	assert_int_equal(reader_last_unit(r, 0), 3 * READER_BATCH - 1);
+	assert_int_equal(units[0].event, 3 * READER_BATCH);
+	assert_int_equal(units[1].event, 3 * READER_BATCH - 1);
 	reader_close(r);
 }
 
@@ -637,8 +651,8 @@ int main(void)
 		TEST(locks),
 		TEST(locks_of_the_dead),
 		TEST(semaphores),
-		TEST(last_unit),
-		TEST(last_unit_of_many),
+		TEST(units_sought),
+		TEST(units_of_many),
 		TEST(modules_from_outside),
 		TEST(unfinished),
 		TEST(reuse),

@@ -1,0 +1,61 @@
+/*
+ * A program that leaves by _exit() in the very block that was cut through: what was found so far is told.
+ *
+ * buggy blame: deposit
+ * buggy refuted: deposit
+ * buggy variable: balance
+ * buggy rests: data
+ * buggy prints: before
+ * buggy exits: 7
+ * fixed prints: before
+ * fixed exits: 7
+ */
+#include <unistd.h>
+
+#include "window.h"
+
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static int balance;
+
+BLOCK void deposit(void)
+{
+	int seen;
+
+	pthread_mutex_lock(&m);
+	seen = balance;
+#ifndef FIXED
+	pthread_mutex_unlock(&m);
+#endif
+	window_hold(0);
+#ifndef FIXED
+	pthread_mutex_lock(&m);
+#endif
+	balance = seen + 1;
+	pthread_mutex_unlock(&m);
+	_exit(7);
+}
+
+static void *first(void *arg)
+{
+	deposit();
+	return arg;
+}
+
+static void *second(void *arg)
+{
+	window_enter(0);
+	pthread_mutex_lock(&m);
+	balance = 10;
+	pthread_mutex_unlock(&m);
+	window_leave(0);
+	for (;;)
+		pause();
+	return arg;
+}
+
+int main(void)
+{
+	printf("before\n");
+	fflush(stdout);
+	run_two(first, second);
+}
