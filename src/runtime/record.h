@@ -92,7 +92,9 @@ static inline void record_at(struct rt_thread *t, enum raw_op op, uint64_t addre
 static inline void record(struct rt_thread *t, enum raw_op op, uint64_t address, uint32_t aux,
 			  uintptr_t pc)
 {
-	record_at(t, op, address, aux, record_now(), pc);
+	/* The clock costs more than all else that is done for a call. */
+	if (RT_UNLIKELY(record_on))
+		record_at(t, op, address, aux, record_now(), pc);
 }
 
 /* With a size behind it. */

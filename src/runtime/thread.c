@@ -334,7 +334,7 @@ static void leave_one(struct rt_thread *t)
  * notice. On a stack elsewhere (a signal handler's, a coroutine's) that tells nothing; but who is
  * back on the thread's own has left what was there, for good or for a while.
  */
-static void leave_stale(struct rt_thread *t, uintptr_t sp)
+static inline void leave_stale(struct rt_thread *t, uintptr_t sp)
 {
 	if (RT_UNLIKELY(!rt_on_stack(t, sp)))
 		return;
