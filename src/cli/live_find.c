@@ -3,7 +3,8 @@
  *
  * The recording is read as any other. The runtime has said what closed the cycle: the last unit of
  * the finding's thread, and which of its bytes. The engine that knows cycles tells the rest: the
- * cycle, what it rests on, who is to blame. Other cycles in the recording have findings of their own.
+ * cycle, what it rests on, who is to blame. Other cycles in the recording have findings of their
+ * own.
  */
 #include <stdio.h>
 #include <stdlib.h>

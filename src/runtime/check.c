@@ -310,21 +310,12 @@ void check_fork_child(struct rt_thread *t)
 
 /* --- blocks --- */
 
-/* Maybe a block begins: what happens in it is to be told from what was before. */
-static inline void inner(struct rt_thread *t)
-{
-	t->now += SHADOW_TICK;
-	t->limit = t->now;
-}
-
-void check_call(struct rt_thread *t, struct rt_frame *f)
+void check_call_outside(struct rt_thread *t, struct rt_frame *f)
 {
 	if (RT_UNLIKELY(!t->slot))
 		return;
 	f->limit = t->limit;
-	if (t->txn)
-		inner(t);
-	else if (functions_begin(t, f))
+	if (functions_begin(t, f))
 		begin(t, t->depth, 0);
 	history_put(t, RAW_CALL, f->function, f->kind, f->caller);
 	f->unit = t->hist.next;
@@ -376,7 +367,7 @@ void check_mark(struct rt_thread *t, uint32_t label, const char *text, uintptr_t
 		t->mark[t->nmarks] = (struct rt_mark){t->depth, label, pc};
 	t->nmarks++;
 	if (t->txn)
-		inner(t);
+		check_inner(t);
 	else if (t->nmarks <= RT_MARKS && functions_marked(label, text, pc))
 		begin(t, t->depth + 1, t->nmarks);
 	history_put(t, RAW_BEGIN, label, 0, pc);

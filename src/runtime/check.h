@@ -68,7 +68,7 @@ void check_fork_child(struct rt_thread *t);
  * A function was entered, or is left; its frame is the last one. Called only where other threads
  * are about.
  */
-void check_call(struct rt_thread *t, struct rt_frame *f);
+void check_call_outside(struct rt_thread *t, struct rt_frame *f);
 void check_return(struct rt_thread *t, struct rt_frame *f);
 
 /* A block that is marked. */
@@ -144,6 +144,25 @@ static inline void check_clock(struct rt_thread *t, uint64_t clock)
 static inline void check_behind(struct rt_thread *t, uint64_t word)
 {
 	check_clock(t, __atomic_load_n(&check_lines[shadow_slot(word)].clock, __ATOMIC_ACQUIRE));
+}
+
+/* Maybe a block begins: what happens in it is to be told from what was before. */
+static inline void check_inner(struct rt_thread *t)
+{
+	t->now += SHADOW_TICK;
+	t->limit = t->now;
+}
+
+static inline void check_call(struct rt_thread *t, struct rt_frame *f)
+{
+	if (RT_UNLIKELY(!t->txn)) {
+		check_call_outside(t, f);
+		return;
+	}
+	f->limit = t->limit;
+	check_inner(t);
+	history_put(t, RAW_CALL, f->function, f->kind, f->caller);
+	f->unit = t->hist.next;
 }
 
 static inline bool check_mine(const struct rt_thread *t, uint64_t word)

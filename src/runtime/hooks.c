@@ -1,45 +1,16 @@
 /*
- * What the compilers call: before each access of memory, at the beginning and
- * end of each function. See atomics.c for atomic operations.
+ * What the compilers call before each access of memory. See atomics.c for atomic
+ * operations, thread.c for the beginning and end of each function.
  */
 #include "runtime/access.h"
 #include "runtime/hook_list.h"
 #include "runtime/modules.h"
-#include "runtime/thread.h"
 
 /* Each module's constructor calls this. */
 RT_EXPORT void __tsan_init(void);
 void __tsan_init(void)
 {
 	modules_note();
-}
-
-/*
- * `caller` is where the function was called. The function itself is known by our
- * own return address, so this must not be inlined, whatever else is.
- */
-RT_EXPORT __attribute__((noinline)) void __tsan_func_entry(void *caller);
-void __tsan_func_entry(void *caller)
-{
-	struct rt_thread *t = &rt_self;
-
-	if (!rt_enter(t))
-		return;
-	thread_call(t, (struct rt_frame){.sp = (uintptr_t)__builtin_frame_address(0),
-					 .function = RT_CALLER,
-					 .caller = (uintptr_t)caller});
-	rt_leave(t);
-}
-
-RT_EXPORT void __tsan_func_exit(void);
-void __tsan_func_exit(void)
-{
-	struct rt_thread *t = &rt_self;
-
-	if (!rt_enter(t))
-		return;
-	thread_return(t, (uintptr_t)__builtin_frame_address(0), RT_CALLER);
-	rt_leave(t);
 }
 
 #define READ(name, bytes)                                                                          \

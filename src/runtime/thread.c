@@ -316,7 +316,7 @@ void thread_child(struct rt_thread *t)
 	}
 }
 
-static void leave_one(struct rt_thread *t)
+static inline void leave_one(struct rt_thread *t)
 {
 	t->depth--;
 	if (predict_on)
@@ -359,35 +359,57 @@ static uint32_t first_call(const struct rt_thread *t, const struct rt_frame *fra
 	return !t->id && is_main(frame->function);
 }
 
-void thread_call(struct rt_thread *t, struct rt_frame frame)
+static bool more_frames(struct rt_thread *t)
 {
-	if (!t->depth && thread_is_start(frame.caller))
-		frame.caller = t->start_caller; /* nobody wants to read of us */
-	/* One at the very same place has returned, too: its frame is this one's. */
-	leave_stale(t, frame.sp + 1);
-	if (RT_UNLIKELY(t->depth == t->frame_cap)) {
-		size_t cap = t->frame_cap ? 4 * t->frame_cap : RAW_PAGE / sizeof frame;
-		struct rt_frame *grown = rt_pages(cap * sizeof frame);
+	size_t cap = t->frame_cap ? 4 * t->frame_cap : RAW_PAGE / sizeof *t->frame;
+	struct rt_frame *grown = rt_pages(cap * sizeof *grown);
 
-		if (!grown) {
-			rt_say("no memory for the stack of thread %u: it is no longer checked",
-			       t->id);
-			t->quiet |= RT_GONE;
-			return;
-		}
-		for (size_t i = 0; i < t->depth; i++)
-			grown[i] = t->frame[i];
-		rt_pages_free(t->frame, t->frame_cap * sizeof frame);
-		t->frame = grown;
-		t->frame_cap = cap;
+	if (!grown) {
+		rt_say("no memory for the stack of thread %u: it is no longer checked", t->id);
+		t->quiet |= RT_GONE;
+		return false;
 	}
-	frame.kind = (uint8_t)(t->depth ? 0 : first_call(t, &frame));
-	record(t, RAW_CALL, frame.function, frame.kind, frame.caller);
-	t->frame[t->depth++] = frame;
-	if (rt_threads_out && predict_on)
-		predict_call(t, &t->frame[t->depth - 1]);
-	else if (rt_threads_out)
-		check_call(t, &t->frame[t->depth - 1]);
+	for (size_t i = 0; i < t->depth; i++)
+		grown[i] = t->frame[i];
+	rt_pages_free(t->frame, t->frame_cap * sizeof *grown);
+	t->frame = grown;
+	t->frame_cap = cap;
+	return true;
+}
+
+/*
+ * A function was entered; one is about to return. Functions in between that
+ * were left by longjmp, an exception or an end of the thread's cancellation
+ * are noted to have returned.
+ *
+ * Field by field: a whole frame that is written and then copied makes the processor wait.
+ */
+static inline void call(struct rt_thread *t, uintptr_t sp, uintptr_t function, uintptr_t caller)
+{
+	struct rt_frame *f;
+
+	if (RT_UNLIKELY(!t->depth) && thread_is_start(caller))
+		caller = t->start_caller; /* nobody wants to read of us */
+	/* One at the very same place has returned, too: its frame is this one's. */
+	leave_stale(t, sp + 1);
+	if (RT_UNLIKELY(t->depth == t->frame_cap) && !more_frames(t))
+		return;
+	f = &t->frame[t->depth];
+	f->sp = sp;
+	f->function = function;
+	f->caller = caller;
+	f->limit = 0;
+	f->unit = NULL;
+	f->kind = (uint8_t)(RT_LIKELY(t->depth) ? 0 : first_call(t, f));
+	f->starts = f->hands_on = false;
+	record(t, RAW_CALL, function, f->kind, caller);
+	t->depth++;
+	if (RT_UNLIKELY(!rt_threads_out))
+		return;
+	if (RT_UNLIKELY(predict_on))
+		predict_call(t, f);
+	else
+		check_call(t, f);
 }
 
 /*
@@ -411,7 +433,7 @@ static bool was_left(const struct rt_thread *t, uintptr_t sp)
 	return !t->depth || (!rt_on_stack(t, sp) && rt_on_stack(t, t->frame[t->depth - 1].sp));
 }
 
-void thread_return(struct rt_thread *t, uintptr_t sp, uintptr_t pc)
+static inline void leave(struct rt_thread *t, uintptr_t sp, uintptr_t pc)
 {
 	size_t jumped = ended_by_jump(t, sp, pc);
 
@@ -423,6 +445,32 @@ void thread_return(struct rt_thread *t, uintptr_t sp, uintptr_t pc)
 	leave_stale(t, sp);
 	if (RT_LIKELY(!was_left(t, sp)))
 		leave_one(t);
+}
+
+/*
+ * `caller` is where the function was called. The function itself is known by our
+ * own return address, so this must not be inlined, whatever else is.
+ */
+RT_EXPORT __attribute__((noinline)) void __tsan_func_entry(void *caller);
+void __tsan_func_entry(void *caller)
+{
+	struct rt_thread *t = &rt_self;
+
+	if (!rt_enter(t))
+		return;
+	call(t, (uintptr_t)__builtin_frame_address(0), RT_CALLER, (uintptr_t)caller);
+	rt_leave(t);
+}
+
+RT_EXPORT void __tsan_func_exit(void);
+void __tsan_func_exit(void)
+{
+	struct rt_thread *t = &rt_self;
+
+	if (!rt_enter(t))
+		return;
+	leave(t, (uintptr_t)__builtin_frame_address(0), RT_CALLER);
+	rt_leave(t);
 }
 
 void thread_left(struct rt_thread *t)

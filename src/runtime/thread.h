@@ -43,13 +43,6 @@ void thread_child(struct rt_thread *t);
 /* The same: labels are not in the file that begins. */
 void annotate_child(void);
 
-/*
- * A function was entered; one is about to return. Functions in between that
- * were left by longjmp, an exception or an end of the thread's cancellation
- * are noted to have returned.
- */
-void thread_call(struct rt_thread *t, struct rt_frame frame);
-void thread_return(struct rt_thread *t, uintptr_t sp, uintptr_t pc);
 /* Its first function is left, and with it all others, with notice or without. */
 void thread_left(struct rt_thread *t);
 
