@@ -1,0 +1,482 @@
+/*
+ * What a thread did, as events: raw_read.c brings one unit after the other, in the order
+ * of their times.
+ *
+ * What carries nothing is left out: accesses of memory that only one thread
+ * ever touched, and functions in which nothing else happened. A begin is put off
+ * until something happens in the block.
+ *
+ * What cannot have happened but is there, since the end of some thread was not
+ * written or a program unlocks what another thread locked, is put right: a
+ * lock that is acquired was released before, by whoever held it; a release of
+ * a lock not held is left out, and so is what a thread does after it was joined and
+ * its creation after it has run. The trace's notes count these. So whatever the
+ * units, the events are such as can happen.
+ */
+#include "trace/raw_impl.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#include "base/banned.h"
+
+const char *const raw_lock_names[RAW_LOCKS] = {
+	[RAW_MUTEX] = "mutex",         [RAW_RWLOCK] = "rwlock",
+	[RAW_SPINLOCK] = "spinlock",   [RAW_SEMAPHORE] = "semaphore",
+	[RAW_CONDITION] = "condition", [RAW_BARRIER_OBJECT] = "barrier",
+};
+
+static void emit(struct raw *a, uint32_t thread, enum op op, uint32_t operand, strref place)
+{
+	if (a->nout == a->out_cap)
+		MEM_GROW(a->out, a->out_cap, a->nout + READER_BATCH);
+	a->thread[thread].ran = true;
+	a->out[a->nout++] = (struct event){
+		.thread = thread, .operand = operand, .place = place, .op = (uint8_t)op};
+}
+
+static strref call_place(struct raw *a, struct raw_thread_state *t, size_t depth)
+{
+	size_t k = depth;
+
+	if (!depth)
+		return 0;
+	while (k && t->frame[k - 1].place == RAW_UNNAMED)
+		k--;
+	for (; k < depth; k++) {
+		struct raw_frame *f = &t->frame[k];
+		strref parent = k ? t->frame[k - 1].place : 0;
+
+		/* A marked block is no call: what happens in it happens in the function. */
+		f->place = f->kind == 'a' ? parent : raw_names_place(&a->names, parent, f->call);
+	}
+	return t->frame[depth - 1].place;
+}
+
+static strref place_of(struct raw *a, struct raw_thread_state *t, uint64_t pc)
+{
+	strref parent = call_place(a, t, t->depth);
+
+	if (t->last_pc != pc || t->last_parent != parent) {
+		t->last_pc = pc;
+		t->last_parent = parent;
+		t->last_place = raw_names_place(&a->names, parent, pc);
+	}
+	return t->last_place;
+}
+
+static void begin_waiting(struct raw *a, uint32_t thread)
+{
+	struct raw_thread_state *t = &a->thread[thread];
+
+	for (; t->waiting < t->depth; t->waiting++) {
+		struct raw_frame *f = &t->frame[t->waiting];
+		const char *text = "";
+		size_t len = 0;
+		strref place;
+
+		if (f->kind == 'a') {
+			uint32_t i = raw_map_get(&a->label_texts, f->pc, 0);
+
+			if (i != RAW_MAP_NONE) {
+				text = a->label[i].text;
+				len = a->label[i].len;
+			}
+			place = raw_names_place(&a->names, call_place(a, t, t->waiting), f->call);
+		} else {
+			place = call_place(a, t, t->waiting + 1);
+		}
+		emit(a, thread, OP_BEGIN, raw_names_label(&a->names, f->kind, f->pc, text, len),
+		     place);
+		f->begun = true;
+	}
+}
+
+/* An operation, at a place of its own. */
+static void operate(struct raw *a, uint32_t thread, enum op op, uint32_t operand, uint64_t pc)
+{
+	begin_waiting(a, thread);
+	emit(a, thread, op, operand, place_of(a, &a->thread[thread], pc));
+}
+
+static void pop(struct raw *a, uint32_t thread)
+{
+	struct raw_thread_state *t = &a->thread[thread];
+	struct raw_frame *f = &t->frame[--t->depth];
+
+	if (f->begun)
+		emit(a, thread, OP_END, END_RETURN, 0);
+	if (t->waiting > t->depth)
+		t->waiting = t->depth;
+	if (t->cut > t->depth)
+		t->cut = t->depth;
+}
+
+/* Every open block ends. */
+static void cut(struct raw *a, uint32_t thread)
+{
+	struct raw_thread_state *t = &a->thread[thread];
+
+	begin_waiting(a, thread);
+	for (size_t k = t->depth; k-- > t->cut;)
+		if (t->frame[k].begun) {
+			emit(a, thread, OP_END, END_CUT, 0);
+			t->frame[k].begun = false;
+		}
+	t->cut = t->depth;
+}
+
+/* A thread starts with the first function that nobody called, but for signal handlers. */
+static char kind_of_call(const struct raw_thread_state *t, uint32_t thread,
+			 const struct raw_item *i)
+{
+	if (i->aux == 1)
+		return 'm';
+	if (!thread || t->started || i->aux == 2)
+		return 'f';
+	return t->depth && t->frame[t->depth - 1].kind != 'a' ? 'f' : 's';
+}
+
+static void called(struct raw *a, uint32_t thread, const struct raw_item *i, char kind)
+{
+	struct raw_thread_state *t = &a->thread[thread];
+
+	MEM_GROW(t->frame, t->frame_cap, t->depth + 1);
+	t->frame[t->depth++] = (struct raw_frame){
+		.pc = i->address, .call = i->pc, .place = RAW_UNNAMED, .kind = kind};
+	t->started |= kind == 's';
+}
+
+static void returned(struct raw *a, uint32_t thread)
+{
+	struct raw_thread_state *t = &a->thread[thread];
+	size_t k = t->depth;
+
+	while (k && t->frame[k - 1].kind == 'a')
+		k--;
+	if (!k)
+		return; /* a call that was not seen */
+	while (t->depth >= k)
+		pop(a, thread);
+}
+
+/* The block of the function that is running ends, for good. */
+static void not_atomic(struct raw *a, uint32_t thread)
+{
+	struct raw_thread_state *t = &a->thread[thread];
+	struct raw_frame *f;
+
+	begin_waiting(a, thread);
+	f = t->depth ? &t->frame[t->depth - 1] : NULL;
+	if (f && f->begun && f->kind != 'a') {
+		emit(a, thread, OP_END, END_NOT_ATOMIC, 0);
+		f->begun = false;
+	}
+}
+
+static void access_memory(struct raw *a, uint32_t thread, enum op op, const struct raw_item *i)
+{
+	uint64_t address = i->address, size = i->size, start, bytes;
+	bool any = false;
+
+	while (size) {
+		uint32_t *var = raw_memory_variable(a->memory, &address, &size, &start, &bytes);
+
+		if (!var)
+			continue;
+		if (!*var) {
+			str_reset(&a->names.text);
+			raw_names_add_memory(&a->names, a->memory, start, bytes);
+			*var = raw_names_next(&a->names, NAMES_VAR) + 1;
+		}
+		operate(a, thread, op, *var - 1, i->pc);
+		any = true;
+		if (a->keep_parts) {
+			MEM_GROW(a->part, a->parts_cap, a->nparts + 1);
+			a->part[a->nparts++] = (struct part){start, bytes, a->nout - 1};
+		}
+	}
+	a->unshared += !any;
+}
+
+/*
+ * A lock is nobody's any more: the holders give it back now. False where one
+ * cannot, since it was joined.
+ */
+static bool let_go(struct raw *a, struct raw_object *o)
+{
+	bool all = true;
+
+	if (o->owner_plus_1) {
+		all = !a->thread[o->owner_plus_1 - 1].joined;
+		for (; o->depth; o->depth--, a->repaired++)
+			if (all)
+				emit(a, o->owner_plus_1 - 1, OP_RELEASE, o->id, 0);
+		a->thread[o->owner_plus_1 - 1].held--;
+		o->owner_plus_1 = 0;
+	}
+	for (; o->nshared; a->repaired++) {
+		uint32_t thread = o->shared[--o->nshared];
+
+		if (a->thread[thread].joined)
+			all = false;
+		else
+			emit(a, thread, OP_RELEASE_SHARED, o->id, 0);
+	}
+	return all;
+}
+
+/* The lock, condition, barrier, or semaphore's variable at an address. */
+static struct raw_object *object_at(struct raw *a, uint64_t address, enum raw_lock kind,
+				    bool is_var)
+{
+	uint64_t age = raw_memory_age(a->memory, address);
+	uint32_t index = raw_map_get(&a->objects, address, is_var);
+	struct raw_object *o;
+
+	if (index == RAW_MAP_NONE) {
+		index = (uint32_t)a->nobjects++;
+		MEM_GROW0(a->object, a->objects_cap, a->nobjects);
+		raw_map_put(&a->objects, address, is_var, index);
+	}
+	o = &a->object[index];
+	if (o->made && o->age == age && o->generation == a->generation)
+		return o;
+	/* Held when its memory went: what is there now is another. */
+	if (o->generation == a->generation)
+		let_go(a, o);
+	o->made = true;
+	o->age = age;
+	o->generation = a->generation;
+	o->owner_plus_1 = o->depth = 0;
+	o->nshared = 0;
+	str_reset(&a->names.text);
+	if (!is_var)
+		str_fmt(&a->names.text, "%s ", raw_lock_names[kind]);
+	raw_names_add_memory(&a->names, a->memory, address, 1);
+	o->id = raw_names_next(&a->names, is_var ? NAMES_VAR : NAMES_LOCK);
+	return o;
+}
+
+static void acquire(struct raw *a, uint32_t thread, const struct raw_item *i, bool shared)
+{
+	enum raw_lock kind = i->aux < RAW_LOCKS ? i->aux : RAW_MUTEX;
+	struct raw_object *o = object_at(a, i->address, kind, false);
+
+	if ((o->owner_plus_1 && o->owner_plus_1 != thread + 1) || (!shared && o->nshared)) {
+		o->made = let_go(a, o);
+		o = object_at(a, i->address, kind, false);
+	}
+	if (shared && o->owner_plus_1) {
+		/* A thread that has it for writing cannot have got it for reading. */
+		a->repaired++;
+		return;
+	}
+	if (shared) {
+		MEM_GROW(o->shared, o->shared_cap, o->nshared + 1);
+		o->shared[o->nshared++] = thread;
+	} else {
+		a->thread[thread].held += !o->owner_plus_1;
+		o->owner_plus_1 = thread + 1;
+		o->depth++;
+	}
+	operate(a, thread, shared ? OP_ACQUIRE_SHARED : OP_ACQUIRE, o->id, i->pc);
+}
+
+static void release(struct raw *a, uint32_t thread, const struct raw_item *i)
+{
+	struct raw_object *o =
+		object_at(a, i->address, i->aux < RAW_LOCKS ? i->aux : RAW_MUTEX, false);
+
+	if (o->owner_plus_1 == thread + 1) {
+		if (!--o->depth) {
+			o->owner_plus_1 = 0;
+			a->thread[thread].held--;
+		}
+		operate(a, thread, OP_RELEASE, o->id, i->pc);
+		return;
+	}
+	for (size_t k = o->nshared; k-- > 0;)
+		if (o->shared[k] == thread) {
+			o->shared[k] = o->shared[--o->nshared];
+			operate(a, thread, OP_RELEASE_SHARED, o->id, i->pc);
+			return;
+		}
+	a->repaired++;
+}
+
+/* A robust mutex is given back when its owner ends; of any other nobody hears again. */
+static void release_all(struct raw *a, uint32_t thread)
+{
+	struct raw_thread_state *t = &a->thread[thread];
+
+	for (size_t k = 0; t->held && k < a->nobjects; k++) {
+		struct raw_object *o = &a->object[k];
+
+		if (!o->made || o->generation != a->generation || o->owner_plus_1 != thread + 1)
+			continue;
+		for (; o->depth; o->depth--)
+			emit(a, thread, OP_RELEASE, o->id, 0);
+		o->owner_plus_1 = 0;
+		t->held--;
+	}
+	t->held = 0;
+}
+
+static void semaphore(struct raw *a, uint32_t thread, const struct raw_item *i)
+{
+	struct raw_item lock = *i;
+
+	if (raw_map_get(&a->not_locks, i->address, 0) != RAW_MAP_NONE) {
+		struct raw_object *o = object_at(a, i->address, RAW_SEMAPHORE, true);
+
+		operate(a, thread, OP_UPDATE, o->id, i->pc);
+		return;
+	}
+	lock.aux = RAW_SEMAPHORE;
+	if (i->op == RAW_SEM_WAIT)
+		acquire(a, thread, &lock, false);
+	else
+		release(a, thread, &lock);
+}
+
+static void note_thread(struct raw *a, uint32_t thread, const char *name, size_t len)
+{
+	struct raw_thread_state *t = &a->thread[thread];
+
+	str_reset(&a->names.text);
+	str_fmt(&a->names.text, "thread %" PRIu32 " %" PRIu32 " %" PRIu32 " ", thread, t->creator,
+		t->created);
+	str_addn(&a->names.text, name, len);
+	raw_names_note(&a->names);
+}
+
+static void fork_or_join(struct raw *a, uint32_t thread, const struct raw_item *i)
+{
+	uint32_t other = (uint32_t)i->address;
+
+	/* A thread that was created and never got to run has no chunk. */
+	if (i->address >= a->nthreads || other == thread)
+		return;
+	if (a->thread[other].joined || (i->op == RAW_FORK && a->thread[other].ran)) {
+		a->repaired++;
+		return;
+	}
+	cut(a, thread);
+	operate(a, thread, i->op == RAW_FORK ? OP_FORK : OP_JOIN, other, i->pc);
+	if (i->op == RAW_FORK)
+		a->thread[other].ran = true; /* it cannot be created twice */
+	else
+		a->thread[other].joined = true;
+	if (i->op == RAW_FORK) {
+		a->thread[other].creator = thread;
+		a->thread[other].created = a->out[a->nout - 1].place;
+		note_thread(a, other, "", 0);
+	}
+}
+
+void raw_take(struct raw *a, uint32_t thread, const struct raw_item *i)
+{
+	struct raw_thread_state *t = &a->thread[thread];
+	struct raw_object *o;
+
+	if (t->joined) {
+		a->repaired++;
+		return;
+	}
+	switch (i->op) {
+	case RAW_START:
+		t->stack = i->address;
+		t->stack_size = i->size;
+		raw_memory_stack(a->memory, i->address, i->size, thread);
+		break;
+	case RAW_EXIT:
+		while (t->depth)
+			pop(a, thread);
+		release_all(a, thread);
+		raw_memory_stack_gone(a->memory, t->stack, t->stack_size, thread);
+		t->stack_size = 0;
+		break;
+	case RAW_READ:
+	case RAW_READ_RANGE:
+		access_memory(a, thread, OP_READ, i);
+		break;
+	case RAW_WRITE:
+	case RAW_WRITE_RANGE:
+		access_memory(a, thread, OP_WRITE, i);
+		break;
+	case RAW_UPDATE:
+		access_memory(a, thread, OP_UPDATE, i);
+		break;
+	case RAW_CALL:
+		called(a, thread, i, kind_of_call(t, thread, i));
+		break;
+	case RAW_RETURN:
+		returned(a, thread);
+		break;
+	case RAW_BEGIN:
+		called(a, thread, i, 'a');
+		break;
+	case RAW_END:
+		if (t->depth && t->frame[t->depth - 1].kind == 'a')
+			pop(a, thread);
+		break;
+	case RAW_NOT_ATOMIC:
+		not_atomic(a, thread);
+		break;
+	case RAW_ACQUIRE:
+	case RAW_ACQUIRE_SHARED:
+		acquire(a, thread, i, i->op == RAW_ACQUIRE_SHARED);
+		break;
+	case RAW_RELEASE:
+	case RAW_RELEASE_SHARED:
+		release(a, thread, i);
+		break;
+	case RAW_SEM_WAIT:
+	case RAW_SEM_POST:
+		semaphore(a, thread, i);
+		break;
+	case RAW_LOCK_NEW:
+		for (int is_var = 0; is_var < 2; is_var++) {
+			uint32_t index = raw_map_get(&a->objects, i->address, (uint64_t)is_var);
+
+			if (index != RAW_MAP_NONE)
+				a->object[index].made = false;
+		}
+		break;
+	case RAW_FORK:
+	case RAW_JOIN:
+		fork_or_join(a, thread, i);
+		break;
+	case RAW_WAIT:
+	case RAW_BARRIER:
+		cut(a, thread);
+		o = object_at(a, i->address, i->op == RAW_WAIT ? RAW_CONDITION : RAW_BARRIER_OBJECT,
+			      false);
+		operate(a, thread, i->op == RAW_WAIT ? OP_WAIT : OP_BARRIER, o->id, i->pc);
+		break;
+	case RAW_NOTIFY:
+		o = object_at(a, i->address, RAW_CONDITION, false);
+		operate(a, thread, OP_NOTIFY, o->id, i->pc);
+		break;
+	case RAW_ALLOC:
+		raw_memory_alloc(a->memory, i->address, i->size, place_of(a, t, i->pc));
+		break;
+	case RAW_FREE:
+		raw_memory_freed(a->memory, i->address);
+		break;
+	case RAW_FORGET:
+		raw_memory_forget(a->memory, i->address, i->size);
+		break;
+	case RAW_MODULE:
+		raw_names_module(&a->names, i->address, i->text, i->text_len);
+		break;
+	case RAW_NAME:
+		note_thread(a, thread, i->text, i->text_len);
+		break;
+	default:
+		break;
+	}
+}
