@@ -151,8 +151,8 @@ static bool is_text(const struct live *s)
 	return s->o.format == &text_format;
 }
 
-/* Was as much said of this block before, in the same file? Else it is now. */
-static bool is_told(struct live_process *p, const struct finding **v, size_t n)
+/* Was as much said of this block before, in the same file? That one; NULL: now it is. */
+static struct live_entry *told_by(struct live_process *p, const struct finding **v, size_t n)
 {
 	struct group g = {.v = v, .n = n};
 	const struct finding *best = group_best(&g);
@@ -163,27 +163,29 @@ static bool is_told(struct live_process *p, const struct finding **v, size_t n)
 		if (s->entry[i].whole == where && stands(&s->entry[i]) &&
 		    report_text_told(best, s->entry[i].f)) {
 			++*(p->own_out ? &p->told : &s->told);
-			return true;
+			return &s->entry[i];
 		}
 	for (size_t i = 0; i < s->nentries; i++)
 		if (s->entry[i].f == best)
 			s->entry[i].whole = where;
-	return false;
+	return NULL;
 }
 
 static void print_findings(struct live_process *p, const struct finding **v, size_t n)
 {
 	struct report rep = {.color = p->color, .verbosity = p->verbosity};
+	struct live_entry *told;
 	struct piece piece;
-	bool told;
 
 	if (!n)
 		return;
-	told = is_told(p, v, n);
+	told = told_by(p, v, n);
+	if (told && ++told->lines > REPORT_TEXT_LINES)
+		return;
 	piece_begin(&piece);
 	if (p->number > 1 && p->verbosity >= 0 && !told)
 		fprintf(piece.out, "atomsan: in process %d, %s\n", (int)p->pid, p->command);
-	report_text_finding(&rep, v, n, told, piece.out);
+	report_text_finding(&rep, v, n, told != NULL, piece.out);
 	if (piece_write(&piece, p->out) && p->out != 2)
 		cli_note("%s", strerror(errno));
 }

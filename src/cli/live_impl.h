@@ -24,6 +24,7 @@ struct live_entry {
 	bool suppressed;
 	bool dropped;   /* it blames only functions that were left out */
 	bool in_log;    /* it stands in a process's own file */
+	uint32_t lines; /* that stand for others which say the same of the block */
 	uint32_t whole; /* not in one line: 1, or in whose own file: 1 + the process's number */
 };
 

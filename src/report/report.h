@@ -56,6 +56,7 @@ void report_text_end(const struct report *rep, size_t told, FILE *out);
  * place is cut in many, and the first report says what is wrong with it.
  */
 bool report_text_told(const struct finding *f, const struct finding *before);
+enum { REPORT_TEXT_LINES = 8 }; /* at most, of a block that was shown; with -v and -q all */
 
 /* What was checked: the trace's path, or the program's command line; "?" where nobody knows. */
 const char *report_source_name(const struct report_source *src);

@@ -195,7 +195,8 @@ static void write_told(size_t told, FILE *out)
 	if (!told)
 		return;
 	str_add(&b, "atomsan: ");
-	str_fmt(&b, "%zu of them in blocks shown before: one line each; -v shows more", told);
+	str_fmt(&b, "%zu of them in blocks shown before: a line each, %d of a block; -v shows more",
+		told, REPORT_TEXT_LINES);
 	show_wrap(out, b.s, 0, 4);
 	str_free(&b);
 }
@@ -223,6 +224,7 @@ static void write_result(const struct report *rep, const struct engine_result *r
 {
 	struct groups found = group_by(&res->findings, group_order_transaction);
 	const struct finding **whole = mem_alloc((found.n + 1) * sizeof *whole);
+	size_t *lines = mem_zalloc((found.n + 1) * sizeof *lines);
 	size_t nwhole = 0;
 
 	if (rep->nresults > 1 && rep->verbosity >= 0)
@@ -230,15 +232,18 @@ static void write_result(const struct report *rep, const struct engine_result *r
 			show_off(rep->color, SHOW_BOLD));
 	for (size_t i = 0; i < found.n; i++) {
 		const struct finding *f = group_best(&found.v[i]);
-		bool told = false;
+		size_t k = rep->verbosity < 1 && !rep->all ? 0 : nwhole;
 
-		for (size_t k = 0; k < nwhole && rep->verbosity < 1 && !rep->all && !told; k++)
-			told = report_text_told(f, whole[k]);
-		if (!told)
+		while (k < nwhole && !report_text_told(f, whole[k]))
+			k++;
+		if (k == nwhole)
 			whole[nwhole++] = f;
-		write_finding(rep, &found.v[i], told, out);
+		else if (++lines[k] > REPORT_TEXT_LINES && rep->verbosity == 0)
+			continue;
+		write_finding(rep, &found.v[i], whole[k] != f, out);
 	}
 	mem_free(whole);
+	mem_free(lines);
 	write_end(rep, res, &found, found.n - nwhole, out);
 	group_free(&found);
 }
