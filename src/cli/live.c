@@ -307,10 +307,10 @@ static int ask(struct live_process *p, const char *body, size_t n, struct err *e
 		return err_fail(err, "a question about a function of kind %d", q.kind);
 	if (n > sizeof q && q.kind != 'a')
 		return err_fail(err, "a question of %zu bytes", n);
-	a.decide = rules->decide(
-		rules, &p->names,
-		raw_names_label(&p->raw, q.kind, q.pc, body + sizeof q, n - sizeof q), q.kind,
-		q.start);
+	a.decide =
+		rules->decide(rules, &p->names,
+			      raw_names_label(&p->raw, q.kind, q.pc, body + sizeof q, n - sizeof q),
+			      q.kind, q.start);
 	/* Only of a function that hands on does it matter, and it costs names. */
 	a.hands_on = !q.start ||
 		     rules->hands_on_at(rules, &p->names, raw_names_place(&p->raw, 0, q.call));

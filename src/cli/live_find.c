@@ -3,7 +3,8 @@
  *
  * The recording is read as any other. The runtime has said what closed the cycle: the last unit of
  * the finding's thread, and which of its bytes. The engine that knows cycles tells the rest: the
- * cycle, what it rests on, who is to blame. Other cycles in the recording have findings of their own.
+ * cycle, what it rests on, who is to blame. Other cycles in the recording have findings of their
+ * own.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -248,6 +249,8 @@ struct finding **live_find(struct live_process *p, const struct live_recording *
 	}
 	for (size_t i = 0; i < *n; i++) {
 		v[i]->live = true;
+		/* Who is to blame may be in what is gone. */
+		v[i]->evicted |= r->head->evicted && !v[i]->blame.thread;
 		live_renumber(v[i]);
 	}
 	return v;

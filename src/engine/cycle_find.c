@@ -51,7 +51,7 @@ struct watch {
 struct cycle_find {
 	const struct closings *closings;
 	const struct engine_given *given; /* or NULL */
-	size_t next; /* closing event */
+	size_t next;                      /* closing event */
 	struct watch *watch;
 	size_t nwatch, next_watch;
 	struct cycle *cycles;
@@ -80,8 +80,7 @@ static int by_begin(const void *a, const void *b)
 	return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-struct cycle_find *cycle_find_new(const struct closings *closings,
-				  const struct engine_given *given)
+struct cycle_find *cycle_find_new(const struct closings *closings, const struct engine_given *given)
 {
 	struct cycle_find *f = mem_zalloc(sizeof *f);
 	size_t n = 0;

@@ -90,7 +90,7 @@ struct order_slot {
 	uint32_t left : 1;     /* its thread has ended */
 	uint32_t others;       /* how many open transactions of other slots reach it */
 #ifdef ORDER_WIDE
-	uint32_t touched;   /* see order_end_alone() */
+	uint32_t touched; /* see order_end_alone() */
 	bool reaches_all; /* see `nreaching_all` */
 #endif
 };

@@ -8,9 +8,12 @@
 #ifdef ATOMSAN_DEBUG
 
 static const char *const names[] = {
-	[RT_MODULES] = "the modules' lock", [RT_LABELS] = "the labels' lock",
-	[RT_STRIPE] = "a stripe's lock",    [RT_ORDER] = "the order's lock",
-	[RT_HISTORIES] = "the histories' lock", [RT_REGIONS] = "the regions' lock",
+	[RT_MODULES] = "the modules' lock",
+	[RT_LABELS] = "the labels' lock",
+	[RT_STRIPE] = "a stripe's lock",
+	[RT_ORDER] = "the order's lock",
+	[RT_HISTORIES] = "the histories' lock",
+	[RT_REGIONS] = "the regions' lock",
 	[RT_LEAF] = "a leaf",
 	[RT_REPORTER] = "the reporter's connection",
 };

@@ -210,7 +210,8 @@ void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 		if (!s->evicted && s->time < from)
 			from = s->time;
 	}
-	if (look((uint64_t)c->slot << ORDER_INDEX_BITS | c->begin, 0, true, &begin) && begin.time < from)
+	if (look((uint64_t)c->slot << ORDER_INDEX_BITS | c->begin, 0, true, &begin) &&
+	    begin.time < from)
 		from = begin.time;
 	key = mix(key, t->txn && !t->txn_mark ? t->frame[t->txn - 1].function : 0);
 	for (uint32_t i = 0; i < c->n; i++)

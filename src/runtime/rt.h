@@ -96,7 +96,7 @@ struct rt_thread {
 	uint64_t txn_limit, now, dead;
 	uint64_t clock;
 	uint64_t raised; /* `now`, when the clock went up last */
-	uintptr_t at; /* the memory whose edges are being taken; 0: a lock's, or a thread's */
+	uintptr_t at;    /* the memory whose edges are being taken; 0: a lock's, or a thread's */
 	const int64_t *seen;
 	const uint32_t *others; /* how many open transactions of others reach this thread */
 	struct rt_log hist;

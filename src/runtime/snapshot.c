@@ -44,7 +44,8 @@ static void out_unit(struct snapshot *o, uint64_t what, uint64_t when)
 	}
 }
 
-static void out_text(struct snapshot *o, enum raw_op op, uint64_t address, const char *text, size_t n)
+static void out_text(struct snapshot *o, enum raw_op op, uint64_t address, const char *text,
+		     size_t n)
 {
 	uint32_t units = (uint32_t)((n + 15) / 16);
 	char *to;
@@ -63,8 +64,8 @@ struct chunk_at {
 	size_t start;
 };
 
-static struct chunk_at chunk_open(struct snapshot *o, uint32_t thread, uint32_t number, uint64_t base,
-				  uint64_t pc_high)
+static struct chunk_at chunk_open(struct snapshot *o, uint32_t thread, uint32_t number,
+				  uint64_t base, uint64_t pc_high)
 {
 	struct chunk_at at = {o->n};
 	struct raw_chunk *c = out_room(o, sizeof *c);

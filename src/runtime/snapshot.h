@@ -1,6 +1,6 @@
 /*
- * What all threads did lately, as a raw recording (trace/raw_format.h): their histories, cut to what
- * a report of a cycle needs. What closed the cycle is the last unit of its thread, and of all.
+ * What all threads did lately, as a raw recording (trace/raw_format.h): their histories, cut to
+ * what a report of a cycle needs. What closed the cycle is the last unit of its thread, and of all.
  *
  * Who may include this: the runtime.
  */

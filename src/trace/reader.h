@@ -95,8 +95,9 @@ struct reader_unit {
 	uint8_t op;        /* enum raw_op; 0: the thread's last unit, whatever it is */
 	bool on_lock;      /* the caller's */
 	uint64_t time, pc; /* where it is not the last */
-	uint64_t address;  /* of an access of several variables: the one of this byte; 0: the first */
-	uint64_t event;    /* the answer; 0: there is no such unit, or nothing came of it */
+	uint64_t
+		address; /* of an access of several variables: the one of this byte; 0: the first */
+	uint64_t event;  /* the answer; 0: there is no such unit, or nothing came of it */
 };
 void reader_set_units(struct reader *r, struct reader_unit *units, size_t n);
 const struct reader_counts *reader_counts(const struct reader *r);

@@ -447,8 +447,7 @@ static void tell_finding(size_t n, uint64_t key)
 
 static void play(void)
 {
-	struct live_end e = {
-		.transactions = 10, .threads = (uint32_t)file.nthreads};
+	struct live_end e = {.transactions = 10, .threads = (uint32_t)file.nthreads};
 	struct str body = STR_INIT;
 	struct live_shown shown;
 	uint64_t closings, key = 0;

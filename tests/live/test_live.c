@@ -456,8 +456,8 @@ static void open_transactions(void **state)
 		int settled;
 		bool left_out;
 		size_t shown;
-	} v[] = {{NOT, false, 1}, {THIS, false, 1},  {OTHER, false, 1},
-		 {END, false, 1}, {THIS, true, 0}, {NOT, true, 0}};
+	} v[] = {{NOT, false, 1}, {THIS, false, 1}, {OTHER, false, 1},
+		 {END, false, 1}, {THIS, true, 0},  {NOT, true, 0}};
 	struct str s = STR_INIT;
 
 	(void)state;
@@ -659,12 +659,13 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	static const struct CMUnitTest tests[] = {
-		TEST(every_message),  TEST(picture_without_numbers),
-		TEST(evicted),        TEST(left_out),
-		TEST(two_processes),  TEST(all_of_them),
-		TEST(suppressed),     TEST(json),
-		TEST(open_transactions), TEST(labels), TEST(wrong_messages), TEST(wrong_lengths),
-		TEST(cut_off),        TEST(damaged),
+		TEST(every_message),     TEST(picture_without_numbers),
+		TEST(evicted),           TEST(left_out),
+		TEST(two_processes),     TEST(all_of_them),
+		TEST(suppressed),        TEST(json),
+		TEST(open_transactions), TEST(labels),
+		TEST(wrong_messages),    TEST(wrong_lengths),
+		TEST(cut_off),           TEST(damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /*
- * A program that leaves by _exit() in the very block that was cut through: what was found so far is told.
+ * A program that leaves by _exit() in the very block that was cut through: what was found so far is
+ * told.
  *
  * buggy blame: deposit
  * buggy refuted: deposit
