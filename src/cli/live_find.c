@@ -249,6 +249,8 @@ struct finding **live_find(struct live_process *p, const struct live_recording *
 	}
 	for (size_t i = 0; i < *n; i++) {
 		v[i]->live = true;
+		/* Who is to blame may be in what is gone. */
+		v[i]->evicted |= r->head->evicted && !v[i]->blame.thread;
 		live_renumber(v[i]);
 	}
 	return v;

@@ -113,13 +113,13 @@ struct finding {
 	size_t nlocks;
 	struct finding_thread *threads; /* of the steps, each once, as far as known */
 	size_t nthreads;
-	bool recorded;     /* of a recorded run: see tell.h */
-	bool live;         /* found while the program ran: event numbers tell the order of the
-			      finding's own events, and nothing else */
-	uint64_t group;    /* of live ones: those of one transaction have one number */
-	bool evicted;      /* of a live one: the steps are all that is known, since what came before
-			      was forgotten */
-	bool out_of_order; /* the same, since by the clock they came in another order */
+	bool recorded;  /* of a recorded run: see tell.h */
+	bool live;      /* found while the program ran: event numbers tell the order of the
+			   finding's own events, and nothing else */
+	uint64_t group; /* of live ones: those of one transaction have one number */
+	bool evicted; /* of a live one: who is to blame is not known, maybe no more than the steps,
+			 since what came before was forgotten */
+	bool out_of_order;    /* the same, since by the clock they came in another order */
 	uint64_t fingerprint; /* see finding_seal() */
 	uint64_t count;       /* how many of this fingerprint were found */
 	struct arena arena;

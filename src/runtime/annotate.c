@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "runtime/intercept.h"
-#include "runtime/report.h"
+#include "runtime/origins.h"
 #include "runtime/thread.h"
 
 /* Labels by their text: an open-addressing table, never shrunk. */
@@ -36,7 +36,7 @@ static uint32_t label_number(struct rt_thread *t, const char *text)
 		number = ++nlabels;
 		labels[i] = (struct label){hash, number};
 		record_text(t, RAW_LABEL, number, text, n);
-		report_label(number, text, n);
+		origins_label(number, text, n);
 	}
 	rt_unlock(&lock);
 	return number;

@@ -4,6 +4,7 @@
 #include "runtime/functions.h"
 #include "runtime/live.h"
 #include "runtime/options.h"
+#include "runtime/origins.h"
 #include "runtime/report.h"
 
 bool check_on;
@@ -564,7 +565,7 @@ struct check_point check_create(struct rt_thread *t, uint32_t id, uintptr_t pc)
 	history_restart(t);
 	cut(t);
 	history_put(t, RAW_FORK, id, 0, pc);
-	report_created(t, id, pc);
+	origins_created(t, id, pc);
 	here.clock = t->clock;
 	if (check_matters(t))
 		here.step = shadow_step(t->now);
@@ -608,7 +609,7 @@ void check_free(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t p
 {
 	uint64_t *last = freed_at(address);
 
-	report_freed(address);
+	origins_freed(address);
 	if (!rt_threads_out || !t->slot)
 		return;
 	history_put(t, RAW_FREE, address, 0, pc);
@@ -620,7 +621,7 @@ void check_free(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t p
 
 void check_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
-	report_allocated(t, address, size, pc);
+	origins_allocated(t, address, size, pc);
 	if (!rt_threads_out || !t->slot)
 		return;
 	check_clock(t, __atomic_load_n(freed_at(address), __ATOMIC_RELAXED));

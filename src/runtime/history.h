@@ -115,6 +115,12 @@ struct history *history_of_slot(uint32_t slot);
 /* All of them, NULL at the end. */
 struct history *history_next(struct history *after);
 
+static inline bool history_is_access(enum raw_op op)
+{
+	return op == RAW_READ || op == RAW_WRITE || op == RAW_UPDATE || op == RAW_READ_RANGE ||
+	       op == RAW_WRITE_RANGE;
+}
+
 /* Going through the units of a chunk. */
 struct history_walk {
 	const uint64_t *u, *end;

@@ -16,7 +16,7 @@
 #include <time.h>
 
 #include "runtime/intercept.h"
-#include "runtime/report.h"
+#include "runtime/origins.h"
 #include "runtime/thread.h"
 
 /* What a new thread needs to know. */
@@ -249,7 +249,7 @@ RT_INTERCEPT int pthread_setname_np(pthread_t handle, const char *name)
 
 	if (!rc && pthread_equal(handle, pthread_self()) && rt_enter(t)) {
 		record_text(t, RAW_NAME, 0, name, strlen(name));
-		report_name(t, name, strlen(name));
+		origins_name(t, name, strlen(name));
 		rt_leave(t);
 	}
 	return rc;

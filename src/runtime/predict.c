@@ -10,6 +10,7 @@
 #include "runtime/live.h"
 #include "runtime/options.h"
 #include "runtime/predict_log.h"
+#include "runtime/origins.h"
 #include "runtime/report.h"
 #include "runtime/thread.h"
 
@@ -107,19 +108,19 @@ static bool was_kept(uint64_t address, uint64_t size)
 }
 
 /* Blocks that logs know, and that are no more. */
-static struct report_allocation *dead;
+static struct origins_allocation *dead;
 static size_t ndead, dead_cap;
 
 static void keep_dead(uintptr_t address)
 {
-	struct report_allocation a;
+	struct origins_allocation a;
 
-	if (!report_allocation(address, &a))
+	if (!origins_allocation(address, &a))
 		return;
 	rt_lock(&lock);
 	if (ndead == dead_cap) {
 		size_t cap = dead_cap ? 2 * dead_cap : 64;
-		struct report_allocation *grown = plog_pages(cap * sizeof *grown);
+		struct origins_allocation *grown = plog_pages(cap * sizeof *grown);
 
 		if (grown) {
 			if (ndead)
@@ -426,7 +427,7 @@ void predict_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_
 
 void predict_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
-	report_allocated(t, address, size, pc);
+	origins_allocated(t, address, size, pc);
 	if (t->plog && rt_threads_out)
 		plog_later(t->plog, record_now_ordered());
 }
@@ -438,7 +439,7 @@ void predict_free(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t
 		plog_put(t->plog, RAW_FREE, address, 0, record_now_ordered(), node_now(t, t->plog),
 			 pc);
 	}
-	report_freed(address);
+	origins_freed(address);
 }
 
 void predict_forget(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
@@ -461,14 +462,14 @@ static void out_labels(struct plog_out *o)
 	uint32_t number;
 	size_t n;
 
-	for (uint32_t i = 0; report_label_at(i, &number, &text, &n); i++)
+	for (uint32_t i = 0; origins_label_at(i, &number, &text, &n); i++)
 		if (number)
 			plog_out_text(o, RAW_LABEL, number, text, n);
 }
 
 static void out_thread(struct plog_out *o, const struct predict_thread *p)
 {
-	const char *name = report_name_of(p->id);
+	const char *name = origins_name_of(p->id);
 
 	*o = (struct plog_out){.take = o->take, .unit = o->unit, .thread = p->id, .time = p->began};
 	plog_out_sized(o, RAW_START, p->stack_low, p->stack_high - p->stack_low, p->began, 0);
@@ -480,7 +481,7 @@ static void out_thread(struct plog_out *o, const struct predict_thread *p)
 	plog_out_close(o);
 }
 
-static void out_allocation(struct plog_out *o, const struct report_allocation *a)
+static void out_allocation(struct plog_out *o, const struct origins_allocation *a)
 {
 	uint32_t n = a->stack.n < HISTORY_STACK ? a->stack.n : HISTORY_STACK;
 
@@ -493,10 +494,10 @@ static void out_allocation(struct plog_out *o, const struct report_allocation *a
 }
 
 /* Heap sort: it needs no memory, and has no bad case. */
-static void sift(struct report_allocation *v, size_t i, size_t n)
+static void sift(struct origins_allocation *v, size_t i, size_t n)
 {
 	for (size_t child; (child = 2 * i + 1) < n; i = child) {
-		struct report_allocation swap = v[i];
+		struct origins_allocation swap = v[i];
 
 		child += child + 1 < n && v[child].time < v[child + 1].time;
 		if (swap.time >= v[child].time)
@@ -506,12 +507,12 @@ static void sift(struct report_allocation *v, size_t i, size_t n)
 	}
 }
 
-static void sort(struct report_allocation *v, size_t n)
+static void sort(struct origins_allocation *v, size_t n)
 {
 	for (size_t i = n / 2; i-- > 0;)
 		sift(v, i, n);
 	for (; n > 1; n--) {
-		struct report_allocation last = v[n - 1];
+		struct origins_allocation last = v[n - 1];
 
 		v[n - 1] = v[0];
 		v[0] = last;
@@ -522,15 +523,15 @@ static void sort(struct report_allocation *v, size_t n)
 /* Blocks that some log knows, as if another thread, which does nothing else, had made them. */
 static void out_allocations(struct plog_out *o, uint32_t thread)
 {
-	size_t most = ndead + report_allocations(), n = 0;
-	struct report_allocation *v = rt_pages(most * sizeof *v + 1);
+	size_t most = ndead + origins_allocations(), n = 0;
+	struct origins_allocation *v = rt_pages(most * sizeof *v + 1);
 
 	if (!v)
 		return;
 	for (; n < ndead; n++)
 		v[n] = dead[n];
-	for (uint32_t i = 0; n < most && i < report_allocations(); i++)
-		n += report_allocation_at(i, &v[n]) && was_kept(v[n].address, v[n].size);
+	for (uint32_t i = 0; n < most && i < origins_allocations(); i++)
+		n += origins_allocation_at(i, &v[n]) && was_kept(v[n].address, v[n].size);
 	sort(v, n);
 	*o = (struct plog_out){.take = o->take, .unit = o->unit, .thread = thread};
 	/* What a thread begins with is told apart. */

@@ -1,7 +1,6 @@
 /*
- * What was found, for the reporter: for each new kind of cycle the histories of
- * all threads, cut to what is needed, as a raw recording (trace/raw_format.h).
- * The reporter finds the cycle in it again, with everything there is to say about it.
+ * What was found, for the reporter: each new kind of cycle as the check knows it, with
+ * what the threads did lately (snapshot.h). What is known already is counted.
  *
  * Who may include this: the runtime.
  */
@@ -17,31 +16,6 @@
  */
 void report_cycle(struct rt_thread *t, const struct check_cycle *c);
 void report_settled(struct rt_thread *t, bool cut);
-
-/* The thread creates another; it allocates memory, or frees it. */
-void report_created(const struct rt_thread *t, uint32_t id, uintptr_t pc);
-void report_allocated(const struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc);
-void report_freed(uintptr_t address);
-
-/* A label's text; a thread's name. */
-void report_label(uint32_t number, const char *text, size_t n);
-void report_name(const struct rt_thread *t, const char *name, size_t n);
-
-/* What is known of these: of the first so many labels; NULL: not known. */
-bool report_label_at(uint32_t i, uint32_t *number, const char **text, size_t *n);
-const char *report_name_of(uint32_t thread); /* 16 bytes at most */
-/* Of a block that was allocated; of one of those that are known, below report_allocations(). */
-struct report_allocation {
-	uintptr_t address; /* 0: empty */
-	size_t size;
-	uintptr_t pc;
-	uint64_t time; /* of prediction only */
-	uint32_t thread;
-	struct history_stack stack;
-};
-bool report_allocation(uintptr_t address, struct report_allocation *to);
-uint32_t report_allocations(void);
-bool report_allocation_at(uint32_t i, struct report_allocation *to);
 
 /* The program comes to its end; how many findings stand. */
 uint64_t report_end(uint32_t slots);

@@ -529,7 +529,7 @@ static void wrong_messages(void **state)
 		{0, 0, "a message of type 0"},
 		{LIVE_ANSWER, 8, "a message of type 4"},
 		{LIVE_SHOWN, 8, "a message of type 6"},
-		{LIVE_END + 1, 0, "a message of type 11"},
+		{LIVE_RUN + 1, 0, "a message of type 12"},
 		{LIVE_HELLO, 8, "it greets twice"},
 		{LIVE_MODULE, 8, "a module in 8 bytes"},
 		{LIVE_ASK, 23, "a question of 23 bytes"},

@@ -1,0 +1,27 @@
+/*
+ * What all threads did lately, as a raw recording (trace/raw_format.h): their histories, cut to
+ * what a report of a cycle needs. What closed the cycle is the last unit of its thread, and of all.
+ *
+ * Who may include this: the runtime.
+ */
+#ifndef ATOMSAN_RUNTIME_SNAPSHOT_H
+#define ATOMSAN_RUNTIME_SNAPSHOT_H
+
+#include "runtime/check.h"
+#include "trace/live_format.h"
+
+/* Grows by pages; where there is no more memory, `failed` is set and nothing more is written. */
+struct snapshot {
+	char *p; /* rt_pages(), of `cap` bytes */
+	size_t n, cap;
+	bool failed;
+};
+
+/*
+ * By the thread that closed the cycle, with the histories held: from a clock on. `steps` are the
+ * cycle's, in the order of time: c->step backwards. False: it does not reach back that far.
+ */
+bool snapshot_take(struct snapshot *o, uint64_t from, const struct check_cycle *c,
+		   const struct live_step *steps);
+
+#endif
