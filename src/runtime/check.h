@@ -101,6 +101,7 @@ void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t 
 		uintptr_t pc);
 /* Memory is freed, and may be allocated again. */
 void check_free(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc);
+void check_clear(uintptr_t address, size_t size);
 void check_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc);
 /* A thread is about to be created. */
 struct check_point check_create(struct rt_thread *t, uint32_t id, uintptr_t pc);

@@ -4,6 +4,7 @@
 
 #include "engine/order.h"
 #include "runtime/functions.h"
+#include "runtime/icd.h"
 #include "runtime/live.h"
 #include "runtime/modules.h"
 #include "runtime/options.h"
@@ -156,6 +157,8 @@ void report_label(uint32_t number, const char *text, size_t n)
 	labels[i].n = (uint32_t)(n < LABEL_BYTES ? n : LABEL_BYTES);
 	memcpy(labels[i].text, text, labels[i].n);
 	labels[i].number = number;
+	if (*rt_options.second_run)
+		functions_set_suspected(ICD_LABEL | number, icd_names_label(text, n));
 }
 
 bool report_label_at(uint32_t i, uint32_t *number, const char **text, size_t *n)
@@ -171,6 +174,17 @@ bool report_label_at(uint32_t i, uint32_t *number, const char **text, size_t *n)
 const char *report_name_of(uint32_t thread)
 {
 	return names[thread % NAMES].id_plus_1 == thread + 1 ? names[thread % NAMES].text : NULL;
+}
+
+const char *report_label_text(uint32_t number, size_t *n)
+{
+	for (uint32_t i = 0; i < nlabels && i < LABELS; i++)
+		if (labels[i].number == number) {
+			*n = labels[i].n;
+			return labels[i].text;
+		}
+	*n = 0;
+	return "";
 }
 
 /* --- the recording --- */
@@ -547,6 +561,7 @@ struct until {
 	uint64_t clock;
 	uint64_t time; /* 0: it has no step */
 	uint64_t last; /* 0: not the thread that closed it; else the clock of its last unit */
+	const uint64_t *stop; /* behind what closed it, where more was done since; NULL: nothing */
 };
 
 /*
@@ -582,9 +597,12 @@ static bool out_chunk(struct out *o, const struct history *h, uint32_t k, uint32
 	}
 	while (history_walk_next(&w) &&
 	       (w.clock < until->clock || w.time <= until->time || until->last)) {
+		if (until->stop && (w.clock > until->clock ||
+				    (w.clock == until->clock && w.u > until->stop)))
+			break;
 		put_repeats(&p, h, repeat, w.time, clock, depth ? function[(depth - 1) % DEEP] : 0);
 		clock = w.time < dead ? 0 : w.clock;
-		if (until->last && k == h->at && w.u >= w.end)
+		if (until->last && !until->stop && k == h->at && w.u >= w.end)
 			clock = until->last;
 		if (w.op == RAW_CALL)
 			function[depth++ % DEEP] = w.address;
@@ -594,7 +612,8 @@ static bool out_chunk(struct out *o, const struct history *h, uint32_t k, uint32
 		if ((w.prologue && !first) || w.op == (enum raw_op)HISTORY_EDGE)
 			continue;
 		put(&p, w.op, w.address, w.aux, clock, w.pc);
-		if (w.op == RAW_READ_RANGE || w.op == RAW_WRITE_RANGE || w.op == RAW_ALLOC)
+		if (w.op == RAW_READ_RANGE || w.op == RAW_WRITE_RANGE || w.op == RAW_ALLOC ||
+		    w.op == RAW_FORGET)
 			out_unit(o, w.size, 0);
 		if (w.op == RAW_FORK)
 			told_fork[w.address % CREATIONS] = true;
@@ -692,8 +711,20 @@ static struct until until_of(const struct history *h, const struct check_cycle *
 	return u;
 }
 
+static struct until until_found(const struct history *h, const struct report_found *f)
+{
+	struct until u = {.clock = f->until};
+
+	if (h == f->history) {
+		u.last = f->until + 1;
+		u.stop = f->last;
+	}
+	return u;
+}
+
+/* Either a cycle that was just closed, or one that a replay has found. */
 static bool out_all(struct out *o, uint64_t from, const struct check_cycle *c,
-		    const struct live_step *steps)
+		    const struct live_step *steps, const struct report_found *f)
 {
 	static bool told_fork[CREATIONS]; /* with the histories held */
 	bool far = true, first = false;
@@ -715,7 +746,7 @@ static bool out_all(struct out *o, uint64_t from, const struct check_cycle *c,
 			drop_told(h, span_of(h, from));
 	for (struct history *h = NULL; (h = history_next(h)) != NULL;)
 		if (lived(h, from)) {
-			struct until until = until_of(h, c, steps);
+			struct until until = f ? until_found(h, f) : until_of(h, c, steps);
 
 			out_history(o, h, span_of(h, from), &until, told_fork);
 		}
@@ -848,7 +879,7 @@ static bool tell(const struct live_finding *head, const struct live_step *steps,
 	return !said || shown.findings;
 }
 
-static void say_left_out(void)
+void report_left_out(void)
 {
 	enum { MAX = 4096 };
 	uint64_t *left_out = rt_pages(MAX * sizeof *left_out);
@@ -869,7 +900,7 @@ void report_settled(struct rt_thread *t, bool cut)
 		return;
 	__atomic_fetch_add(&telling, 1, __ATOMIC_SEQ_CST);
 	if (cut)
-		say_left_out();
+		report_left_out();
 	live_say(LIVE_SETTLED, &(struct live_part){&s, sizeof s}, 1, NULL, 0);
 	__atomic_fetch_sub(&telling, 1, __ATOMIC_SEQ_CST);
 }
@@ -910,13 +941,53 @@ void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 		history_let_go();
 		return;
 	}
-	far &= out_all(&out, from, c, steps);
+	far &= out_all(&out, from, c, steps, NULL);
 	history_let_go();
 	head.evicted = !far;
 	__atomic_fetch_add(&check_counts.evicted, !far, __ATOMIC_RELAXED);
 	t->nreports += head.open;
 	__atomic_fetch_add(&telling, 1, __ATOMIC_SEQ_CST);
 	shown = tell(&head, steps, c, &out);
+	__atomic_fetch_sub(&telling, 1, __ATOMIC_SEQ_CST);
+	if (shown && rt_options.halt_on_error)
+		rt_halt();
+}
+
+void report_found(struct rt_thread *t, const struct report_found *f)
+{
+	const struct live_step *last = &f->steps[1];
+	struct live_finding head = {
+		.thread = f->thread, .nsteps = 2, .replayed = 1, .answer = rt_options.halt_on_error};
+	struct check_cycle c = {0};
+	uint64_t key = mix(1, f->block), end = last->address + f->size;
+	struct out out = {0};
+	bool far, shown;
+
+	(void)t;
+	for (int i = 0; i < 2; i++)
+		key = mix(mix(key, f->steps[i].pc), f->steps[i].op);
+	head.key = key | 1;
+	for (uint64_t at = last->address; is_access(last->op) && at < end && c.nclosing < CHECK_CLOSING;
+	     at = (at | 7) + 1) {
+		uint64_t stop = (at | 7) + 1;
+
+		c.closing[c.nclosing].address = at & ~7ul;
+		c.closing[c.nclosing++].bytes =
+			0xffu << (at & 7) & 0xffu >> (stop > end ? stop - end : 0);
+	}
+	head.nclosing = c.nclosing;
+	history_hold();
+	if (!note_kind(head.key)) {
+		history_let_go();
+		return;
+	}
+	far = f->history->thread == f->thread;
+	far &= out_all(&out, f->from, &c, f->steps, f);
+	history_let_go();
+	head.evicted = !far;
+	__atomic_fetch_add(&check_counts.evicted, !far, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&telling, 1, __ATOMIC_SEQ_CST);
+	shown = tell(&head, f->steps, &c, &out);
 	__atomic_fetch_sub(&telling, 1, __ATOMIC_SEQ_CST);
 	if (shown && rt_options.halt_on_error)
 		rt_halt();
@@ -929,9 +1000,12 @@ uint64_t report_end(uint32_t slots)
 
 	while (__atomic_load_n(&telling, __ATOMIC_SEQ_CST))
 		rt_yield();
-	if (!live_connected())
+	if (*rt_options.first_run)
+		functions_tell_suspects();
+	/* Who was not checked in full is told, though there is nothing else to say. */
+	if (!live_connected() && !icd_figures.lost)
 		return shown_here;
-	say_left_out();
+	report_left_out();
 	for (size_t i = 0; i < KINDS; i++) {
 		struct live_again a = {kinds[i].key, kinds[i].again};
 
@@ -942,6 +1016,14 @@ uint64_t report_end(uint32_t slots)
 	end.edges = check_counts.edges;
 	end.cycles = check_counts.cycles;
 	end.evicted = check_counts.evicted;
+	end.idg_edges = icd_figures.edges;
+	end.components = icd_figures.components;
+	end.passed_on = icd_figures.passed;
+	end.accesses_passed_on = icd_figures.accesses;
+	end.logged = icd_figures.logged;
+	end.lost = icd_figures.lost;
+	end.pooled = icd_figures.pooled;
+	end.max_alive = icd_figures.max_alive;
 	if (!live_say(LIVE_END, &(struct live_part){&end, sizeof end}, 1, &shown, sizeof shown))
 		return nkinds;
 	/* What another reporter has shown counts, too. */

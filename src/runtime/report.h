@@ -9,6 +9,7 @@
 #define ATOMSAN_RUNTIME_REPORT_H
 
 #include "runtime/check.h"
+#include "trace/live_format.h"
 
 /*
  * A cycle was closed by the thread's last access. No lock is held. The reporter knows at once, so
@@ -18,6 +19,23 @@
 void report_cycle(struct rt_thread *t, const struct check_cycle *c);
 void report_settled(struct rt_thread *t, bool cut);
 
+/*
+ * The same, found by a replay of the histories (icd.h): closed by the unit before `last`. The
+ * reporter may find that it is none after all.
+ */
+struct report_found {
+	const struct history *history; /* whose unit that is, */
+	uint32_t thread;               /* and was it then */
+	const uint64_t *last;
+	uint64_t from, until; /* clocks */
+	uint64_t block;       /* that it was in */
+	uint64_t size;        /* of the access that closed it */
+	struct live_step steps[2];
+};
+void report_found(struct rt_thread *t, const struct report_found *f);
+/* Functions turned out to wait: for what is found from now on. */
+void report_left_out(void);
+
 /* The thread creates another; it allocates memory, or frees it. */
 void report_created(const struct rt_thread *t, uint32_t id, uintptr_t pc);
 void report_allocated(const struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc);
@@ -25,6 +43,7 @@ void report_freed(uintptr_t address);
 
 /* A label's text; a thread's name. */
 void report_label(uint32_t number, const char *text, size_t n);
+const char *report_label_text(uint32_t number, size_t *n);
 void report_name(const struct rt_thread *t, const char *name, size_t n);
 
 /* What is known of these: of the first so many labels; NULL: not known. */
