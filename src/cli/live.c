@@ -316,17 +316,17 @@ static int ask(struct live_process *p, const char *body, size_t n, struct err *e
 		return err_fail(err, "a question about a function of kind %d", q.kind);
 	if (n > sizeof q && q.kind != 'a')
 		return err_fail(err, "a question of %zu bytes", n);
-	a.decide = rules->decide(
-		rules, &p->names,
-		raw_names_label(&p->raw, q.kind, q.pc, body + sizeof q, n - sizeof q), q.kind,
-		q.start);
+	a.decide =
+		rules->decide(rules, &p->names,
+			      raw_names_label(&p->raw, q.kind, q.pc, body + sizeof q, n - sizeof q),
+			      q.kind, q.start);
 	if (p->second) {
 		struct str name = STR_INIT;
 
-		names_add_string(&p->names,
-				 raw_names_label(&p->raw, q.kind, q.pc, body + sizeof q,
-						 n - sizeof q),
-				 &name);
+		names_add_string(
+			&p->names,
+			raw_names_label(&p->raw, q.kind, q.pc, body + sizeof q, n - sizeof q),
+			&name);
 		a.decide |= suspects_has(p->second, name.s) ? LIVE_SUSPECTED : 0;
 		str_free(&name);
 	}

@@ -597,8 +597,8 @@ static bool out_chunk(struct out *o, const struct history *h, uint32_t k, uint32
 	}
 	while (history_walk_next(&w) &&
 	       (w.clock < until->clock || w.time <= until->time || until->last)) {
-		if (until->stop && (w.clock > until->clock ||
-				    (w.clock == until->clock && w.u > until->stop)))
+		if (until->stop &&
+		    (w.clock > until->clock || (w.clock == until->clock && w.u > until->stop)))
 			break;
 		put_repeats(&p, h, repeat, w.time, clock, depth ? function[(depth - 1) % DEEP] : 0);
 		clock = w.time < dead ? 0 : w.clock;
@@ -930,7 +930,8 @@ void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 		if (!s->evicted && s->time < from)
 			from = s->time;
 	}
-	if (look((uint64_t)c->slot << ORDER_INDEX_BITS | c->begin, 0, true, &begin) && begin.time < from)
+	if (look((uint64_t)c->slot << ORDER_INDEX_BITS | c->begin, 0, true, &begin) &&
+	    begin.time < from)
 		from = begin.time;
 	key = mix(key, t->txn && !t->txn_mark ? t->frame[t->txn - 1].function : 0);
 	for (uint32_t i = 0; i < c->n; i++)
@@ -956,8 +957,10 @@ void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 void report_found(struct rt_thread *t, const struct report_found *f)
 {
 	const struct live_step *last = &f->steps[1];
-	struct live_finding head = {
-		.thread = f->thread, .nsteps = 2, .replayed = 1, .answer = rt_options.halt_on_error};
+	struct live_finding head = {.thread = f->thread,
+				    .nsteps = 2,
+				    .replayed = 1,
+				    .answer = rt_options.halt_on_error};
 	struct check_cycle c = {0};
 	uint64_t key = mix(1, f->block), end = last->address + f->size;
 	struct out out = {0};
@@ -967,8 +970,8 @@ void report_found(struct rt_thread *t, const struct report_found *f)
 	for (int i = 0; i < 2; i++)
 		key = mix(mix(key, f->steps[i].pc), f->steps[i].op);
 	head.key = key | 1;
-	for (uint64_t at = last->address; is_access(last->op) && at < end && c.nclosing < CHECK_CLOSING;
-	     at = (at | 7) + 1) {
+	for (uint64_t at = last->address;
+	     is_access(last->op) && at < end && c.nclosing < CHECK_CLOSING; at = (at | 7) + 1) {
 		uint64_t stop = (at | 7) + 1;
 
 		c.closing[c.nclosing].address = at & ~7ul;

@@ -103,7 +103,7 @@ struct rt_thread {
 	const uint64_t *icd_mark; /* where its history was when its last transaction ended */
 	uint64_t clock;
 	uint64_t raised; /* `now`, when the clock went up last */
-	uintptr_t at; /* the memory whose edges are being taken; 0: a lock's, or a thread's */
+	uintptr_t at;    /* the memory whose edges are being taken; 0: a lock's, or a thread's */
 	const int64_t *seen;
 	const uint32_t *others; /* how many open transactions of others reach this thread */
 	struct rt_log hist;

@@ -112,11 +112,11 @@ struct live_closing {
 	uint64_t bytes; /* bit n: the byte at address + n */
 };
 struct live_finding {
-	uint64_t key;     /* of its kind: AGAIN speaks of it */
-	uint32_t thread;  /* whose access closed the cycle */
-	uint32_t nsteps;  /* struct live_step, behind this */
-	uint32_t answer;  /* 1: the program waits for SHOWN */
-	uint32_t evicted; /* 1: the recording does not reach back to all steps */
+	uint64_t key;      /* of its kind: AGAIN speaks of it */
+	uint32_t thread;   /* whose access closed the cycle */
+	uint32_t nsteps;   /* struct live_step, behind this */
+	uint32_t answer;   /* 1: the program waits for SHOWN */
+	uint32_t evicted;  /* 1: the recording does not reach back to all steps */
 	uint32_t nclosing; /* struct live_closing, behind the steps; more bytes may close it */
 	uint32_t open;     /* 1: its transaction is */
 	uint32_t replayed; /* 1: found by a replay; where the recording lacks it, it is none */
