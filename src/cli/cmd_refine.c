@@ -27,12 +27,14 @@ static struct {
 	const char *output, *spec, *engine;
 	uint64_t runs, max_runs, jobs, timeout;
 	int quiet, verbose;
+	bool online;
 } o = {.runs = 10, .max_runs = 1000, .jobs = 1};
 
 static const struct opt opts[] = {
 	OPT_STR('o', "output", "FILE", &o.output, "write the specification there (atomsan.spec)"),
 	OPT_STR(0, "spec", "FILE", &o.spec, "start from this one, not from the default"),
 	OPT_STR('e', "engine", "NAME", &o.engine, "check each run with this one (frontier)"),
+	OPT_FLAG(0, "online", &o.online, "check as it runs, without a recording"),
 	OPT_U64(0, "runs", "N", &o.runs, "until so many runs in a row are quiet (10)"),
 	OPT_U64(0, "max-runs", "N", &o.max_runs, "give up after so many (1000)"),
 	OPT_U64('j', "jobs", "N", &o.jobs, "so many runs at a time (1)"),
@@ -243,6 +245,7 @@ static void start_job(struct refine *f, struct job *j)
 {
 	struct refine_job what = {.argv = f->argv,
 				  .engine = f->engine,
+				  .online = o.online,
 				  .spec = &f->spec,
 				  .run = f->started + 1,
 				  .timeout = o.timeout,
@@ -375,6 +378,10 @@ static int refine(int argc, char **argv)
 		return cli_usage(&cmd_refine,
 				 "there is no engine '%s' ('atomsan engines' lists them)",
 				 o.engine);
+	if (o.online && strcmp(engine->name, "frontier") != 0 &&
+	    strcmp(engine->name, "doublechecker") != 0)
+		return cli_usage(&cmd_refine,
+				 "--online takes the engines frontier and doublechecker");
 	if (!strstr(engine->noun, "atomicity"))
 		return cli_usage(&cmd_refine, "engine '%s' does not speak of blocks", o.engine);
 	if (!o.runs || !o.max_runs || !o.jobs || o.jobs > JOBS_MAX)

@@ -28,18 +28,24 @@
 #include "cli/live.h"
 #include "cli/printing.h"
 #include "cli/suppressing.h"
+#include "engine/suspects.h"
 
 #include "base/banned.h"
 
 extern const struct command cmd_run; /* main.c lists it */
 
 static struct {
-	const char *format, *output, *color;
+	const char *format, *output, *color, *engine, *first_run, *second_run;
 	bool all, predict;
 	int quiet, verbose;
 } o;
 
 static const struct opt opts[] = {
+	OPT_STR('e', "engine", "NAME", &o.engine,
+		"frontier (the default), or doublechecker: what is suspected is checked again"),
+	OPT_STR(0, "first-run", "FILE", &o.first_run,
+		"find nothing, add the names of suspected blocks to FILE; at less cost"),
+	OPT_STR(0, "second-run", "FILE", &o.second_run, "check only the blocks that FILE suspects"),
 	OPT_STR('f', "format", "FORMAT", &o.format, PRINTING_FORMATS),
 	OPT_STR('o', "output", "FILE", &o.output, "write the findings there (standard error)"),
 	OPT_FLAG('p', "predict", &o.predict,
@@ -234,7 +240,7 @@ static void tell_silence(const char *name, bool text)
 		cli_note("nothing was checked: %s was not linked by atomsan-cc", name);
 		break;
 	case INSTRUMENTED:
-		if (text)
+		if (text && !o.first_run)
 			cli_note("no atomicity violation");
 		break;
 	case NOT_KNOWN:
@@ -257,6 +263,54 @@ static void take_from_environment(void)
 		blockspec_file = NULL;
 	if (suppressing_file && !*suppressing_file)
 		suppressing_file = NULL;
+}
+
+/* The program, and those that it starts, may be in another folder. */
+static const char *from_root(const char *path)
+{
+	char *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
+	struct str s = STR_INIT;
+
+	str_fmt(&s, "%s%s%s", cwd ? cwd : "", cwd ? "/" : "", path);
+	free(cwd);
+	return s.s;
+}
+
+/* Better now than when the program has run for an hour. */
+static int prepare_runs(struct err *err)
+{
+	struct suspects s = {0};
+	int rc = 0;
+
+	if (o.first_run) {
+		o.first_run = from_root(o.first_run);
+		rc = suspects_read(&s, o.first_run, false, err) ||
+				     suspects_write(&s, o.first_run, err)
+			     ? -1
+			     : child_add_option("first_run", o.first_run, err);
+	} else if (o.second_run) {
+		o.second_run = from_root(o.second_run);
+		rc = suspects_read(&s, o.second_run, true, err)
+			     ? -1
+			     : child_add_option("second_run", o.second_run, err);
+	}
+	if (!rc && o.engine)
+		rc = child_add_option("engine", o.engine, err);
+	suspects_free(&s);
+	return rc;
+}
+
+static const char *wrong_engine(void)
+{
+	bool other = o.engine && strcmp(o.engine, "doublechecker") != 0;
+
+	if (other && strcmp(o.engine, "frontier") != 0)
+		return "--engine takes frontier or doublechecker; others check a recording";
+	if (o.first_run && o.second_run)
+		return "--first-run and --second-run are two runs";
+	if (other && (o.first_run || o.second_run))
+		return "--first-run and --second-run are doublechecker's";
+	return NULL;
 }
 
 static int exit_code(void)
@@ -325,9 +379,14 @@ static int run(int argc, char **argv)
 		return EXIT_BAD;
 	if (printing_color(o.color, -1, &color))
 		return cli_usage(&cmd_run, "--color takes auto, always or never");
+	if (wrong_engine())
+		return cli_usage(&cmd_run, "%s", wrong_engine());
 	found = exit_code();
-	if (prepare(&options, &err))
+	if (prepare(&options, &err) || prepare_runs(&err))
 		return cli_error("%s", err.text);
+	/* It suspects, and knows nothing. */
+	options.verdict = !o.first_run;
+	options.first_run = o.first_run;
 	room.listening = listen_to(&name, &err);
 	/* Without rules the program knows by itself which functions are blocks, and need not ask.
 	 */

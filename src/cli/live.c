@@ -163,6 +163,14 @@ static void take_option(struct live_process *p, const char *key, const char *val
 	} else if (!strcmp(key, "predict")) {
 		p->predicts = !strcmp(value, "1");
 		p->session->predicts |= p->predicts;
+	} else if (!strcmp(key, "engine")) {
+		p->doublechecker |= !strcmp(value, "doublechecker");
+	} else if (!strcmp(key, "first_run") && *value) {
+		p->doublechecker = true;
+		p->first = live_found_suspects(p->session, value, false);
+	} else if (!strcmp(key, "second_run") && *value) {
+		p->doublechecker = true;
+		p->second = live_found_suspects(p->session, value, true);
 	} else if (!strcmp(key, "verbosity") && p->session->o.each) {
 		p->verbosity = strtol(value, NULL, 10) > 0;
 	}
@@ -239,6 +247,7 @@ static int hello(struct live_process *p, const char *body, size_t n, struct err 
 		str_free(&command);
 		str_free(&shown);
 	}
+	s->doublechecker |= p->doublechecker;
 	if (!s->program)
 		s->program = mem_strdup(p->command);
 	open_log(p);
@@ -311,6 +320,16 @@ static int ask(struct live_process *p, const char *body, size_t n, struct err *e
 		rules->decide(rules, &p->names,
 			      raw_names_label(&p->raw, q.kind, q.pc, body + sizeof q, n - sizeof q),
 			      q.kind, q.start);
+	if (p->second) {
+		struct str name = STR_INIT;
+
+		names_add_string(
+			&p->names,
+			raw_names_label(&p->raw, q.kind, q.pc, body + sizeof q, n - sizeof q),
+			&name);
+		a.decide |= suspects_has(p->second, name.s) ? LIVE_SUSPECTED : 0;
+		str_free(&name);
+	}
 	/* Only of a function that hands on does it matter, and it costs names. */
 	a.hands_on = !q.start ||
 		     rules->hands_on_at(rules, &p->names, raw_names_place(&p->raw, 0, q.call));
@@ -370,12 +389,13 @@ static int finding(struct live_process *p, const char *body, size_t n, struct er
 	name_left_out(p);
 	v = live_find(p, &r, &nv, &excluded);
 	mem_free(steps);
-	if (head.open && !head.answer) {
+	p->session->mistaken += !v;
+	if (v && head.open && !head.answer) {
 		MEM_GROW(p->open, p->open_cap, p->nopen + 1);
 		p->open[p->nopen++] = (struct live_open){head, v, nv, excluded};
 		return 0;
 	}
-	shown.findings = live_found(p, &head, v, nv, excluded) > 0;
+	shown.findings = v && live_found(p, &head, v, nv, excluded) > 0;
 	mem_free(v);
 	return head.answer ? answer(p, LIVE_SHOWN, &shown, sizeof shown, err) : 0;
 }
@@ -422,6 +442,28 @@ static int again(struct live_process *p, const char *body, size_t n, struct err 
 	return 0;
 }
 
+static int suspect(struct live_process *p, const char *body, size_t n, struct err *err)
+{
+	struct str name = STR_INIT;
+	struct live_suspect s;
+
+	if (n < sizeof s)
+		return err_fail(err, "a suspect of %zu bytes", n);
+	memcpy(&s, body, sizeof s);
+	if (s.kind > LIVE_SUSPECT_OUTSIDE || !p->first)
+		return err_fail(err, "a suspect of kind %u in this run", s.kind);
+	if (s.kind == LIVE_SUSPECT_FUNCTION)
+		names_add_string(&p->names, raw_names_label(&p->raw, 'f', s.pc, NULL, 0), &name);
+	else if (s.kind == LIVE_SUSPECT_LABEL)
+		str_addn(&name, body + sizeof s, strnlen(body + sizeof s, n - sizeof s));
+	else
+		p->first->outside = true;
+	if (name.n)
+		suspects_add(p->first, name.s);
+	str_free(&name);
+	return 0;
+}
+
 static int left_out(struct live_process *p, const char *body, size_t n, struct err *err)
 {
 	if (n % sizeof *p->out_pcs)
@@ -450,6 +492,14 @@ static int end(struct live_process *p, const char *body, size_t n, struct err *e
 		t->cycles += e.cycles;
 		t->evicted += e.evicted;
 		t->threads += e.threads;
+		t->idg_edges += e.idg_edges;
+		t->components += e.components;
+		t->passed_on += e.passed_on;
+		t->accesses_passed_on += e.accesses_passed_on;
+		t->logged += e.logged;
+		t->lost += e.lost;
+		t->pooled += e.pooled;
+		t->max_alive = e.max_alive > t->max_alive ? e.max_alive : t->max_alive;
 	}
 	p->ended = true;
 	live_predict(p);
@@ -482,6 +532,8 @@ static int take(struct live_process *p, uint32_t type, const char *body, size_t 
 		return settled(p, body, n, err);
 	case LIVE_END:
 		return end(p, body, n, err);
+	case LIVE_SUSPECT:
+		return suspect(p, body, n, err);
 	default:
 		return err_fail(err, "a message of type %u", type);
 	}

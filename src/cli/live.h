@@ -42,6 +42,7 @@ struct live_options {
 	bool verdict;              /* say also that nothing was found */
 	struct spec *spec;         /* NULL: as the process says */
 	struct suppress *suppress; /* NULL: none but those of the process */
+	const char *first_run;     /* the file that is to name what is suspected */
 	const char *program;       /* for reports; NULL: what the first process says */
 };
 

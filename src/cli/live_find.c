@@ -233,12 +233,14 @@ struct finding **live_find(struct live_process *p, const struct live_recording *
 	if (!v && !err_is_set(&err) && p->out_names.n)
 		v = replay(p, r, spec, false, n, &err);
 	*excluded = false;
-	if (!v && !err_is_set(&err))
+	if (!v && !err_is_set(&err) && !r->head->replayed)
 		v = replay(p, r, spec, true, n, &err);
 	if (!v && !err_is_set(&err)) {
 		v = replay_by_default(p, r, n);
 		*excluded = v != NULL;
 	}
+	if (!v && !err_is_set(&err) && r->head->replayed && !r->head->evicted)
+		return NULL;
 	if (err_is_set(&err))
 		cli_note("process %d: %s", (int)p->pid, err.text);
 	else if (!v && !r->head->evicted && p->verbosity > 0)

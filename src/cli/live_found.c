@@ -77,6 +77,24 @@ static double now(void)
 
 /* --- the session --- */
 
+struct suspects *live_found_suspects(struct live *s, const char *path, bool must)
+{
+	struct live_suspects *x;
+	struct err err = {0};
+
+	for (size_t i = 0; i < s->nsuspects; i++)
+		if (!strcmp(s->suspects[i]->path, path))
+			return &s->suspects[i]->s;
+	x = mem_zalloc(sizeof *x);
+	x->path = mem_strdup(path);
+	x->add = !must;
+	MEM_GROW(s->suspects, s->suspects_cap, s->nsuspects + 1);
+	s->suspects[s->nsuspects++] = x;
+	if (must && suspects_read(&x->s, path, true, &err))
+		cli_note("%s; nothing is suspected", err.text);
+	return &x->s;
+}
+
 struct live *live_new(const struct live_options *options)
 {
 	struct live *s = mem_zalloc(sizeof *s);
@@ -84,6 +102,8 @@ struct live *live_new(const struct live_options *options)
 	s->o = *options;
 	s->since = now();
 	s->program = options->program ? mem_strdup(options->program) : NULL;
+	if (options->first_run)
+		live_found_suspects(s, options->first_run, false);
 	return s;
 }
 
@@ -98,6 +118,12 @@ void live_free(struct live *s)
 	mem_free(s->entry);
 	mem_free(s->said);
 	mem_free(s->lists);
+	for (size_t i = 0; i < s->nsuspects; i++) {
+		mem_free(s->suspects[i]->path);
+		suspects_free(&s->suspects[i]->s);
+		mem_free(s->suspects[i]);
+	}
+	mem_free(s->suspects);
 	mem_free(s->program);
 	raw_map_free(&s->known);
 	blockspec_names_free(&s->out);
@@ -410,6 +436,18 @@ static void fill(const struct live *s, struct engine_result *res, struct report 
 	add_stat(res, "findings_left_out", dropped);
 	add_stat(res, "findings_suppressed", suppressed);
 	add_stat(res, "findings_evicted", evicted);
+	if (s->doublechecker) {
+		res->ops = engine_by_name("doublechecker");
+		add_stat(res, "idg_edges", s->total.idg_edges);
+		add_stat(res, "components", s->total.components);
+		add_stat(res, "transactions_passed_on", s->total.passed_on);
+		add_stat(res, "accesses_passed_on", s->total.accesses_passed_on);
+		add_stat(res, "accesses_logged", s->total.logged);
+		add_stat(res, "nodes_max_alive", s->total.max_alive);
+		add_stat(res, "nodes_pooled", s->total.pooled);
+		add_stat(res, "components_not_replayed", s->total.lost);
+		add_stat(res, "replays_mistaken", s->mistaken);
+	}
 	rep->source = (struct report_source){
 		.program = s->program ? s->program : "",
 		.threads = s->total.threads,
@@ -439,6 +477,26 @@ static void tell_warnings(struct live_process *p, FILE *out)
 	}
 }
 
+/* Add to the files of first runs what was suspected; others may have done so meanwhile. */
+static void write_suspects(struct live *s, int verbosity, FILE *out)
+{
+	for (size_t i = 0; i < s->nsuspects; i++) {
+		struct live_suspects *x = s->suspects[i];
+		struct err err = {0};
+
+		if (!x->add)
+			continue;
+		x->add = false;
+		if (suspects_read(&x->s, x->path, false, &err) ||
+		    suspects_write(&x->s, x->path, &err))
+			fprintf(out, "atomsan: %s\n", err.text);
+		else if (verbosity >= 0)
+			fprintf(out, "atomsan: %s names %zu suspected block%s%s\n", x->path, x->s.n,
+				x->s.n == 1 ? "" : "s",
+				x->s.outside ? ", and operations outside of blocks" : "");
+	}
+}
+
 /* What is not about findings that are shown. */
 static void tell_rest(struct live *s, int verbosity, FILE *out)
 {
@@ -446,8 +504,14 @@ static void tell_rest(struct live *s, int verbosity, FILE *out)
 
 	for (size_t i = 0; i < s->nentries; i++)
 		suppressed += s->entry[i].suppressed;
+	write_suspects(s, verbosity, out);
 	if (verbosity < 0)
 		return;
+	if (s->total.lost)
+		fprintf(out,
+			"atomsan: %llu suspicious group%s of blocks could not be checked: what "
+			"they did was overwritten (history_size=6 keeps more)\n",
+			(unsigned long long)s->total.lost, s->total.lost == 1 ? "" : "s");
 	if (suppressed)
 		fprintf(out, "atomsan: %zu finding%s suppressed, seen %llu time%s\n", suppressed,
 			suppressed == 1 ? "" : "s", (unsigned long long)s->suppressed,

@@ -11,6 +11,7 @@
 #include "cli/blockspec.h"
 #include "cli/live.h"
 #include "engine/engine.h"
+#include "engine/suspects.h"
 #include "trace/blocks.h"
 #include "trace/live_format.h"
 #include "trace/names.h"
@@ -46,6 +47,15 @@ struct live {
 	struct suppress **lists; /* those that processes brought */
 	size_t nlists, lists_cap;
 	struct blockspec_names out; /* functions left out, for -v */
+	/* What processes want to add to files of first runs, and read of them. */
+	struct live_suspects {
+		char *path;
+		bool add;
+		struct suspects s;
+	} * *suspects;
+	size_t nsuspects, suspects_cap;
+	bool doublechecker; /* some process runs it */
+	uint64_t mistaken;  /* what was replayed by a program, and turned out to be none */
 };
 
 /* The entries of one FINDING. */
@@ -75,6 +85,8 @@ struct live_process {
 	struct suppress *suppress;
 	struct spec *spec;
 	bool own_spec;
+	bool doublechecker;
+	struct suspects *first, *second; /* the session's */
 
 	/* Names, for what is asked outside of recordings. */
 	struct names names;
@@ -126,7 +138,8 @@ struct live_recording {
 };
 
 /*
- * The findings in it: at least one, each the caller's, in an array that the caller frees.
+ * The findings in it: at least one, each the caller's, in an array that the caller frees. NULL:
+ * the program was mistaken (struct live_finding's `replayed`).
  * *excluded: by the specification, which the program may not have asked about, they are none.
  */
 struct finding **live_find(struct live_process *p, const struct live_recording *r, size_t *n,
@@ -162,6 +175,8 @@ void live_found_left_out(struct live_process *p);
 size_t live_found_standing(const struct live_process *p);
 /* What stands below the findings in a process's own file, or where it is alone. */
 void live_found_end(struct live_process *p);
+/* A file of first runs, that is to be added to or must be there; read once, for all processes. */
+struct suspects *live_found_suspects(struct live *s, const char *path, bool must);
 /* A list of suppressions that a process wants, read once; NULL after a note where it is none. */
 struct suppress *live_found_list(struct live *s, const char *path);
 

@@ -52,6 +52,7 @@ struct refine_job {
 	unsigned run;     /* which run this is, from 1 */
 	uint64_t timeout; /* seconds; 0: none */
 	bool show;        /* the program's output goes where ours goes */
+	bool online;      /* checked while it runs, and not recorded */
 };
 
 /* Start a run; returns its process, or -1. Read the answer from `*fd` to its end. */
@@ -61,9 +62,10 @@ bool refine_read(const char *bytes, size_t n, struct refine_answer *out);
 
 /*
  * Check one recording: what is refuted goes to `out`, with what is refuted once
- * that is gone, and so on until it is quiet. An on-line check would fill in the
- * same answer.
+ * that is gone, and so on until it is quiet.
  */
 void refine_check(const char *recording, const struct refine_job *job, struct refine_answer *out);
+/* Take what `atomsan run --format=json` has written: each block once. */
+void refine_take(const char *findings, const struct refine_job *job, struct refine_answer *out);
 
 #endif

@@ -1,10 +1,12 @@
 #include <string.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "cli/blockspec.h"
 #include "cli/refine.h"
 #include "cli/trace_open.h"
 #include "engine/engine.h"
+#include "report/json.h"
 #include "trace/blocks.h"
 
 #include "base/banned.h"
@@ -122,6 +124,18 @@ static void take_out(struct taking *t, const struct finding *f, enum spec_what w
 	b->why = why(f, t->job->run);
 }
 
+/* Was the function of that name taken out before? Then this is a mark. */
+static bool is_taken(const struct refine_job *job, const char *name)
+{
+	struct str rule = STR_INIT;
+	bool found;
+
+	spec_add_rule(&rule, false, SPEC_FUNCTION, name);
+	found = memmem(job->spec->s, job->spec->n, rule.s, rule.n) != NULL;
+	str_free(&rule);
+	return found;
+}
+
 static void take_label(struct taking *t, const struct finding *f, const char *label)
 {
 	bool mark, function;
@@ -130,7 +144,10 @@ static void take_label(struct taking *t, const struct finding *f, const char *la
 		take_out(t, f, SPEC_LABEL, label ? label : "(no name)", true);
 		return;
 	}
-	kinds_of(t->names, label, &mark, &function);
+	if (t->names)
+		kinds_of(t->names, label, &mark, &function);
+	else
+		mark = is_taken(t->job, label), function = !mark;
 	if (mark)
 		take_out(t, f, SPEC_LABEL, label, false);
 	if (function || !mark)
@@ -222,4 +239,23 @@ void refine_check(const char *recording, const struct refine_job *job, struct re
 	while (check_once(recording, &t, first))
 		first = false;
 	str_free(&spec);
+}
+
+void refine_take(const char *findings, const struct refine_job *job, struct refine_answer *out)
+{
+	struct str spec = STR_INIT, text = STR_INIT;
+	struct taking t = {.job = job, .out = out, .spec = &spec};
+	struct json_loaded l;
+	struct err err = {0};
+
+	if (!file_read(findings, &text, &err) && !json_load(&l, findings, text.s, text.n, &err)) {
+		for (size_t i = 0; i < l.rep.nresults; i++)
+			for (size_t k = 0; k < l.rep.results[i].findings.n; k++)
+				take_finding(&t, l.rep.results[i].findings.v[k]);
+		json_loaded_free(&l);
+	}
+	if (err_is_set(&err) && !out->trouble)
+		out->trouble = mem_strdup(err.text);
+	str_free(&spec);
+	str_free(&text);
 }

@@ -5,6 +5,8 @@
  */
 #include "runtime/access.h"
 
+#include "runtime/icd.h"
+
 #include "runtime/predict.h"
 
 /* Into the shadow with it, unless something newer is there. */
@@ -181,6 +183,10 @@ void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
 	bool noted = false, all = true;
 
 	if (RT_UNLIKELY(rt_mode != RT_CHECKING)) {
+		if (icd_on && rt_mode != RT_NOTHING) {
+			icd_access(op, address, size, pc);
+			return;
+		}
 		if (predict_on)
 			predict_access(op, address, size, pc);
 		if (record_on)

@@ -2,6 +2,7 @@
 
 #include "engine/order.h"
 #include "runtime/functions.h"
+#include "runtime/icd.h"
 #include "runtime/live.h"
 #include "runtime/options.h"
 #include "runtime/origins.h"
@@ -54,7 +55,23 @@ void check_init(void)
 	order_enter(&order, 0);
 	if (record_on)
 		shadow_one_stripe();
+	icd_init();
 	check_on = true;
+}
+
+/* Into the history, where there is one. */
+static inline void note(struct rt_thread *t, enum raw_op op, uint64_t address, uint32_t aux,
+			uintptr_t pc)
+{
+	if (RT_LIKELY(t->history != NULL))
+		history_put(t, op, address, aux, pc);
+}
+
+/* For the replay of the imprecise check. */
+static void note_marker(struct rt_thread *t, uint64_t marker)
+{
+	if (icd_on && t->history)
+		history_put_edge(t, marker);
 }
 
 /* Steps before now are of no interest where nobody reaches them. */
@@ -83,15 +100,27 @@ static void begin(struct rt_thread *t, size_t txn, uint32_t mark)
 	t->txn = txn;
 	t->txn_mark = mark;
 	t->outside = false;
+	t->transactions++;
+	if (icd_on) {
+		uint64_t block =
+			mark ? ICD_LABEL | t->mark[mark - 1].label : t->frame[txn - 1].function;
+
+		icd_begin(t, block, *rt_options.second_run && !functions_suspected(block));
+		return;
+	}
 	order_begin_alone(&order, t->slot, (order_index)check_time(t));
 	bury(t);
-	t->transactions++;
 }
 
 static void end_quietly(struct rt_thread *t)
 {
 	t->txn = 0;
 	t->txn_mark = 0;
+	if (icd_on) {
+		check_new_stretch(t);
+		icd_end(t);
+		return;
+	}
 	if (RT_UNLIKELY(!order_end_alone(&order, t->slot))) {
 		rt_lock_ranked(&order_lock, RT_ORDER);
 		order_end(&order, t->slot);
@@ -107,6 +136,7 @@ static void end(struct rt_thread *t)
 	end_quietly(t);
 	if (RT_UNLIKELY(t->nreports))
 		report_settled(t, false);
+	icd_report(t, false);
 }
 
 static void note_closing(const struct rt_thread *t, uint64_t bytes)
@@ -228,16 +258,24 @@ void check_thread_begin(struct rt_thread *t, struct check_point birth)
 	t->now = t->self | (uint64_t)(step_index(order.slot[t->slot].now) + 1) << SHADOW_TIME_SHIFT;
 	check_clock(t, birth.clock);
 	t->repeat = check_lines[t->slot].repeat;
-	if (!t->repeat) {
+	if (!t->repeat && !icd_on) {
 		t->repeat = rt_pages(RT_REPEATS * sizeof *t->repeat);
 		__atomic_store_n(&check_lines[t->slot].repeat, t->repeat, __ATOMIC_RELEASE);
 	}
-	if (!t->repeat || !history_begin(t)) {
+	if ((!t->repeat && !icd_on) || ((!icd_on || icd_logs) && !history_begin(t))) {
 		rt_say("no memory for the history of thread %u: it is not checked", t->id);
 		t->slot = 0;
 		return;
 	}
 	check_new_stretch(t);
+	if (icd_on) {
+		icd_thread_begin(t, birth.step);
+		if (t->history)
+			history_put_sized(t, RAW_FORGET, t->stack_low, t->stack_high - t->stack_low,
+					  t->hist.pc_high);
+		note_marker(t, ICD_BORN);
+		return;
+	}
 	bury(t);
 	t->outside = true;
 	if (birth.step)
@@ -254,10 +292,15 @@ struct check_point check_thread_end(struct rt_thread *t)
 		end(t);
 	last.step = shadow_step(t->now);
 	last.clock = t->clock;
+	if (icd_on) {
+		note_marker(t, ICD_GONE);
+		last.step = icd_thread_end(t);
+		icd_report(t, false);
+	}
 	__atomic_fetch_add(&check_counts.transactions, t->transactions, __ATOMIC_RELAXED);
 	rt_lock_ranked(&order_lock, RT_ORDER);
 	/* Whoever gets the slot goes on counting here. */
-	order.slot[t->slot].now = last.step + 1;
+	order.slot[t->slot].now = shadow_step(t->now) + 1;
 	order_leave(&order, t->id + 1);
 	rt_unlock(&order_lock);
 	history_end(t);
@@ -278,6 +321,8 @@ void check_fork_prepare(void)
 	forking = check_on;
 	if (!forking)
 		return;
+	if (icd_on)
+		icd_fork_prepare();
 	rt_lock_ranked(&order_lock, RT_ORDER);
 	history_hold();
 	shadow_hold();
@@ -290,6 +335,8 @@ void check_fork_parent(void)
 	shadow_let_go();
 	history_let_go();
 	rt_unlock(&order_lock);
+	if (icd_on)
+		icd_fork_parent();
 }
 
 void check_fork_child(struct rt_thread *t)
@@ -303,6 +350,8 @@ void check_fork_child(struct rt_thread *t)
 	functions_child();
 	live_child();
 	report_child();
+	if (icd_on)
+		icd_fork_child(t);
 	/* Whoever else there was is not: what they had open has ended. */
 	for (size_t id = 1; id < order.nthreads; id++)
 		if (id != t->id + 1)
@@ -311,14 +360,16 @@ void check_fork_child(struct rt_thread *t)
 
 /* --- blocks --- */
 
-void check_call_outside(struct rt_thread *t, struct rt_frame *f)
+void check_call_slow(struct rt_thread *t, struct rt_frame *f)
 {
 	if (RT_UNLIKELY(!t->slot))
 		return;
 	f->limit = t->limit;
-	if (functions_begin(t, f))
+	if (t->txn)
+		check_inner(t);
+	else if (functions_begin(t, f))
 		begin(t, t->depth, 0);
-	history_put(t, RAW_CALL, f->function, f->kind, f->caller);
+	note(t, RAW_CALL, f->function, f->kind, f->caller);
 	f->unit = t->hist.next;
 }
 
@@ -337,10 +388,10 @@ void check_return(struct rt_thread *t, struct rt_frame *f)
 	if (RT_UNLIKELY(!t->slot))
 		return;
 	/* A call in which nothing was noted need not have been, but for the first of all. */
-	if (t->hist.next == f->unit && !f->starts)
+	if (t->hist.next == f->unit && !f->starts && t->history)
 		t->hist.next -= 2;
 	else
-		history_put(t, RAW_RETURN, 0, 0, t->hist.pc_high);
+		note(t, RAW_RETURN, 0, 0, t->hist.pc_high);
 	if (t->txn == depth && !t->txn_mark)
 		end(t);
 	else
@@ -358,6 +409,7 @@ static void cut(struct rt_thread *t)
 	t->cut = t->depth;
 	if (RT_UNLIKELY(t->nreports))
 		report_settled(t, true);
+	icd_report(t, true);
 }
 
 void check_mark(struct rt_thread *t, uint32_t label, const char *text, uintptr_t pc)
@@ -371,7 +423,7 @@ void check_mark(struct rt_thread *t, uint32_t label, const char *text, uintptr_t
 		check_inner(t);
 	else if (t->nmarks <= RT_MARKS && functions_marked(label, text, pc))
 		begin(t, t->depth + 1, t->nmarks);
-	history_put(t, RAW_BEGIN, label, 0, pc);
+	note(t, RAW_BEGIN, label, 0, pc);
 }
 
 void check_unmark(struct rt_thread *t, uintptr_t pc)
@@ -381,7 +433,7 @@ void check_unmark(struct rt_thread *t, uintptr_t pc)
 	/* As a recording's reader has it: one of another function stays. */
 	if (t->nmarks <= RT_MARKS && t->mark[t->nmarks - 1].depth != t->depth)
 		return;
-	history_put(t, RAW_END, 0, 0, pc);
+	note(t, RAW_END, 0, 0, pc);
 	if (t->txn_mark == t->nmarks)
 		end(t);
 	t->nmarks--;
@@ -391,7 +443,7 @@ void check_not_atomic(struct rt_thread *t, uintptr_t pc)
 {
 	if (!t->slot)
 		return;
-	history_put(t, RAW_NOT_ATOMIC, 0, 0, pc);
+	note(t, RAW_NOT_ATOMIC, 0, 0, pc);
 	if (!t->depth || t->depth <= t->cut ||
 	    (t->nmarks && t->nmarks <= RT_MARKS && t->mark[t->nmarks - 1].depth == t->depth))
 		return;
@@ -400,6 +452,7 @@ void check_not_atomic(struct rt_thread *t, uintptr_t pc)
 		end_quietly(t);
 		if (t->nreports)
 			report_settled(t, true);
+		icd_report(t, true);
 	}
 }
 
@@ -451,10 +504,14 @@ static bool for_one(uint32_t kind)
 static void acquire(struct rt_thread *t, uintptr_t address, uint32_t kind, bool shared,
 		    uint64_t *time)
 {
-	struct shadow_cell *cell = shadow_find(SHADOW_LOCKS, address);
+	struct shadow_cell *cell;
 
-	if (RT_UNLIKELY(record_on))
-		cell = shadow_make(SHADOW_LOCKS, address);
+	if (icd_on) {
+		icd_lock_access(t, address, !shared, time);
+		return;
+	}
+	cell = RT_UNLIKELY(record_on) ? shadow_make(SHADOW_LOCKS, address)
+				      : shadow_find(SHADOW_LOCKS, address);
 	if (!cell)
 		return;
 	if (for_one(kind))
@@ -467,8 +524,13 @@ static void acquire(struct rt_thread *t, uintptr_t address, uint32_t kind, bool 
 static void release(struct rt_thread *t, uintptr_t address, uint32_t kind, bool shared,
 		    uint64_t *time)
 {
-	struct shadow_cell *cell = shadow_make(SHADOW_LOCKS, address);
+	struct shadow_cell *cell;
 
+	if (icd_on) {
+		icd_lock_access(t, address, !shared, time);
+		return;
+	}
+	cell = shadow_make(SHADOW_LOCKS, address);
 	if (!cell)
 		return;
 	if (for_one(kind) && !cell->w[1])
@@ -484,7 +546,7 @@ static void let_go(struct rt_thread *t, uintptr_t address, uint32_t kind, uint64
 
 	if (!h || --h->times)
 		return;
-	history_put(t, h->shared ? RAW_RELEASE_SHARED : RAW_RELEASE, address, kind, pc);
+	note(t, h->shared ? RAW_RELEASE_SHARED : RAW_RELEASE, address, kind, pc);
 	release(t, address, kind, h->shared, time);
 	*h = t->held[--t->nheld];
 }
@@ -496,7 +558,7 @@ static void take_lock(struct rt_thread *t, uintptr_t address, bool shared, uint3
 	if (!hold(t, address, kind, shared))
 		return;
 	acquire(t, address, kind, shared, time);
-	history_put(t, shared ? RAW_ACQUIRE_SHARED : RAW_ACQUIRE, address, kind, pc);
+	note(t, shared ? RAW_ACQUIRE_SHARED : RAW_ACQUIRE, address, kind, pc);
 }
 
 /*
@@ -506,17 +568,28 @@ static void take_lock(struct rt_thread *t, uintptr_t address, bool shared, uint3
 static void semaphore(struct rt_thread *t, enum raw_op op, uintptr_t address, uint64_t *time,
 		      uintptr_t pc)
 {
-	struct shadow_cell *cell = shadow_make(SHADOW_LOCKS, address);
+	struct shadow_cell *cell = icd_on ? NULL : shadow_make(SHADOW_LOCKS, address);
 	struct rt_held *h = held(t, address);
 	bool waits = op == RAW_SEM_WAIT;
 
+	if (icd_on) {
+		if (waits)
+			hold(t, address, RAW_SEMAPHORE, false);
+		else if (!h)
+			note_marker(t, ICD_NOT_HELD);
+		icd_lock_access(t, address, true, time);
+		note(t, op, address, RAW_SEMAPHORE, pc);
+		if (!waits && h && !--h->times)
+			*h = t->held[--t->nheld];
+		return;
+	}
 	if (!cell)
 		return;
 	if (waits)
 		hold(t, address, RAW_SEMAPHORE, false);
 	check_lock(t, cell, address, (waits || !h ? CHECK_TAKES : 0) | (waits ? 0 : CHECK_GIVES),
 		   time);
-	history_put(t, op, address, RAW_SEMAPHORE, pc);
+	note(t, op, address, RAW_SEMAPHORE, pc);
 	if (!waits && h && !--h->times)
 		*h = t->held[--t->nheld];
 }
@@ -526,7 +599,8 @@ void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t 
 {
 	if (!t->slot || !check_on)
 		return;
-	history_reserve(t);
+	if (t->history)
+		history_reserve(t);
 	switch (op) {
 	case RAW_ACQUIRE:
 	case RAW_ACQUIRE_SHARED:
@@ -540,15 +614,18 @@ void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t 
 		semaphore(t, op, object, time, pc);
 		break;
 	case RAW_LOCK_NEW:
-		shadow_clear(SHADOW_LOCKS, object, 1);
+		if (icd_on)
+			icd_clear_lock(object);
+		else
+			shadow_clear(SHADOW_LOCKS, object, 1);
 		break;
 	case RAW_WAIT:
 	case RAW_BARRIER:
 		cut(t);
-		history_put(t, op, object, aux, pc);
+		note(t, op, object, aux, pc);
 		break;
 	case RAW_NOTIFY:
-		history_put(t, op, object, aux, pc);
+		note(t, op, object, aux, pc);
 		break;
 	default:
 		break;
@@ -562,12 +639,15 @@ struct check_point check_create(struct rt_thread *t, uint32_t id, uintptr_t pc)
 
 	if (!t->slot || !check_on)
 		return here;
-	history_restart(t);
+	if (t->history)
+		history_restart(t);
 	cut(t);
-	history_put(t, RAW_FORK, id, 0, pc);
+	note(t, RAW_FORK, id, 0, pc);
 	origins_created(t, id, pc);
 	here.clock = t->clock;
-	if (check_matters(t))
+	if (icd_on)
+		here.step = icd_point(t);
+	else if (check_matters(t))
 		here.step = shadow_step(t->now);
 	return here;
 }
@@ -586,11 +666,13 @@ void check_join(struct rt_thread *t, uint32_t id, struct check_point last, uint6
 		rt_lock_ranked(&stripe->lock, RT_STRIPE);
 	if (stripe)
 		*time = check_record_time(stripe);
-	if (last.step)
+	if (icd_on)
+		icd_join(t, last.step);
+	else if (last.step)
 		check_edge(t, last.step << SHADOW_TIME_SHIFT, &fresh);
 	if (stripe)
 		rt_unlock(&stripe->lock);
-	history_put(t, RAW_JOIN, id, 0, pc);
+	note(t, RAW_JOIN, id, 0, pc);
 	check_report(t);
 }
 
@@ -612,20 +694,40 @@ void check_free(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t p
 	origins_freed(address);
 	if (!rt_threads_out || !t->slot)
 		return;
-	history_put(t, RAW_FREE, address, 0, pc);
+	note(t, RAW_FREE, address, 0, pc);
 	if (__atomic_load_n(last, __ATOMIC_RELAXED) < t->clock)
 		__atomic_store_n(last, t->clock, __ATOMIC_RELAXED);
+	if (icd_on)
+		icd_clear(address, size);
+	else
+		check_clear(address, size);
+}
+
+void check_clear(uintptr_t address, size_t size)
+{
+	if (icd_on) {
+		icd_clear(address, size);
+		if (rt_threads_out && rt_self.history)
+			history_put_sized(&rt_self, RAW_FORGET, address, size,
+					  rt_self.hist.pc_high);
+		return;
+	}
 	shadow_clear(SHADOW_DATA, address, size);
 	shadow_clear(SHADOW_LOCKS, address, size);
 }
 
 void check_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
-	origins_allocated(t, address, size, pc);
+	if (!icd_on || icd_logs)
+		origins_allocated(t, address, size, pc);
 	if (!rt_threads_out || !t->slot)
 		return;
 	check_clock(t, __atomic_load_n(freed_at(address), __ATOMIC_RELAXED));
-	history_put_sized(t, RAW_ALLOC, address, size, pc);
+	if (t->history)
+		history_put_sized(t, RAW_ALLOC, address, size, pc);
+	/* What was logged of this memory was of another. */
+	if (icd_on)
+		check_new_stretch(t);
 }
 
 void check_report_now(struct rt_thread *t)
@@ -639,5 +741,7 @@ void check_report_now(struct rt_thread *t)
 
 uint64_t check_end(void)
 {
+	if (check_on && icd_on)
+		icd_finish(&rt_self);
 	return check_on ? report_end(order.n - 1) : 0;
 }

@@ -68,7 +68,7 @@ void check_fork_child(struct rt_thread *t);
  * A function was entered, or is left; its frame is the last one. Called only where other threads
  * are about.
  */
-void check_call_outside(struct rt_thread *t, struct rt_frame *f);
+void check_call_slow(struct rt_thread *t, struct rt_frame *f);
 void check_return(struct rt_thread *t, struct rt_frame *f);
 
 /* A block that is marked. */
@@ -101,6 +101,7 @@ void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t 
 		uintptr_t pc);
 /* Memory is freed, and may be allocated again. */
 void check_free(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc);
+void check_clear(uintptr_t address, size_t size);
 void check_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc);
 /* A thread is about to be created. */
 struct check_point check_create(struct rt_thread *t, uint32_t id, uintptr_t pc);
@@ -155,8 +156,8 @@ static inline void check_inner(struct rt_thread *t)
 
 static inline void check_call(struct rt_thread *t, struct rt_frame *f)
 {
-	if (RT_UNLIKELY(!t->txn)) {
-		check_call_outside(t, f);
+	if (RT_UNLIKELY(!t->txn || rt_mode != RT_CHECKING)) {
+		check_call_slow(t, f);
 		return;
 	}
 	f->limit = t->limit;

@@ -20,6 +20,7 @@
  * the same story.
  */
 #include "runtime/check.h"
+#include "runtime/icd.h"
 #include "runtime/record.h"
 
 /* What is left of the thread's own earlier access when it does `what`. */
@@ -324,6 +325,10 @@ void check_atomic(struct rt_thread *t, enum raw_op op, uintptr_t address, uint32
 
 	if (!t->slot || !check_on)
 		return;
+	if (RT_UNLIKELY(icd_on)) {
+		icd_atomic(t, op, address, size, pc);
+		return;
+	}
 	all_cells(t, address, address + size, op == RAW_READ ? 0 : SHADOW_WRITE, &fresh, &noted);
 	if (noted || fresh)
 		history_put(t, op, address, size, pc);

@@ -1,19 +1,22 @@
 #include "runtime/functions.h"
 
-#include "runtime/check.h"
+#include "runtime/icd.h"
 #include "runtime/live.h"
 #include "runtime/options.h"
+#include "runtime/origins.h"
+#include "runtime/report.h"
 
 /* As answered by the reporter: blocks.h, where the runtime may not look. */
-enum { ATOMIC = 1, BY_RULE = 2, HANDS_ON = 4 };
+enum { ATOMIC = 1, BY_RULE = 2, HANDS_ON = 4, SUSPECTED = 8, ANSWERS = 15 };
 
 /* By address, open addressing; entries are never removed. */
 enum { SIZE = 1 << 16, FULL = SIZE / 4 * 3, LABELS = 1 << 12 };
 enum {
 	LEFT_OUT = 1,
 	SAID_NOT = 2,
-	ASKED = 4,  /* as called by others; as a start: 8 */
-	ANSWER = 4, /* bits: where the first answer is; the second is 3 above */
+	ASKED = 4,         /* as called by others; as a start: 8 */
+	ANSWER = 4,        /* bits: where the first answer is; the second is 4 above */
+	SUSPECT = 1 << 12, /* by this run */
 };
 static struct function {
 	uintptr_t address;
@@ -64,10 +67,10 @@ static bool has_cxx(void)
 
 static uint32_t ask(struct function *f, uintptr_t call, char kind, bool start, bool *hands_on_here)
 {
-	uint32_t asked = ASKED << start, at = ANSWER + 3 * (uint32_t)start, answer;
+	uint32_t asked = ASKED << start, at = ANSWER + 4 * (uint32_t)start, answer;
 
 	if (f && __atomic_load_n(&f->what, __ATOMIC_ACQUIRE) & asked && !hands_on_here)
-		return f->what >> at & 7;
+		return f->what >> at & ANSWERS;
 	answer = live_ask(f ? f->address : 0, call, kind, start, hands_on_here);
 	if (f && !(f->what & asked))
 		__atomic_fetch_or(&f->what, asked | answer << at, __ATOMIC_RELEASE);
@@ -93,7 +96,7 @@ bool functions_begin(struct rt_thread *t, struct rt_frame *f)
 {
 	char kind = kind_of(t, f);
 	const struct rt_frame *caller = t->depth > 1 ? f - 1 : NULL;
-	bool rules = *rt_options.spec || live_has_rules();
+	bool rules = *rt_options.spec || *rt_options.second_run || live_has_rules();
 	bool start = kind == 's', hands_on_here = false;
 	struct function *known;
 	uint32_t answer, what;
@@ -175,6 +178,62 @@ size_t functions_left_out(uint64_t *to, size_t max, uint64_t before)
 		if (functions[i].what & LEFT_OUT && functions[i].clock < before)
 			to[n++] = functions[i].address;
 	return n;
+}
+
+/* --- what is suspected --- */
+
+static bool suspect_outside;
+
+void functions_suspect(uint64_t block)
+{
+	struct function *f = find(block);
+
+	if (!f)
+		f = make(block);
+	if (f)
+		__atomic_fetch_or(&f->what, SUSPECT, __ATOMIC_RELAXED);
+}
+
+void functions_suspect_outside(void)
+{
+	suspect_outside = true;
+}
+
+void functions_tell_suspects(void)
+{
+	struct live_suspect s = {.kind = LIVE_SUSPECT_OUTSIDE};
+
+	if (suspect_outside)
+		live_say(LIVE_SUSPECT, &(struct live_part){&s, sizeof s}, 1, NULL, 0);
+	for (size_t i = 0; i < SIZE; i++) {
+		const struct function *f = &functions[i];
+		size_t n = 0;
+		const char *text = NULL;
+
+		if (!(f->what & SUSPECT) || f->what & LEFT_OUT)
+			continue;
+		s = (struct live_suspect){.pc = f->address, .kind = LIVE_SUSPECT_FUNCTION};
+		if (f->address & ICD_LABEL) {
+			s.kind = LIVE_SUSPECT_LABEL;
+			text = origins_label_text((uint32_t)f->address, &n);
+		}
+		live_say(LIVE_SUSPECT, (struct live_part[]){{&s, sizeof s}, {text, n}}, 2, NULL, 0);
+	}
+}
+
+void functions_set_suspected(uint64_t block, bool is)
+{
+	struct function *f = make(block);
+
+	if (f && is)
+		__atomic_fetch_or(&f->what, SUSPECTED << ANSWER, __ATOMIC_RELAXED);
+}
+
+bool functions_suspected(uint64_t block)
+{
+	const struct function *f = find(block);
+
+	return !f || f->what >> ANSWER & SUSPECTED || f->what >> (ANSWER + 4) & SUSPECTED;
 }
 
 void functions_child(void)

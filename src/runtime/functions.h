@@ -27,6 +27,20 @@ bool functions_said_not(uintptr_t function);
 /* Addresses in functions that were left out before a clock; returns how many, at most `max`. */
 size_t functions_left_out(uint64_t *to, size_t max, uint64_t before);
 
+/*
+ * The imprecise check suspects a block (icd.h has what that is), or operations outside of blocks.
+ * The reporter is told of them at the end.
+ */
+void functions_suspect(uint64_t block);
+void functions_suspect_outside(void);
+void functions_tell_suspects(void);
+/*
+ * Is a block one of those that a first run suspected? A function was asked about, a label was said
+ * to be.
+ */
+bool functions_suspected(uint64_t block);
+void functions_set_suspected(uint64_t block, bool is);
+
 void functions_child(void);
 
 #endif

@@ -1,5 +1,6 @@
 #include "runtime/history.h"
 
+#include "runtime/icd.h"
 #include "runtime/options.h"
 #include "runtime/shadow.h"
 
@@ -120,7 +121,8 @@ static uint32_t chunks(void)
 {
 	int size = rt_options.history_size;
 
-	return 8u << (size < 0 ? 0 : size > 6 ? 6 : size);
+	/* Where the check itself lives on them, they are longer. */
+	return 8u << ((size < 0 ? 0 : size > 6 ? 6 : size) + (icd_on ? 2 : 0));
 }
 
 static struct history *make(void)
@@ -251,7 +253,7 @@ struct history *history_next(struct history *after)
 static bool is_sized(enum raw_op op)
 {
 	return op == RAW_READ_RANGE || op == RAW_WRITE_RANGE || op == RAW_ALLOC ||
-	       op == (enum raw_op)HISTORY_EDGE;
+	       op == RAW_FORGET || op == (enum raw_op)HISTORY_EDGE;
 }
 
 bool history_walk(struct history_walk *w, const struct history *h, uint32_t chunk)

@@ -144,10 +144,8 @@ static void note_forget(const void *p, size_t size, uintptr_t pc)
 	if (!rt_enter(t))
 		return;
 	/* Whoever gets this memory next has nothing to do with what was there. */
-	if (check_on) {
-		shadow_clear(SHADOW_DATA, (uintptr_t)p, size);
-		shadow_clear(SHADOW_LOCKS, (uintptr_t)p, size);
-	}
+	if (check_on)
+		check_clear((uintptr_t)p, size);
 	if (RT_UNLIKELY(predict_on))
 		predict_forget(t, (uintptr_t)p, size, pc);
 	record_sized(t, RAW_FORGET, (uintptr_t)p, size, record_now_ordered(), pc);

@@ -224,7 +224,7 @@ static void say_module(uint64_t bias, const char *text, size_t n, void *arg)
 static void hello(void)
 {
 	struct live_hello h = {LIVE_VERSION, (uint32_t)getpid()};
-	static char text[6 * 4096];
+	static char text[sizeof rt_options + 1024];
 	size_t n = rt_options_tell(text, sizeof text - 1), m;
 	static char command[4096];
 	int f = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -299,11 +299,11 @@ uint32_t live_ask(uintptr_t function, uintptr_t call_place, char kind, bool star
 	if (!live_say(LIVE_ASK, &(struct live_part){&q, sizeof q}, 1, &a, sizeof a)) {
 		if (hands_on_here)
 			*hands_on_here = false;
-		return kind == 'f' && !start;
+		return (kind == 'f' && !start) | 8; /* then everything is worth a look */
 	}
 	if (hands_on_here)
 		*hands_on_here = a.hands_on;
-	return a.decide & 7;
+	return a.decide & 15;
 }
 
 uint32_t live_ask_label(uint32_t number, const char *text, size_t n, uintptr_t call_place)

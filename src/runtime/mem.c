@@ -59,3 +59,14 @@ void *mem_resize(void *p, size_t n)
 	}
 	return q;
 }
+
+/* Pages come zeroed, and nobody wrote behind the old end. */
+void *mem_grow_bytes(void *p, size_t *cap, size_t need, size_t elem, int zero)
+{
+	size_t next = 2 * *cap > need ? 2 * *cap : need;
+
+	(void)zero;
+	p = mem_resize(p, next * elem);
+	*cap = next;
+	return p;
+}

@@ -119,7 +119,7 @@ static int note(struct dl_phdr_info *info, size_t size, void *arg)
 	 * been unloaded and loaded again: nothing tells, so where any was, all are new.
 	 */
 	if (nfirst && at >= nfirst && (at == nknown || info->dlpi_subs != unloaded)) {
-		shadow_clear(SHADOW_DATA, info->dlpi_addr, end);
+		check_clear(info->dlpi_addr, end);
 		if (predict_on)
 			predict_forget(t, info->dlpi_addr, end, t->rec.pc_high);
 		record_sized(t, RAW_FORGET, info->dlpi_addr, end, record_now_ordered(),

@@ -13,6 +13,9 @@
 /* X(kind, name, default, what it does); kind: STRING, BOOL or INT */
 #define RT_OPTIONS(X)                                                                              \
 	X(BOOL, check, 1, "check while the program runs")                                          \
+	X(STRING, engine, "frontier", "how: frontier, or doublechecker")                           \
+	X(STRING, first_run, "", "suspect only: add the names of suspected blocks to this file")   \
+	X(STRING, second_run, "", "check only the blocks that this file of first runs names")      \
 	X(INT, exitcode, 66, "status where something was found and the program's own was 0")       \
 	X(BOOL, halt_on_error, 0, "stop at the first finding")                                     \
 	X(STRING, log_path, "",                                                                    \

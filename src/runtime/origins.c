@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include "runtime/functions.h"
+#include "runtime/icd.h"
+#include "runtime/options.h"
 #include "runtime/predict.h"
 
 enum { ALLOCATIONS = 1 << 14, NAMES = 1 << 8 };
@@ -116,6 +119,8 @@ void origins_label(uint32_t number, const char *text, size_t n)
 	labels[i].n = (uint32_t)(n < LABEL_BYTES ? n : LABEL_BYTES);
 	memcpy(labels[i].text, text, labels[i].n);
 	labels[i].number = number;
+	if (*rt_options.second_run)
+		functions_set_suspected(ICD_LABEL | number, icd_names_label(text, n));
 }
 
 bool origins_label_at(uint32_t i, uint32_t *number, const char **text, size_t *n)
@@ -126,6 +131,17 @@ bool origins_label_at(uint32_t i, uint32_t *number, const char **text, size_t *n
 	*text = labels[i].text;
 	*n = labels[i].n;
 	return true;
+}
+
+const char *origins_label_text(uint32_t number, size_t *n)
+{
+	for (uint32_t i = 0; i < nlabels && i < LABELS; i++)
+		if (labels[i].number == number) {
+			*n = labels[i].n;
+			return labels[i].text;
+		}
+	*n = 0;
+	return "";
 }
 
 const char *origins_name_of(uint32_t thread)

@@ -16,6 +16,7 @@ void origins_freed(uintptr_t address);
 
 /* A label's text; a thread's name. */
 void origins_label(uint32_t number, const char *text, size_t n);
+const char *origins_label_text(uint32_t number, size_t *n);
 void origins_name(const struct rt_thread *t, const char *name, size_t n);
 
 /* What is known of these: of the first so many labels; NULL: not known. */

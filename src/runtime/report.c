@@ -4,6 +4,7 @@
 
 #include "engine/order.h"
 #include "runtime/functions.h"
+#include "runtime/icd.h"
 #include "runtime/live.h"
 #include "runtime/options.h"
 #include "runtime/snapshot.h"
@@ -159,7 +160,7 @@ static bool tell(const struct live_finding *head, const struct live_step *steps,
 	return !said || shown.findings;
 }
 
-static void say_left_out(void)
+void report_left_out(void)
 {
 	enum { MAX = 4096 };
 	uint64_t *left_out = rt_pages(MAX * sizeof *left_out);
@@ -180,7 +181,7 @@ void report_settled(struct rt_thread *t, bool cut)
 		return;
 	__atomic_fetch_add(&telling, 1, __ATOMIC_SEQ_CST);
 	if (cut)
-		say_left_out();
+		report_left_out();
 	live_say(LIVE_SETTLED, &(struct live_part){&s, sizeof s}, 1, NULL, 0);
 	__atomic_fetch_sub(&telling, 1, __ATOMIC_SEQ_CST);
 }
@@ -222,13 +223,58 @@ void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 		history_let_go();
 		return;
 	}
-	far &= snapshot_take(&out, from, c, steps);
+	far &= snapshot_take(&out, from, c, steps, NULL);
 	history_let_go();
 	head.evicted = !far;
 	__atomic_fetch_add(&check_counts.evicted, !far, __ATOMIC_RELAXED);
 	t->nreports += head.open;
 	__atomic_fetch_add(&telling, 1, __ATOMIC_SEQ_CST);
 	shown = tell(&head, steps, c, &out);
+	__atomic_fetch_sub(&telling, 1, __ATOMIC_SEQ_CST);
+	if (shown && rt_options.halt_on_error)
+		rt_halt();
+}
+
+void report_found(struct rt_thread *t, const struct report_found *f)
+{
+	const struct live_step *last = &f->steps[1];
+	struct live_finding head = {.thread = f->thread,
+				    .nsteps = 2,
+				    .replayed = 1,
+				    .answer = rt_options.halt_on_error};
+	struct check_cycle c = {0};
+	uint64_t key = mix(1, f->block), end = last->address + f->size;
+	struct snapshot out = {0};
+	bool far, shown;
+
+	(void)t;
+	for (int i = 0; i < 2; i++)
+		key = mix(mix(key, f->steps[i].pc), f->steps[i].op);
+	head.key = key | 1;
+	for (uint64_t at = last->address;
+	     (last->op == RAW_READ || last->op == RAW_WRITE || last->op == RAW_UPDATE ||
+	      last->op == RAW_READ_RANGE || last->op == RAW_WRITE_RANGE) &&
+	     at < end && c.nclosing < CHECK_CLOSING;
+	     at = (at | 7) + 1) {
+		uint64_t stop = (at | 7) + 1;
+
+		c.closing[c.nclosing].address = at & ~7ul;
+		c.closing[c.nclosing++].bytes =
+			0xffu << (at & 7) & 0xffu >> (stop > end ? stop - end : 0);
+	}
+	head.nclosing = c.nclosing;
+	history_hold();
+	if (!note_kind(head.key)) {
+		history_let_go();
+		return;
+	}
+	far = f->history->thread == f->thread;
+	far &= snapshot_take(&out, f->from, &c, f->steps, f);
+	history_let_go();
+	head.evicted = !far;
+	__atomic_fetch_add(&check_counts.evicted, !far, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&telling, 1, __ATOMIC_SEQ_CST);
+	shown = tell(&head, f->steps, &c, &out);
 	__atomic_fetch_sub(&telling, 1, __ATOMIC_SEQ_CST);
 	if (shown && rt_options.halt_on_error)
 		rt_halt();
@@ -241,9 +287,12 @@ uint64_t report_end(uint32_t slots)
 
 	while (__atomic_load_n(&telling, __ATOMIC_SEQ_CST))
 		rt_yield();
-	if (!live_connected())
+	if (*rt_options.first_run)
+		functions_tell_suspects();
+	/* Who was not checked in full is told, though there is nothing else to say. */
+	if (!live_connected() && !icd_figures.lost)
 		return shown_here;
-	say_left_out();
+	report_left_out();
 	for (size_t i = 0; i < KINDS; i++) {
 		struct live_again a = {kinds[i].key, kinds[i].again};
 
@@ -254,6 +303,14 @@ uint64_t report_end(uint32_t slots)
 	end.edges = check_counts.edges;
 	end.cycles = check_counts.cycles;
 	end.evicted = check_counts.evicted;
+	end.idg_edges = icd_figures.edges;
+	end.components = icd_figures.components;
+	end.passed_on = icd_figures.passed;
+	end.accesses_passed_on = icd_figures.accesses;
+	end.logged = icd_figures.logged;
+	end.lost = icd_figures.lost;
+	end.pooled = icd_figures.pooled;
+	end.max_alive = icd_figures.max_alive;
 	if (!live_say(LIVE_END, &(struct live_part){&end, sizeof end}, 1, &shown, sizeof shown))
 		return nkinds;
 	/* What another reporter has shown counts, too. */

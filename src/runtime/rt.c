@@ -8,7 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/check.h"
+#include "runtime/icd.h"
 #include "runtime/modules.h"
 #include "runtime/options.h"
 #include "runtime/predict.h"
@@ -20,7 +20,7 @@
 RT_EXPORT const char atomsan_rt_version[] = ATOMSAN_VERSION;
 
 int rt_process;
-__thread struct rt_thread rt_self = {.quiet = RT_UNBORN};
+__thread struct rt_thread rt_self = {.quiet = RT_UNBORN, .icd_do = ICD_SLOW};
 RT_EXPORT extern __thread struct rt_thread atomsan_1_self __attribute__((alias("rt_self")));
 
 void *rt_pages(size_t bytes)

@@ -94,6 +94,13 @@ struct rt_thread {
 	uint64_t limit, self;
 	bool outside; /* of transactions, and nobody reaches it: nothing that it does matters */
 	uint64_t txn_limit, now, dead;
+	/* The imprecise check's: see icd.h. */
+	bool icd_reached; /* something open may reach it */
+	uint32_t icd_do;
+	uint32_t icd_wrex, icd_rdex, icd_seen; /* states of its own; the count it has seen */
+	struct icd_logged *icd_logged;
+	uint64_t icd_nlogged;
+	const uint64_t *icd_mark; /* where its history was when its last transaction ended */
 	uint64_t clock;
 	uint64_t raised; /* `now`, when the clock went up last */
 	uintptr_t at;    /* the memory whose edges are being taken; 0: a lock's, or a thread's */

@@ -366,6 +366,7 @@ struct until {
 	uint64_t clock;
 	uint64_t time; /* 0: it has no step */
 	uint64_t last; /* 0: not the thread that closed it; else the clock of its last unit */
+	const uint64_t *stop; /* behind what closed it, where more was done since; NULL: nothing */
 };
 
 /*
@@ -401,9 +402,12 @@ static bool out_chunk(struct snapshot *o, const struct history *h, uint32_t k, u
 	}
 	while (history_walk_next(&w) &&
 	       (w.clock < until->clock || w.time <= until->time || until->last)) {
+		if (until->stop &&
+		    (w.clock > until->clock || (w.clock == until->clock && w.u > until->stop)))
+			break;
 		put_repeats(&p, h, repeat, w.time, clock, depth ? function[(depth - 1) % DEEP] : 0);
 		clock = w.time < dead ? 0 : w.clock;
-		if (until->last && k == h->at && w.u >= w.end)
+		if (until->last && !until->stop && k == h->at && w.u >= w.end)
 			clock = until->last;
 		if (w.op == RAW_CALL)
 			function[depth++ % DEEP] = w.address;
@@ -413,7 +417,8 @@ static bool out_chunk(struct snapshot *o, const struct history *h, uint32_t k, u
 		if ((w.prologue && !first) || w.op == (enum raw_op)HISTORY_EDGE)
 			continue;
 		put(&p, w.op, w.address, w.aux, clock, w.pc);
-		if (w.op == RAW_READ_RANGE || w.op == RAW_WRITE_RANGE || w.op == RAW_ALLOC)
+		if (w.op == RAW_READ_RANGE || w.op == RAW_WRITE_RANGE || w.op == RAW_ALLOC ||
+		    w.op == RAW_FORGET)
 			out_unit(o, w.size, 0);
 		if (w.op == RAW_FORK)
 			told_fork[w.address % ORIGINS_CREATIONS] = true;
@@ -513,8 +518,19 @@ static struct until until_of(const struct history *h, const struct check_cycle *
 	return u;
 }
 
+static struct until until_found(const struct history *h, const struct report_found *f)
+{
+	struct until u = {.clock = f->until};
+
+	if (h == f->history) {
+		u.last = f->until + 1;
+		u.stop = f->last;
+	}
+	return u;
+}
+
 bool snapshot_take(struct snapshot *o, uint64_t from, const struct check_cycle *c,
-		   const struct live_step *steps)
+		   const struct live_step *steps, const struct report_found *f)
 {
 	static bool told_fork[ORIGINS_CREATIONS]; /* with the histories held */
 	bool far = true, first = false;
@@ -536,7 +552,7 @@ bool snapshot_take(struct snapshot *o, uint64_t from, const struct check_cycle *
 			drop_told(h, span_of(h, from));
 	for (struct history *h = NULL; (h = history_next(h)) != NULL;)
 		if (lived(h, from)) {
-			struct until until = until_of(h, c, steps);
+			struct until until = f ? until_found(h, f) : until_of(h, c, steps);
 
 			out_history(o, h, span_of(h, from), &until, told_fork);
 		}

@@ -7,7 +7,7 @@
 #ifndef ATOMSAN_RUNTIME_SNAPSHOT_H
 #define ATOMSAN_RUNTIME_SNAPSHOT_H
 
-#include "runtime/check.h"
+#include "runtime/report.h"
 #include "trace/live_format.h"
 
 /* Grows by pages; where there is no more memory, `failed` is set and nothing more is written. */
@@ -19,9 +19,10 @@ struct snapshot {
 
 /*
  * By the thread that closed the cycle, with the histories held: from a clock on. `steps` are the
- * cycle's, in the order of time: c->step backwards. False: it does not reach back that far.
+ * cycle's, in the order of time: c->step backwards. Where a replay has found it, `found` says what
+ * closed it, and else is NULL. False: it does not reach back that far.
  */
 bool snapshot_take(struct snapshot *o, uint64_t from, const struct check_cycle *c,
-		   const struct live_step *steps);
+		   const struct live_step *steps, const struct report_found *found);
 
 #endif

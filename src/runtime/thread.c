@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/check.h"
+#include "runtime/icd.h"
 #include "runtime/record.h"
 #include "runtime/modules.h"
 #include "runtime/predict.h"
@@ -173,10 +173,10 @@ uint32_t thread_count(void)
 
 void rt_choose_mode(void)
 {
-	rt_mode = !rt_threads_out           ? RT_NOTHING
-		  : record_on || predict_on ? RT_ALL
-		  : check_on                ? RT_CHECKING
-					    : RT_NOTHING;
+	rt_mode = !rt_threads_out                     ? RT_NOTHING
+		  : record_on || predict_on || icd_on ? RT_ALL
+		  : check_on                          ? RT_CHECKING
+						      : RT_NOTHING;
 }
 
 /* Nobody else is there to see when the first thread goes out, and when the last has come back. */
@@ -230,7 +230,7 @@ void thread_begin(struct rt_thread *t, uint32_t id, struct check_point birth)
 	look_at_stack(t);
 	/* What was on this stack before is not this thread's. */
 	if (id && check_on)
-		shadow_clear(SHADOW_DATA, t->stack_low, t->stack_high - t->stack_low);
+		check_clear(t->stack_low, t->stack_high - t->stack_low);
 	check_thread_begin(t, birth);
 	if (predict_on)
 		predict_thread_begin(t);

@@ -27,6 +27,7 @@
  *	RUN       a piece of a raw recording of the whole run, cut to what matters for prediction;
  *	          the pieces belong behind each other, and END is behind the last. What
  *	          `predict` finds in it are findings.
+ *	SUSPECT   struct live_suspect, and of a label its text: a block that a first run suspects
  *	END       struct live_end: the program comes to its end; answered by SHOWN with the number
  *	          of all findings that were shown and still stand. A connection that ends
  *	          without it is a program that was killed: what was found so far stands.
@@ -60,7 +61,8 @@ enum live_type {
 	LIVE_LEFT_OUT,
 	LIVE_SETTLED,
 	LIVE_END,
-	LIVE_RUN
+	LIVE_RUN,
+	LIVE_SUSPECT
 };
 
 struct live_head {
@@ -80,8 +82,16 @@ struct live_ask {
 	uint8_t zero[6];
 };
 struct live_answer {
-	uint32_t decide;   /* BLOCK_ATOMIC and its kin */
+	uint32_t decide; /* BLOCK_ATOMIC and its kin; LIVE_SUSPECTED: a first run's file names it */
 	uint32_t hands_on; /* hands_on_at(call) */
+};
+
+enum { LIVE_SUSPECTED = 8 };
+
+enum live_suspect_kind { LIVE_SUSPECT_FUNCTION, LIVE_SUSPECT_LABEL, LIVE_SUSPECT_OUTSIDE };
+struct live_suspect {
+	uint64_t pc; /* in the function */
+	uint32_t kind, zero;
 };
 
 /*
@@ -109,6 +119,8 @@ struct live_finding {
 	uint32_t evicted;  /* 1: the recording does not reach back to all steps */
 	uint32_t nclosing; /* struct live_closing, behind the steps; more bytes may close it */
 	uint32_t open;     /* 1: its transaction is */
+	uint32_t replayed; /* 1: found by a replay; where the recording lacks it, it is none */
+	uint32_t zero;
 };
 
 struct live_settled {
@@ -128,6 +140,9 @@ struct live_end {
 	uint64_t transactions, edges, cycles;
 	uint64_t evicted; /* findings */
 	uint32_t threads, slots;
+	/* Of doublechecker, as its table of figures has them. */
+	uint64_t idg_edges, components, passed_on, accesses_passed_on, logged, lost, pooled,
+		max_alive;
 };
 
 #endif

@@ -6,6 +6,7 @@
  * buggy variable: x
  * buggy prints: 100000 deep, x 1
  * fixed prints: 100000 deep, x 3
+ * forgets: doublechecker
  */
 #include "window.h"
 

@@ -1,0 +1,280 @@
+/* States of memory, and accesses: see icd.h. The graph is icd_graph.c's. */
+#include "runtime/icd.h"
+
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+uintptr_t icd_region[ICD_SPACES][SHADOW_REGIONS];
+static uint32_t region_lock;
+
+static icd_state *make(enum icd_space space, uintptr_t address)
+{
+	uintptr_t *region = &icd_region[space][address >> SHADOW_REGION & (SHADOW_REGIONS - 1)];
+	unsigned int shift = space == ICD_DATA ? ICD_DATA_SHIFT : ICD_LOCKS_SHIFT;
+	size_t bytes = sizeof(icd_state) << (SHADOW_REGION - shift);
+
+	if (RT_UNLIKELY(!__atomic_load_n(region, __ATOMIC_ACQUIRE))) {
+		rt_lock(&region_lock);
+		if (!*region) {
+			void *made = rt_pages(bytes);
+
+			if (!made) {
+				rt_unlock(&region_lock);
+				check_give_up("no address space for shadow memory");
+				return NULL;
+			}
+			syscall(SYS_madvise, made, bytes, MADV_NOHUGEPAGE);
+			syscall(SYS_madvise, made, bytes, MADV_DONTDUMP);
+			__atomic_store_n(region, (uintptr_t)made, __ATOMIC_RELEASE);
+		}
+		rt_unlock(&region_lock);
+	}
+	return icd_find(space, address);
+}
+
+/* --- a state is not right --- */
+
+/* True: it was changed. What needs no edge needs no lock. */
+static bool change(struct rt_thread *t, icd_state *at, bool write)
+{
+	icd_state s = __atomic_load_n(at, __ATOMIC_RELAXED);
+
+	for (;;) {
+		bool done;
+
+		if (icd_quiet(s, t->slot, t->icd_seen, write))
+			return false;
+		if (icd_kind_of(s) == ICD_NONE || s == t->icd_rdex) {
+			icd_state to = write ? t->icd_wrex : t->icd_rdex;
+
+			if (!__atomic_compare_exchange_n(at, &s, to, false, __ATOMIC_SEQ_CST,
+							 __ATOMIC_RELAXED))
+				continue;
+			/* What was logged of this memory may have been of an earlier life. */
+			if (icd_kind_of(s) == ICD_NONE)
+				check_new_stretch(t);
+			return true;
+		}
+		rt_lock_ranked(&icd_lock, RT_ORDER);
+		s = __atomic_load_n(at, __ATOMIC_RELAXED);
+		done = icd_kind_of(s) != ICD_NONE && s != t->icd_rdex &&
+		       !icd_quiet(s, t->slot, t->icd_seen, write);
+		if (done) {
+			struct icd_move m = icd_move(s, t->slot, write, &icd_count);
+
+			done = __atomic_compare_exchange_n(at, &s, m.state, false, __ATOMIC_SEQ_CST,
+							   __ATOMIC_RELAXED);
+			if (done)
+				icd_edges(t, m);
+		}
+		rt_unlock(&icd_lock);
+		if (done)
+			return true;
+	}
+}
+
+static void change_at(struct rt_thread *t, enum icd_space space, uintptr_t address, bool write)
+{
+	icd_state *at = icd_find(space, address);
+
+	if (RT_UNLIKELY(!at))
+		at = make(space, address);
+	if (at)
+		change(t, at, write);
+}
+
+/* --- logs --- */
+
+static inline struct icd_logged *logged_at(struct rt_thread *t, uintptr_t address)
+{
+	return &t->icd_logged[(address >> 3 ^ address >> 13) & (ICD_LOGGED - 1)];
+}
+
+static inline uint64_t what(enum raw_op op, uintptr_t address, size_t size)
+{
+	return ((1ull << size) - 1) << (address & 7) | (op == RAW_READ ? 0 : SHADOW_WRITE);
+}
+
+/* Is it in the log already? Such a word is of this thread's time and above. */
+static inline bool is_logged(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t size)
+{
+	const struct icd_logged *e = logged_at(t, address);
+	uint64_t mask = what(op, address, size);
+
+	return e->cell == address >> 3 && e->word >= t->limit && (e->word & mask) == mask;
+}
+
+static inline bool is_small(uintptr_t address, size_t size)
+{
+	return size <= 8 && (address & 7) + size <= 8;
+}
+
+static void put(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
+{
+	if (op == RAW_READ_RANGE || op == RAW_WRITE_RANGE)
+		history_put_sized(t, op, address, size, pc);
+	else
+		history_put(t, op, address, (uint32_t)size, pc);
+	t->icd_nlogged++;
+	if (!t->txn) {
+		/* What comes now is another transaction. */
+		t->now += SHADOW_TICK;
+		t->limit = t->now;
+	} else if (is_small(address, size)) {
+		struct icd_logged *e = logged_at(t, address);
+		uint64_t word = t->now | what(op, address, size);
+
+		/* Bytes that were logged in the same way, in the same call. */
+		if (e->cell == address >> 3 && e->word >= t->limit &&
+		    !((e->word ^ word) & SHADOW_WRITE))
+			word |= e->word & SHADOW_BYTES;
+		*e = (struct icd_logged){address >> 3, word};
+	}
+}
+
+static bool writes(enum raw_op op)
+{
+	return op != RAW_READ && op != RAW_READ_RANGE;
+}
+
+/* All but the fast path; the stripes' locks keep the order of a recording. */
+__attribute__((noinline)) static void slow(enum raw_op op, uintptr_t address, size_t size,
+					   uintptr_t pc)
+{
+	struct rt_thread *t = &rt_self;
+	uintptr_t end = address + size, block = (1ul << ICD_DATA_SHIFT) - 1;
+	struct shadow_stripe *stripe = NULL;
+	uint64_t time = 0;
+
+	if (RT_UNLIKELY(t->ignoring) || !rt_enter(t))
+		return;
+	if (record_on) {
+		stripe = shadow_stripe(address);
+		rt_lock_ranked(&stripe->lock, RT_STRIPE);
+		time = check_record_time(stripe);
+	}
+	for (uintptr_t at = address; at < end && check_on && t->icd_do & ICD_STATES;
+	     at = (at | block) + 1)
+		change_at(t, ICD_DATA, at, writes(op));
+	if (t->icd_do & ICD_LOG &&
+	    (record_on || !is_small(address, size) || !is_logged(t, op, address, size)))
+		put(t, op, address, size, pc);
+	if (stripe)
+		rt_unlock(&stripe->lock);
+	if (RT_UNLIKELY(record_on)) {
+		if (op == RAW_READ_RANGE || op == RAW_WRITE_RANGE)
+			record_sized(t, op, address, size, time, pc);
+		else
+			record_at(t, op, address, (uint32_t)size, time, pc);
+	}
+	rt_leave(t);
+}
+
+__attribute__((noinline)) static void log_one(enum raw_op op, uintptr_t address, size_t size,
+					      uintptr_t pc)
+{
+	struct rt_thread *t = &rt_self;
+
+	if (RT_UNLIKELY(t->ignoring) || !rt_enter(t))
+		return;
+	put(t, op, address, size, pc);
+	rt_leave(t);
+}
+
+/* One that finds its own state comes first; the operation is known where this is compiled. */
+static inline __attribute__((always_inline)) void fast(enum raw_op op, uintptr_t address,
+						       size_t size, uintptr_t pc)
+{
+	struct rt_thread *t = &rt_self;
+	uint32_t todo = t->icd_do;
+	const icd_state *at = icd_find(ICD_DATA, address);
+	icd_state s;
+
+	if (!todo)
+		return;
+	if (RT_UNLIKELY(todo & ICD_SLOW || !at ||
+			(address ^ (address + size - 1)) >> ICD_DATA_SHIFT)) {
+		slow(op, address, size, pc);
+		return;
+	}
+	s = __atomic_load_n(at, __ATOMIC_RELAXED);
+	if (RT_LIKELY(s == t->icd_wrex) ||
+	    RT_LIKELY(icd_quiet(s, t->slot, t->icd_seen, writes(op)))) {
+		if (todo == ICD_STATES ||
+		    (is_small(address, size) && is_logged(t, op, address, size)))
+			return;
+		if (is_small(address, size)) {
+			log_one(op, address, size, pc);
+			return;
+		}
+	}
+	slow(op, address, size, pc);
+}
+
+void icd_access(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
+{
+	if (op == RAW_READ)
+		fast(RAW_READ, address, size, pc);
+	else if (op == RAW_WRITE)
+		fast(RAW_WRITE, address, size, pc);
+	else if (rt_self.icd_do)
+		slow(op, address, size, pc);
+}
+
+void icd_atomic(struct rt_thread *t, enum raw_op op, uintptr_t address, uint32_t size, uintptr_t pc)
+{
+	bool is_range = (address ^ (address + size - 1)) >> ICD_DATA_SHIFT;
+
+	if (!(t->icd_do & ICD_STATES))
+		return;
+	change_at(t, ICD_DATA, address, writes(op));
+	if (is_range)
+		change_at(t, ICD_DATA, address + size - 1, writes(op));
+	if (t->icd_do & ICD_LOG &&
+	    (record_on || !is_small(address, size) || !is_logged(t, op, address, size)))
+		put(t, op, address, size, pc);
+}
+
+void icd_lock_access(struct rt_thread *t, uintptr_t address, bool write, uint64_t *time)
+{
+	struct shadow_stripe *stripe = record_on ? shadow_stripe(address) : NULL;
+
+	if (stripe) {
+		rt_lock_ranked(&stripe->lock, RT_STRIPE);
+		*time = check_record_time(stripe);
+	}
+	if (t->icd_do & ICD_STATES)
+		change_at(t, ICD_LOCKS, address, write);
+	if (stripe)
+		rt_unlock(&stripe->lock);
+}
+
+/* --- memory that is somebody else's --- */
+
+/* Only whole blocks: of the rest, neighbours may be in use. */
+void icd_clear(uintptr_t address, size_t bytes)
+{
+	uintptr_t size = 1ul << ICD_DATA_SHIFT;
+	uintptr_t end = (address + bytes) & ~(size - 1);
+
+	address = (address + size - 1) & ~(size - 1);
+	while (address < end) {
+		uintptr_t stop = (address | ((1ul << SHADOW_REGION) - 1)) + 1;
+		icd_state *at = icd_find(ICD_DATA, address);
+
+		stop = stop < end ? stop : end;
+		for (; at && address < stop; address += size, at++)
+			if (__atomic_load_n(at, __ATOMIC_RELAXED))
+				__atomic_store_n(at, 0, __ATOMIC_RELAXED);
+		address = stop;
+	}
+}
+
+void icd_clear_lock(uintptr_t address)
+{
+	icd_state *at = icd_find(ICD_LOCKS, address);
+
+	if (at)
+		__atomic_store_n(at, 0, __ATOMIC_RELAXED);
+}
