@@ -50,7 +50,7 @@ void plog_out_unit(struct plog_out *o, enum raw_op op, uint64_t address, uint32_
 	/* With the two units that may come first, and one behind. */
 	if (o->n + 8 > WORDS)
 		plog_out_close(o);
-	u = room(o, 0, time);
+	room(o, 0, time);
 	if ((time - o->base) >> 32) {
 		u = room(o, 2, time);
 		u[0] = plog_what(RAW_TIME, 0, 0);
@@ -141,13 +141,14 @@ static void go_to(struct plog_out *o, const struct plog *l, uint32_t from, uint3
 
 	/* Of a very deep stack, the outermost part comes first, piece by piece. */
 	while (common != to) {
-		uint32_t at = to;
+		uint32_t at = to, last;
 
 		while (l->nodes[at].depth - l->nodes[common].depth > DEEP)
 			at = l->nodes[at].parent;
+		last = at;
 		for (n = 0; at != common; at = l->nodes[at].parent)
 			way[n++] = at;
-		common = way[0];
+		common = last;
 		while (n)
 			enter(o, &l->nodes[way[--n]]);
 	}
