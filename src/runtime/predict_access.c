@@ -68,6 +68,7 @@ static bool witness(struct plog *l, struct plog_entry *e, unsigned kind, uint64_
 	uint64_t first = plog_mix(plog_mix(entry_hash(e), kind), state);
 	uint64_t variant = plog_mix(plog_mix(plog_mix(first, place1), place2), l->epoch);
 
+	e->used |= (uint8_t)(1u << kind);
 	if (!is_seen(l, first)) {
 		see(l, first);
 		see(l, variant);
@@ -112,10 +113,20 @@ static bool pairs(struct plog *l, struct plog_entry *e, const bool *does, uint64
 	return any;
 }
 
+/* No more variants, of whatever it is in: then waits and barriers make no difference. */
+static bool is_capped(const struct plog_entry *e)
+{
+	for (unsigned k = 0; k < sizeof e->variants; k++)
+		if (e->used >> k & 1 && e->variants[k] < VARIANTS)
+			return false;
+	return true;
+}
+
 /* All that the answer depends on, as one number. */
 static uint64_t question(const struct plog *l, const struct plog_entry *e, uint64_t place)
 {
-	uint64_t h = plog_mix(plog_mix(plog_mix(entry_hash(e), place), l->state), l->epoch);
+	uint64_t epoch = is_capped(e) ? 0 : l->epoch + 1ull;
+	uint64_t h = plog_mix(plog_mix(plog_mix(entry_hash(e), place), l->state), epoch);
 
 	if (!l->tx)
 		return h | 1;

@@ -82,6 +82,7 @@ struct plog_entry {
 	uint32_t chain;
 	struct plog_did first[2], last[2]; /* read, write */
 	uint8_t variants[6];               /* by kind, beside one for each state */
+	uint8_t used;                      /* kinds, by bit */
 	uint8_t generation, reuse;
 	bool hot;           /* all of this transaction's are kept */
 	bool split;         /* its bytes have entries of their own */
