@@ -44,7 +44,7 @@ static const struct opt opts[] = {
 	OPT_STR('e', "engine", "NAME", &o.engine,
 		"frontier (the default), or doublechecker: what is suspected is checked again"),
 	OPT_STR(0, "first-run", "FILE", &o.first_run,
-		"find nothing, add the names of suspected blocks to FILE; at less cost"),
+		"find nothing, add the names of suspected blocks to FILE"),
 	OPT_STR(0, "second-run", "FILE", &o.second_run, "check only the blocks that FILE suspects"),
 	OPT_STR('f', "format", "FORMAT", &o.format, PRINTING_FORMATS),
 	OPT_STR('o', "output", "FILE", &o.output, "write the findings there (standard error)"),
