@@ -515,7 +515,7 @@ void icd_replay(struct rt_thread *t, struct icd_found *f)
 	struct report_found *found;
 	size_t n = 0;
 
-	rt_lock(&lock);
+	rt_lock_ranked(&lock, RT_REPLAY);
 	found = replay(f, &n);
 	rt_unlock(&lock);
 	for (size_t i = 0; i < n; i++)

@@ -12,6 +12,7 @@ static const char *const names[] = {
 	[RT_LABELS] = "the labels' lock",
 	[RT_STRIPE] = "a stripe's lock",
 	[RT_ORDER] = "the order's lock",
+	[RT_REPLAY] = "the replay's lock",
 	[RT_HISTORIES] = "the histories' lock",
 	[RT_REGIONS] = "the regions' lock",
 	[RT_LEAF] = "a leaf",

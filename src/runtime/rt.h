@@ -224,6 +224,7 @@ enum rt_rank {
 	RT_LABELS,      /* numbers of labels */
 	RT_STRIPE,      /* of the shadow; one at a time */
 	RT_ORDER,       /* of transactions */
+	RT_REPLAY,      /* of doublechecker: held for as long as that takes */
 	RT_HISTORIES,   /* all of them, held still */
 	RT_REGIONS,     /* of the shadow; before its lists', where a process forks */
 	RT_LEAF,        /* any other: no lock is taken while it is held */

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "atomsan/atomsan.h"
@@ -52,7 +53,8 @@ __attribute__((noinline)) void own_work(long *v)
 
 static void *customer(void *arg)
 {
-	long *v = calloc(64, sizeof *v);
+	/* Of no line that another thread has to do with. */
+	long *v = memset(aligned_alloc(64, 64 * sizeof *v), 0, 64 * sizeof *v);
 
 	pthread_barrier_wait(&start);
 	for (int i = 0; i < deposits; i++) {

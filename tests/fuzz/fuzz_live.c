@@ -158,6 +158,8 @@ static void follow_recipe(struct str *out, const uint8_t *p, size_t size)
 			add_fixed(out, type, p, n, sizeof(struct live_ask));
 		else if (type == LIVE_AGAIN)
 			add_fixed(out, type, p, n, sizeof(struct live_again));
+		else if (type == LIVE_SETTLED)
+			add_fixed(out, type, p, n, sizeof(struct live_settled));
 		else if (type == LIVE_END)
 			add_fixed(out, type, p, n, sizeof(struct live_end));
 		else

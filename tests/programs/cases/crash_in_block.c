@@ -9,6 +9,7 @@
  * buggy exits: 139
  * fixed prints: before
  * fixed exits: 139
+ * forgets: doublechecker predict
  */
 #include <stdlib.h>
 #include <sys/resource.h>
