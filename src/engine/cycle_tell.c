@@ -52,7 +52,8 @@ struct cycle_tell *cycle_tell_new(const struct cycle *v, size_t n, struct findin
 		for (uint32_t k = 0; k < v[i].nrefuted; k++)
 			t->told[t->ntold++] = (struct told){.at.event = v[i].refuted[k]};
 	}
-	qsort(t->told, t->ntold, sizeof *t->told, by_event);
+	if (t->ntold)
+		qsort(t->told, t->ntold, sizeof *t->told, by_event);
 	for (size_t i = 0; i < t->ntold; i++)
 		if (!kept || t->told[kept - 1].at.event != t->told[i].at.event)
 			t->told[kept++] = t->told[i];
