@@ -39,7 +39,7 @@ __attribute__((noinline)) void deposit(void)
 	} else {
 		long b = get();
 
-		if (b % 64 == 0)
+		if (b % 8 == 0)
 			usleep(100);
 		set(b + 1);
 	}
