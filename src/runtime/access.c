@@ -153,12 +153,8 @@ __attribute__((noinline)) static void slower(enum raw_op op, uintptr_t address, 
 	if (RT_UNLIKELY(t->ignoring) || !rt_enter(t))
 		return;
 	check_access(t, op, address, size, pc, &time);
-	if (RT_UNLIKELY(record_on)) {
-		if (op == RAW_READ_RANGE || op == RAW_WRITE_RANGE)
-			record_sized(t, op, address, size, time, pc);
-		else
-			record_at(t, op, address, (uint32_t)size, time, pc);
-	}
+	if (RT_UNLIKELY(record_on))
+		record_access(t, op, address, size, time, pc);
 	rt_leave(t);
 }
 

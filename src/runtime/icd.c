@@ -162,12 +162,8 @@ __attribute__((noinline)) static void slow(enum raw_op op, uintptr_t address, si
 		put(t, op, address, size, pc);
 	if (stripe)
 		rt_unlock(&stripe->lock);
-	if (RT_UNLIKELY(record_on)) {
-		if (op == RAW_READ_RANGE || op == RAW_WRITE_RANGE)
-			record_sized(t, op, address, size, time, pc);
-		else
-			record_at(t, op, address, (uint32_t)size, time, pc);
-	}
+	if (RT_UNLIKELY(record_on))
+		record_access(t, op, address, size, time, pc);
 	rt_leave(t);
 }
 

@@ -101,6 +101,16 @@ static inline void record(struct rt_thread *t, enum raw_op op, uint64_t address,
 void record_sized(struct rt_thread *t, enum raw_op op, uint64_t address, uint64_t size,
 		  uint64_t time, uintptr_t pc);
 
+/* An access, of a range or not. */
+static inline void record_access(struct rt_thread *t, enum raw_op op, uintptr_t address,
+				 size_t size, uint64_t time, uintptr_t pc)
+{
+	if (op == RAW_READ_RANGE || op == RAW_WRITE_RANGE)
+		record_sized(t, op, address, size, time, pc);
+	else
+		record_at(t, op, address, (uint32_t)size, time, pc);
+}
+
 /*
  * Times of operations on one lock are in the order in which they happened, even
  * where the clocks of two processors are not: each object remembers, in a
