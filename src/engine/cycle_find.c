@@ -406,11 +406,11 @@ static size_t path_as_given(struct cycle_find *f)
 	size_t n = 0;
 
 	path_add(f, &n, f->event);
-	for (size_t i = f->given->nsteps; i-- > 0;) {
+	/* The last one is this event. */
+	for (size_t i = f->given->nsteps ? f->given->nsteps - 1 : 0; i-- > 0;) {
 		if (!f->given->steps[i].event)
 			return 0;
-		if (i + 1 < f->given->nsteps)
-			path_add(f, &n, f->given->steps[i].event);
+		path_add(f, &n, f->given->steps[i].event);
 	}
 	return n > 1 ? n : 0;
 }

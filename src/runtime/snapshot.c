@@ -200,7 +200,12 @@ struct span {
 	bool far; /* it goes back so far */
 };
 
-static struct span span_of(const struct history *h, uint64_t from)
+/* What is told begins at `wide`, as far as that is there; a report needs it from `from` on. */
+struct reach {
+	uint64_t from, wide;
+};
+
+static struct span span_of(const struct history *h, struct reach reach)
 {
 	struct span s = {h->at, false};
 	uint32_t k = h->at;
@@ -213,8 +218,8 @@ static struct span span_of(const struct history *h, uint64_t from)
 			break;
 		s.oldest = k;
 		/* Or it is the first of all. */
-		s.far = c->clock <= from || serial == 1;
-		if (s.far)
+		s.far = c->clock <= reach.from || serial == 1;
+		if (c->clock <= reach.wide || serial == 1)
 			break;
 		k = (k + h->nchunks - 1) % h->nchunks;
 	}
@@ -499,9 +504,33 @@ static void out_first(struct snapshot *o, const struct history *h, uint32_t thre
 }
 
 /* Did it do anything from this time on? */
-static bool lived(const struct history *h, uint64_t from)
+static bool lived(const struct history *h, struct reach reach)
 {
-	return h->owner || h->last >= from;
+	return h->owner || h->last >= reach.wide;
+}
+
+/*
+ * Transactions on the cycle began before their steps, and which of several cycles was closed first
+ * depends on what others did since: all is told that is not dead in one of these threads.
+ */
+static uint64_t alive_since(const struct check_cycle *c, uint64_t from)
+{
+	for (uint32_t i = 0; i < c->n; i++) {
+		uint32_t slot = step_slot(c->step[i]);
+		const struct history *h = history_of_slot(slot);
+		uint64_t dead = __atomic_load_n(&check_lines[slot].dead, __ATOMIC_ACQUIRE);
+
+		for (uint32_t k = h ? h->at : 0, n = h ? h->nchunks : 0; n; n--) {
+			if (!__atomic_load_n(&h->chunk[k].serial, __ATOMIC_ACQUIRE))
+				break;
+			if (h->chunk[k].clock < from)
+				from = h->chunk[k].clock;
+			if (h->chunk[k].base <= dead)
+				break;
+			k = (k + h->nchunks - 1) % h->nchunks;
+		}
+	}
+	return from;
 }
 
 static struct until until_of(const struct history *h, const struct check_cycle *c,
@@ -533,14 +562,15 @@ bool snapshot_take(struct snapshot *o, uint64_t from, const struct check_cycle *
 		   const struct live_step *steps, const struct report_found *f)
 {
 	static bool told_fork[ORIGINS_CREATIONS]; /* with the histories held */
+	struct reach reach = {from, alive_since(c, from)};
 	bool far = true, first = false;
 
 	memset(told_fork, 0, sizeof told_fork);
 	out_header(o);
 	nrepeats = ntold = 0;
 	for (struct history *h = NULL; (h = history_next(h)) != NULL;)
-		if (lived(h, from)) {
-			struct span span = span_of(h, from);
+		if (lived(h, reach)) {
+			struct span span = span_of(h, reach);
 
 			far &= span.far;
 			told[ntold++] = h->thread;
@@ -548,16 +578,16 @@ bool snapshot_take(struct snapshot *o, uint64_t from, const struct check_cycle *
 		}
 	sort_repeats();
 	for (struct history *h = NULL; nrepeats && (h = history_next(h)) != NULL;)
-		if (lived(h, from))
-			drop_told(h, span_of(h, from));
+		if (lived(h, reach))
+			drop_told(h, span_of(h, reach));
 	for (struct history *h = NULL; (h = history_next(h)) != NULL;)
-		if (lived(h, from)) {
+		if (lived(h, reach)) {
 			struct until until = f ? until_found(h, f) : until_of(h, c, steps);
 
-			out_history(o, h, span_of(h, from), &until, told_fork);
+			out_history(o, h, span_of(h, reach), &until, told_fork);
 		}
 	for (struct history *h = NULL; (h = history_next(h)) != NULL;)
-		if (lived(h, from)) {
+		if (lived(h, reach)) {
 			out_first(o, h, h->thread, from, told_fork);
 			first |= !h->thread;
 		}
