@@ -62,8 +62,8 @@ static inline bool known(const struct rt_thread *t, uint64_t word)
 
 /*
  * The thread has nothing to do with the cell so far, and at most one other has: what that one did
- * is of no interest any more and this takes its place, or it does not conflict and there is room
- * for both.
+ * is of no interest any more and this takes its place; or it does not conflict, or is a write that
+ * the thread knows to be before it, and there is room for both.
  */
 static inline bool first_time(struct rt_thread *t, struct shadow_cell *cell, uint64_t other,
 			      uint64_t what)
@@ -71,9 +71,14 @@ static inline bool first_time(struct rt_thread *t, struct shadow_cell *cell, uin
 	bool beside = other && !check_conflicts(other, what);
 
 	if (other && !beside) {
-		if (!check_word_dead(other))
+		if (check_word_dead(other))
+			check_behind(t, other);
+		else if (!(other & SHADOW_WRITE) || !known(t, other))
 			return false;
-		check_behind(t, other);
+		else if (!(what & SHADOW_WRITE))
+			beside = true;
+		else if (other & ~what & SHADOW_BYTES)
+			return false;
 	}
 	if (beside)
 		other = 0;
@@ -191,7 +196,7 @@ void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
 	}
 	if (t->outside && nothing_outside(t, write, address, end))
 		return;
-	if (RT_UNLIKELY(!t->txn || t->ignoring || !rt_enter(t))) {
+	if (RT_UNLIKELY(!check_matters(t) || t->ignoring || !rt_enter(t))) {
 		slower(op, address, size, pc);
 		return;
 	}

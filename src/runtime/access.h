@@ -30,39 +30,53 @@ ACCESS_FAST uint64_t access_word(const struct shadow_cell *cell, int i)
 	return *(const volatile uint64_t *)&cell->w[i];
 }
 
+/*
+ * 0: the thread did all of this in the innermost function. A number, for arithmetic: which of the
+ * words is whose differs from cell to cell, and nobody could predict such a branch.
+ */
+ACCESS_FAST uint64_t access_missing(uint64_t word, uint64_t limit, uint64_t what)
+{
+	return (word - limit) >> (SHADOW_SLOT_SHIFT - 1) | (~word & what);
+}
+
+/* 1: another's, which this may conflict with, or is a list. */
+ACCESS_FAST uint64_t access_foreign(uint64_t word, uint64_t self, uint64_t what)
+{
+	uint64_t another = ((word ^ self) >> SHADOW_SLOT_SHIFT) != 0 && word;
+
+	return what & SHADOW_WRITE
+		       ? another
+		       : another & (word / SHADOW_WRITE |
+				    (word >> SHADOW_SLOT_SHIFT) / (uint64_t)SHADOW_LIST);
+}
+
 ACCESS_FAST bool access_done_in(const struct rt_thread *t, const struct shadow_cell *cell,
 				uint64_t what)
 {
-	uint64_t w0 = access_word(cell, 0), w1;
+	uint64_t w0 = access_word(cell, 0), w1 = access_word(cell, 1), limit = t->limit;
+	uint64_t missing = access_missing(w0, limit, what) * access_missing(w1, limit, what);
 
-	if (!((w0 - t->limit) >> (SHADOW_SLOT_SHIFT - 1)) && (w0 & what) == what) {
-		if (!(what & SHADOW_WRITE))
-			return true;
-		/* Nobody else may have looked since. */
-		w1 = access_word(cell, 1);
-		return !w1 || check_mine(t, w1);
-	}
-	w1 = access_word(cell, 1);
-	if (!((w1 - t->limit) >> (SHADOW_SLOT_SHIFT - 1)) && (w1 & what) == what)
-		return !(what & SHADOW_WRITE) || !w0 || check_mine(t, w0);
-	return !(w0 | w1) && t->outside;
+	/* Where it writes, nobody else may have looked since. */
+	if (RT_LIKELY(!missing) && !(what & SHADOW_WRITE))
+		return true;
+	return (!missing || t->outside) &&
+	       !(access_foreign(w0, t->self, what) | access_foreign(w1, t->self, what));
 }
 
 /* The size is a constant where this is called. */
 ACCESS_FAST bool access_done(bool write, uintptr_t address, uint32_t size)
 {
-	uint64_t what = ((1ull << (size & 15)) - 1) << (address & 7) | (write ? SHADOW_WRITE : 0);
+	uint64_t what = size >= 8 ? SHADOW_BYTES : ((1ull << size) - 1) << (address & 7);
 	const struct rt_thread *t = &rt_self;
-	const struct shadow_cell *cell = shadow_find(SHADOW_DATA, address);
+	uintptr_t base = shadow_base(SHADOW_DATA, address);
+	const struct shadow_cell *cell = shadow_in(base, address);
 
-	if (RT_UNLIKELY(!cell))
+	what |= write ? SHADOW_WRITE : 0;
+	if (RT_UNLIKELY(!base || (address & 7) + (size & 7) > 8 || (size >= 8 && address & 7)))
 		return false;
-	if (size == 16) {
-		what = SHADOW_BYTES | (write ? SHADOW_WRITE : 0);
-		return !(address & 7) && (address + 8) & ((1ul << SHADOW_REGION) - 1) &&
-		       access_done_in(t, cell, what) && access_done_in(t, cell + 1, what);
-	}
-	return (address & 7) + size <= 8 && access_done_in(t, cell, what);
+	return access_done_in(t, cell, what) &&
+	       (size < 16 || ((address + 8) & ((1ul << SHADOW_REGION) - 1) &&
+			      access_done_in(t, cell + 1, what)));
 }
 
 /* Is nothing to be done? */

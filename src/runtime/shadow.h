@@ -55,12 +55,21 @@ enum { SHADOW_REGION = 30, SHADOW_REGIONS = 1 << (47 - SHADOW_REGION) };
 /* By region: what to add to twice the offset in it; 0: there is none yet. */
 extern uintptr_t shadow_region[SHADOW_SPACES][SHADOW_REGIONS];
 
+static inline uintptr_t shadow_base(enum shadow_space space, uintptr_t address)
+{
+	return shadow_region[space][address >> SHADOW_REGION & (SHADOW_REGIONS - 1)];
+}
+
+static inline struct shadow_cell *shadow_in(uintptr_t base, uintptr_t address)
+{
+	return (struct shadow_cell *)(base + 2 * (address & ((1ul << SHADOW_REGION) - 8)));
+}
+
 static inline struct shadow_cell *shadow_find(enum shadow_space space, uintptr_t address)
 {
-	uintptr_t base = shadow_region[space][address >> SHADOW_REGION & (SHADOW_REGIONS - 1)];
-	uintptr_t offset = address & ((1ul << SHADOW_REGION) - 8);
+	uintptr_t base = shadow_base(space, address);
 
-	return RT_LIKELY(base != 0) ? (struct shadow_cell *)(base + 2 * offset) : NULL;
+	return RT_LIKELY(base != 0) ? shadow_in(base, address) : NULL;
 }
 
 /* The same, and makes it; NULL: no memory, which has been said. */
