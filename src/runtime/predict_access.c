@@ -414,7 +414,7 @@ bool plog_does(const struct plog_record *r, int writes)
 
 uint64_t plog_place(const struct plog *l, const struct plog_record *r)
 {
-	return plog_mix(plog_mix(l->nodes[r->node].hash, r->pc & ~PLOG_KEEP),
+	return plog_mix(plog_mix(l->nodes[r->node].place, r->pc & ~PLOG_KEEP),
 			(uint64_t)(plog_does(r, 0) + 2 * plog_does(r, 1)));
 }
 
@@ -476,7 +476,7 @@ void plog_access_slow(struct plog *l, enum raw_op op, uint64_t address, uint64_t
 	if (l->full || !size)
 		return;
 	l->seq++;
-	a.place = plog_mix(plog_mix(l->nodes[node].hash, pc), (uint64_t)(reads * 1 + writes * 2));
+	a.place = plog_mix(plog_mix(l->nodes[node].place, pc), (uint64_t)(reads * 1 + writes * 2));
 	each_entry(&a, address, size, 0);
 	if (l->full)
 		return;
@@ -490,6 +490,8 @@ void plog_access_slow(struct plog *l, enum raw_op op, uint64_t address, uint64_t
 	} else if (a.brings & PLOG_FIRST) {
 		l->stable++;
 	}
+	if (a.brings & (PLOG_NOVEL | PLOG_FIRST))
+		plog_refresh(l);
 	if (put && a.brings == PLOG_OTHER && a.entries == 1 &&
 	    comes_round(&a, op, address, size, node, pc))
 		put = false;
@@ -507,7 +509,7 @@ unsigned plog_semaphore(struct plog *l, uint64_t address, uint32_t node, uint64_
 	struct access a = {.l = l, .does = {true, true}};
 
 	l->seq++;
-	a.place = plog_mix(plog_mix(l->nodes[node].hash, pc), 4);
+	a.place = plog_mix(plog_mix(l->nodes[node].place, pc), 4);
 	each_entry(&a, address | 1ull << 47, 1, 0);
 	return a.brings;
 }

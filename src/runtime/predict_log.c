@@ -92,6 +92,76 @@ bool plog_add(struct plog *l, struct plog_table *t, uint64_t hash, uint32_t inde
 	return true;
 }
 
+/* --- stretches with locks --- */
+
+/* Is anybody there, of whom what is known in a scope is known? */
+static bool is_open(const struct plog *l, uint64_t scope)
+{
+	bool open = scope == l->scope || scope == l->tx_scope;
+
+	for (size_t i = 0; i < l->nheld && !open; i++)
+		open = scope == l->held[i].scope;
+	return open;
+}
+
+static void put_passed(struct plog *l, struct plog_passed p)
+{
+	uint64_t at = p.hash >> 32 & l->passed_mask;
+
+	while (l->passed[at].scope)
+		at = (at + 1) & l->passed_mask;
+	l->passed[at] = p;
+	l->npassed++;
+}
+
+/* What is over is forgotten; where that is little, there is more room. */
+static bool passed_room(struct plog *l)
+{
+	struct plog_passed *old = l->passed;
+	uint64_t n = old ? l->passed_mask + 1 : 0, live = 0, slots;
+
+	if (2 * l->npassed < n)
+		return true;
+	for (uint64_t i = 0; i < n; i++)
+		live += old[i].scope && is_open(l, old[i].scope);
+	slots = !n ? RAW_PAGE / sizeof *old : 4 * live < n ? n : 2 * n;
+	l->passed = plog_pages(slots * sizeof *old);
+	if (!l->passed) {
+		l->passed = old;
+		return no_room(l);
+	}
+	l->passed_mask = slots - 1;
+	l->npassed = 0;
+	for (uint64_t i = 0; i < n; i++)
+		if (old[i].scope && is_open(l, old[i].scope))
+			put_passed(l, old[i]);
+	plog_pages_free(old, n * sizeof *old);
+	return true;
+}
+
+/* Does the log have a stretch with these operations, from here on? From now on it does. */
+static bool has_passed(struct plog *l, uint64_t hash)
+{
+	uint64_t scope = l->nheld ? l->held[l->nheld - 1].scope : l->tx ? l->tx_scope : l->scope;
+
+	hash = plog_mix(hash, scope);
+	if (!passed_room(l))
+		return true;
+	for (uint64_t at = hash >> 32 & l->passed_mask; l->passed[at].scope;
+	     at = (at + 1) & l->passed_mask)
+		if (l->passed[at].hash == hash)
+			return true;
+	put_passed(l, (struct plog_passed){hash, scope});
+	return false;
+}
+
+void plog_refresh(struct plog *l)
+{
+	l->tx_scope = ++l->scopes;
+	for (size_t i = 0; i < l->nheld; i++)
+		l->held[i].scope = ++l->scopes;
+}
+
 /* --- */
 
 static void enter_state(struct plog *l);
@@ -108,6 +178,7 @@ struct plog *plog_new(void)
 	l->segment = 1;
 	l->nnodes = 1;
 	l->nentries = 1;
+	l->scope = ++l->scopes;
 	l->full = !l->fast || !l->met;
 	if (l->full || !plog_grow(l, &l->nodes, &l->node_cap, 0, sizeof *l->nodes) ||
 	    !plog_grow(l, &l->entries, &l->entry_cap, 0, sizeof *l->entries)) {
@@ -123,10 +194,13 @@ void plog_finish(struct plog *l)
 	table_free(&l->by_call);
 	table_free(&l->by_bytes);
 	table_free(&l->seen);
+	if (l->passed)
+		plog_pages_free(l->passed, (l->passed_mask + 1) * sizeof *l->passed);
 	plog_pages_free(l->entries, l->entry_cap * sizeof *l->entries);
 	plog_pages_free(l->held, l->held_cap * sizeof *l->held);
 	rt_pages_free(l->fast, PLOG_FAST * sizeof *l->fast);
 	rt_pages_free(l->met, PLOG_MET * sizeof *l->met);
+	l->passed = NULL;
 	l->entries = NULL;
 	l->held = NULL;
 	l->fast = NULL;
@@ -162,6 +236,9 @@ uint32_t plog_node(struct plog *l, uint32_t parent, uint64_t function, uint64_t 
 	uint32_t index;
 
 	node.hash = plog_mix(plog_mix(plog_mix(l->nodes[parent].hash, function), caller), kind);
+	node.place = l->nodes[parent].place;
+	if (kind != PLOG_MARK)
+		node.place = plog_mix(node.place, caller);
 	index = plog_look_up(l, &l->by_call, node.hash, is_node, &node);
 	if (index || l->full)
 		return index;
@@ -203,6 +280,7 @@ void plog_begin(struct plog *l, uint32_t node)
 	l->novel = l->n;
 	l->nstates = 0;
 	l->stable++;
+	l->tx_scope = ++l->scopes;
 	enter_state(l);
 	plog_append(l, plog_what((enum raw_op)PLOG_BEGIN, 0, 0), 0, l->time, node, 0);
 }
@@ -224,6 +302,46 @@ static bool acquired_behind(const struct plog *l, size_t at)
 	return false;
 }
 
+static bool is_lock(const struct plog_record *r)
+{
+	enum raw_op op = (enum raw_op)(r->what >> 48 & 0xff);
+
+	return op >= RAW_ACQUIRE && op <= RAW_SEM_POST;
+}
+
+static bool takes(enum raw_op op)
+{
+	return op == RAW_ACQUIRE || op == RAW_ACQUIRE_SHARED || op == RAW_SEM_WAIT;
+}
+
+/*
+ * Of all from a position on, where nothing is left of the locks: the stretches that the log does
+ * not have, and of them what they did with locks.
+ */
+static void keep_stretches(struct plog *l, size_t from)
+{
+	size_t to = from, first = from, depth = 0;
+	uint64_t hash = 0;
+
+	for (size_t i = from; i < l->n; i++) {
+		if (!is_lock(&l->v[i]))
+			continue;
+		hash = plog_mix(hash, l->v[i].what);
+		l->v[to++] = l->v[i];
+		if (takes((enum raw_op)(l->v[i].what >> 48 & 0xff)))
+			depth++;
+		else if (depth)
+			depth--;
+		if (depth)
+			continue;
+		if (has_passed(l, hash))
+			to = first;
+		first = to;
+		hash = 0;
+	}
+	l->n = to;
+}
+
 void plog_end(struct plog *l)
 {
 	bool nothing = l->kept == l->tx_kept && !l->everything;
@@ -236,14 +354,15 @@ void plog_end(struct plog *l)
 	new_segment(l);
 	if (l->full)
 		return;
+	if (undone) {
+		keep_stretches(l, to);
+		return;
+	}
 	for (size_t i = l->tx_at; i < l->n; i++) {
 		const struct plog_record *r = &l->v[i];
 		bool marker = (r->what >> 48 & 0xff) == PLOG_BEGIN, kept;
 
-		/* Where the locks are what they were, those in between need not be told. */
-		if (undone)
-			kept = false;
-		else if (plog_is_access(r) || !r->what)
+		if (plog_is_access(r) || !r->what)
 			kept = r->what && r->pc & PLOG_KEEP;
 		else
 			kept = !marker || !nothing;
@@ -255,8 +374,8 @@ void plog_end(struct plog *l)
 	l->n = to;
 }
 
-/* Forget all from a position on; in a transaction, also who did it. */
-static void take_back(struct plog *l, size_t to)
+/* Forget the accesses from a position on, and the locks too; in a transaction, also who did it. */
+static void take_back(struct plog *l, size_t to, bool locks)
 {
 	for (size_t i = l->n; i-- > to;) {
 		const struct plog_record *r = &l->v[i];
@@ -266,6 +385,9 @@ static void take_back(struct plog *l, size_t to)
 		else if (plog_is_access(r))
 			plog_forget_chains(l, r);
 	}
+	for (size_t i = to; i < l->n && !locks; i++)
+		if (is_lock(&l->v[i]))
+			l->v[to++] = l->v[i];
 	l->n = to;
 }
 
@@ -384,16 +506,28 @@ static void acquire(struct plog *l, uint64_t lock, bool shared)
 				.tx = l->tx,
 				.kept = l->kept,
 				.stable = l->stable,
-				.segment_at = l->segment_at};
+				.segment_at = l->segment_at,
+				.scope = ++l->scopes};
 	moved(l);
 }
 
+/* Of what was done with locks from a position on. */
+static uint64_t stretch_hash(const struct plog *l, size_t from)
+{
+	uint64_t hash = 0;
+
+	for (size_t i = from; i < l->n; i++)
+		if (is_lock(&l->v[i]))
+			hash = plog_mix(hash, l->v[i].what);
+	return hash;
+}
+
 /* True: all since the acquire is taken back, and the release need not be told. */
-static bool release(struct plog *l, struct plog_held *gone)
+static bool release(struct plog *l, struct plog_held *gone, uint64_t what)
 {
 	size_t at = (size_t)(gone - l->held);
 	struct plog_held h = *gone;
-	bool last = at == l->nheld - 1;
+	bool last = at == l->nheld - 1, all;
 
 	for (size_t i = at; i + 1 < l->nheld; i++) {
 		l->held[i] = l->held[i + 1];
@@ -407,9 +541,11 @@ static bool release(struct plog *l, struct plog_held *gone)
 	if (l->tx && (h.stable != l->stable || l->nheld || l->tx_epoch != l->epoch ||
 		      !changes_nothing(l, h.at)))
 		return false;
-	take_back(l, h.at);
-	l->segment_at = h.segment_at; /* for all that is told, it goes on */
-	return true;
+	all = has_passed(l, plog_mix(stretch_hash(l, h.at), what));
+	take_back(l, h.at, all);
+	if (all)
+		l->segment_at = h.segment_at; /* for all that is told, it goes on */
+	return all;
 }
 
 /*
@@ -430,7 +566,7 @@ static void come_round(struct plog *l)
 		while (i < 2 * m && plog_is_same(last - i, last - i - m))
 			i++;
 		if (i == 2 * m && !acquired_behind(l, l->n - m)) {
-			take_back(l, l->n - m);
+			take_back(l, l->n - m, true);
 			l->segment_at = l->n;
 			return;
 		}
@@ -440,7 +576,7 @@ static void come_round(struct plog *l)
 void plog_lock(struct plog *l, enum raw_op op, uint64_t lock, uint32_t aux, uint64_t time,
 	       uint32_t node, uint64_t pc)
 {
-	bool takes = op == RAW_ACQUIRE || op == RAW_ACQUIRE_SHARED || op == RAW_SEM_WAIT;
+	bool taken = takes(op);
 	bool sem = op == RAW_SEM_WAIT || op == RAW_SEM_POST;
 	struct plog_held *h = held(l, lock);
 	uint64_t kept = l->kept;
@@ -454,25 +590,25 @@ void plog_lock(struct plog *l, enum raw_op op, uint64_t lock, uint32_t aux, uint
 
 		l->kept += brings & PLOG_NOVEL;
 		l->stable += brings & (PLOG_NOVEL | PLOG_FIRST) ? 1 : 0;
-		if (takes == (h != NULL) && !l->tx && l->kept == kept && !l->everything)
+		if (taken == (h != NULL) && !l->tx && l->kept == kept && !l->everything)
 			return;
 	}
-	if (takes == (h != NULL)) {
+	if (taken == (h != NULL)) {
 		if (h)
 			h->times++;
 		if (!sem)
 			return;
-	} else if (takes) {
+	} else if (taken) {
 		acquire(l, lock, op == RAW_ACQUIRE_SHARED);
 	} else if (--h->times) {
 		if (!sem || (!l->tx && l->kept == kept && !l->everything))
 			return;
-	} else if (release(l, h)) {
+	} else if (release(l, h, plog_what(op, lock, aux))) {
 		return;
 	}
 	plog_append(l, plog_what(op, lock, aux), pc | PLOG_KEEP, time, node, 0);
 	l->segment_at = l->n;
-	if (!takes)
+	if (!taken)
 		come_round(l);
 }
 
@@ -490,6 +626,8 @@ void plog_put(struct plog *l, enum raw_op op, uint64_t address, uint32_t aux, ui
 		l->stretch++;
 	plog_append(l, plog_what(op, address, aux), pc | PLOG_KEEP, time, node, 0);
 	l->novel = l->n;
+	l->scope = ++l->scopes;
+	plog_refresh(l);
 	moved(l);
 }
 

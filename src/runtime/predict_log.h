@@ -14,9 +14,18 @@
  *
  *  - an access that brings something new, and all others of these bytes in its transaction;
  *  - operations on locks, but for those of a stretch that ends with the locks and the
- *    history that it began with, and in which nothing was kept. In a transaction, nothing
- *    may have been accessed for the first time since that stretch was gone through before;
+ *    history that it began with, in which nothing was kept, and which the log has already. In
+ *    a transaction, nothing may have been accessed for the first time since that stretch was
+ *    gone through before;
  *  - what orders threads, always.
+ *
+ * A schedule for the logs has to be one for the run: a thread that waits for a lock in a stretch
+ * that was left out must be able to have gone through it earlier. So "already" means: since
+ * the innermost lock that is held was acquired, and since the thread's last fork, join, wait,
+ * notify or barrier; in a transaction or where a lock is held, also since the last access that brought
+ * something new. Where locks are nested, a thread that keeps a lock for good keeps all that it
+ * holds then; so who has been through the stretch before that, and waits for nobody, can go
+ * through it again just before that, and through all that lies between.
  *
  * So a program that goes round in a loop adds nothing. Memory grows with the
  * bytes that a thread touches, and the ways in which it does; not with the run.
@@ -57,6 +66,7 @@ struct plog_record {
 /* A call, or a block that is marked, and all that are around it. Node 0 is nobody's. */
 struct plog_node {
 	uint64_t hash;
+	uint64_t place;    /* hash of where the calls were made: what a place is told apart by */
 	uint64_t function; /* or the number of the label */
 	uint64_t caller;
 	uint32_t parent, depth;
@@ -109,6 +119,15 @@ struct plog_held {
 	size_t segment_at;
 	uint64_t before;
 	uint64_t tx, kept, stable;
+	uint64_t scope;
+};
+
+/*
+ * A stretch with locks that the log has, by a hash of its operations, and since when: see
+ * plog_has_passed().
+ */
+struct plog_passed {
+	uint64_t hash, scope;
 };
 
 /* What was done in this segment and brings nothing new when it is done again. */
@@ -138,6 +157,9 @@ struct plog {
 	struct plog_entry *entries;
 	size_t nentries, entry_cap;
 	uint64_t *met; /* [PLOG_MET] */
+	struct plog_passed *passed;
+	uint64_t passed_mask, npassed;
+	uint64_t scopes, scope, tx_scope; /* how many there were; of what is outside; of the transaction */
 
 	struct plog_held *held;
 	size_t nheld, held_cap;

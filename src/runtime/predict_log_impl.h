@@ -39,6 +39,9 @@ bool plog_add(struct plog *l, struct plog_table *t, uint64_t hash, uint32_t inde
 void plog_append(struct plog *l, uint64_t what, uint64_t pc, uint64_t more, uint32_t node,
 		 uint32_t prev);
 
+/* From now on, stretches with locks have not been gone through: something new was accessed. */
+void plog_refresh(struct plog *l);
+
 /* --- predict_access.c --- */
 
 /*
