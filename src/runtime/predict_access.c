@@ -491,7 +491,7 @@ void plog_access_slow(struct plog *l, enum raw_op op, uint64_t address, uint64_t
 		l->stable++;
 	}
 	if (a.brings & (PLOG_NOVEL | PLOG_FIRST))
-		plog_refresh(l);
+		plog_refresh(l, a.brings & PLOG_NOVEL);
 	if (put && a.brings == PLOG_OTHER && a.entries == 1 &&
 	    comes_round(&a, op, address, size, node, pc))
 		put = false;

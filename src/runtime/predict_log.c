@@ -155,8 +155,10 @@ static bool has_passed(struct plog *l, uint64_t hash)
 	return false;
 }
 
-void plog_refresh(struct plog *l)
+void plog_refresh(struct plog *l, bool outside)
 {
+	if (outside)
+		l->scope = ++l->scopes;
 	l->tx_scope = ++l->scopes;
 	for (size_t i = 0; i < l->nheld; i++)
 		l->held[i].scope = ++l->scopes;
@@ -626,8 +628,7 @@ void plog_put(struct plog *l, enum raw_op op, uint64_t address, uint32_t aux, ui
 		l->stretch++;
 	plog_append(l, plog_what(op, address, aux), pc | PLOG_KEEP, time, node, 0);
 	l->novel = l->n;
-	l->scope = ++l->scopes;
-	plog_refresh(l);
+	plog_refresh(l, true);
 	moved(l);
 }
 

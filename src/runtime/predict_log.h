@@ -19,20 +19,16 @@
  *    gone through before;
  *  - what orders threads, always.
  *
- * A schedule for the logs has to be one for the run: a thread that waits for a lock in a stretch
+ * A schedule for the logs has to be one for the run: a thread that would have to wait in a stretch
  * that was left out must be able to have gone through it earlier. So "already" means: since
- * the innermost lock that is held was acquired, and since the thread's last fork, join, wait,
- * notify or barrier; in a transaction or where a lock is held, also since the last access that brought
- * something new. Where locks are nested, a thread that keeps a lock for good keeps all that it
- * holds then; so who has been through the stretch before that, and waits for nobody, can go
- * through it again just before that, and through all that lies between.
+ * the innermost lock that is held was acquired, since the last access that brought something new,
+ * and since the thread's last fork, join, wait, notify or barrier. Where locks are nested, who
+ * keeps a lock for good keeps all that he holds then; so a thread that has been through the stretch
+ * before that, and waits for nobody, can go through it again just before that, and through all that
+ * lies between.
  *
  * So a program that goes round in a loop adds nothing. Memory grows with the
  * bytes that a thread touches, and the ways in which it does; not with the run.
- *
- * One thing is not told apart as finely as the engine does: which of several places in
- * a transaction was the last before an access, where the same bytes were accessed
- * at several places again and again. The finding is there, at the place of the first.
  *
  * Who may include this: the runtime's predict*.c, their tests.
  */
@@ -159,7 +155,8 @@ struct plog {
 	uint64_t *met; /* [PLOG_MET] */
 	struct plog_passed *passed;
 	uint64_t passed_mask, npassed;
-	uint64_t scopes, scope, tx_scope; /* how many there were; of what is outside; of the transaction */
+	uint64_t scopes, scope,
+		tx_scope; /* how many there were; of what is outside; of the transaction */
 
 	struct plog_held *held;
 	size_t nheld, held_cap;

@@ -39,8 +39,11 @@ bool plog_add(struct plog *l, struct plog_table *t, uint64_t hash, uint32_t inde
 void plog_append(struct plog *l, uint64_t what, uint64_t pc, uint64_t more, uint32_t node,
 		 uint32_t prev);
 
-/* From now on, stretches with locks have not been gone through: something new was accessed. */
-void plog_refresh(struct plog *l);
+/*
+ * From now on, no stretch with locks has been gone through: something that brings something new was
+ * done (`outside`), or bytes were accessed for the first time in their transaction.
+ */
+void plog_refresh(struct plog *l, bool outside);
 
 /* --- predict_access.c --- */
 
