@@ -37,8 +37,9 @@ extern const struct command cmd_run; /* main.c lists it */
 static struct {
 	const char *format, *output, *color, *engine, *first_run, *second_run;
 	bool all, predict;
+	uint64_t vars;
 	int quiet, verbose;
-} o;
+} o = {.vars = 1};
 
 static const struct opt opts[] = {
 	OPT_STR('e', "engine", "NAME", &o.engine,
@@ -50,6 +51,7 @@ static const struct opt opts[] = {
 	OPT_STR('o', "output", "FILE", &o.output, "write the findings there (standard error)"),
 	OPT_FLAG('p', "predict", &o.predict,
 		 "do not check this run: predict from it what others could do"),
+	OPT_U64(0, "vars", "N", &o.vars, "predict: on 1 variable; for 2, 'atomsan predict'"),
 	OPT_FLAG(0, "all", &o.all, "print every finding, also those that look the same"),
 	OPT_STR(0, "color", "WHEN", &o.color, "auto (the default), always or never"),
 	BLOCKSPEC_OPT,
@@ -310,6 +312,19 @@ static const char *wrong_engine(void)
 		return "--first-run and --second-run are two runs";
 	if (other && (o.first_run || o.second_run))
 		return "--first-run and --second-run are doublechecker's";
+	if (o.predict && (o.engine || o.first_run || o.second_run))
+		return "--predict does not check: there is nothing for --engine, --first-run or "
+		       "--second-run to do";
+	return NULL;
+}
+
+static const char *wrong_vars(void)
+{
+	if (o.vars != 1 && o.vars != 2)
+		return "--vars takes 1 or 2";
+	if (o.vars == 2)
+		return "--vars=2 needs a recording: 'atomsan record', then 'atomsan predict "
+		       "--vars=2'";
 	return NULL;
 }
 
@@ -381,6 +396,8 @@ static int run(int argc, char **argv)
 		return cli_usage(&cmd_run, "--color takes auto, always or never");
 	if (wrong_engine())
 		return cli_usage(&cmd_run, "%s", wrong_engine());
+	if (wrong_vars())
+		return cli_usage(&cmd_run, "%s", wrong_vars());
 	found = exit_code();
 	if (prepare(&options, &err) || prepare_runs(&err))
 		return cli_error("%s", err.text);

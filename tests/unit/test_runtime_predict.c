@@ -401,7 +401,7 @@ static void add_place(struct str *s, const struct names *names, const char *plac
 
 static void add_line(struct str *s, const struct names *names, const struct finding *f)
 {
-	str_fmt(s, "%s of %s", f->pattern, shape.mixed ? "some bytes" : f->variable);
+	str_fmt(s, "%s of %s", f->pattern, f->variable);
 	for (size_t i = 0; i < f->nsteps; i++) {
 		str_fmt(s, " | %s %s %s ", f->steps[i].thread, f->steps[i].op,
 			f->steps[i].label ? f->steps[i].label : "-");
