@@ -62,15 +62,15 @@ void plog_pages_free(void *p, size_t bytes)
 /* --- memory that comes and goes --- */
 
 enum { LINE = 64, LINES = 1 << 20 };
-static uint8_t *generations; /* [LINES] */
-static uint8_t *is_kept;     /* [LINES]: some log has an access of it */
+static uint32_t *generations; /* [LINES] */
+static uint8_t *is_kept;      /* [LINES]: some log has an access of it */
 
 static size_t line_of(uint64_t address)
 {
 	return address / LINE & (LINES - 1);
 }
 
-static uint8_t generation(uint64_t address)
+static uint32_t generation(uint64_t address)
 {
 	return __atomic_load_n(&generations[line_of(address)], __ATOMIC_RELAXED);
 }
@@ -88,7 +88,13 @@ static void kept(uint64_t address, uint64_t size)
 		__atomic_store_n(&is_kept[line_of(address + i * LINE)], 1, __ATOMIC_RELAXED);
 }
 
-static const struct plog_memory memory = {generation, kept};
+static bool plenty(void)
+{
+	return __atomic_load_n(&used, __ATOMIC_RELAXED) <
+	       (uint64_t)(uint32_t)rt_options.predict_size << 19;
+}
+
+static const struct plog_memory memory = {generation, kept, plenty};
 
 /* Does any log know it? From now on it is other memory. */
 static bool was_kept(uint64_t address, uint64_t size)
@@ -173,7 +179,7 @@ void predict_init(void)
 {
 	if (!rt_options.predict)
 		return;
-	generations = rt_pages(LINES);
+	generations = rt_pages(LINES * sizeof *generations);
 	is_kept = rt_pages(LINES);
 	if (!generations || !is_kept || rt_options.predict_size <= 0) {
 		rt_say("no memory to predict in: the program runs unchecked");

@@ -11,7 +11,8 @@
  *
  * Memory of the program that is freed is told apart by a number for each 64 bytes
  * that goes up, by address and modulo the size of a table: a log that
- * knows these bytes by an older number begins with them anew, a few times.
+ * knows these bytes by an older number begins with them anew: as long as half of the memory is
+ * unused, and a few times in any case.
  *
  * Every function here is called between rt_enter() and rt_leave(), but for
  * predict_access(), predict_atomic(), predict_init() and predict_end().

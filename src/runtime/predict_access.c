@@ -1,7 +1,7 @@
 #include "runtime/predict_log_impl.h"
 
 /* As engine/predict_witness.h has it; a few more do no harm, since it decides again. */
-enum { VARIANTS = 12, REUSES = 8 };
+enum { VARIANTS = 12 };
 
 /* So many accesses that are repeated are noticed. */
 enum { ROUND = 4 };
@@ -58,7 +58,7 @@ static const struct plog_state *let_go_since(const struct plog *l, uint64_t seq)
 
 static uint64_t entry_hash(const struct plog_entry *e)
 {
-	return e->key ^ (uint64_t)e->reuse << 56;
+	return e->key ^ e->reuse * 0xc2b2ae3d27d4eb4full;
 }
 
 /* True: it is one that the engine might keep. */
@@ -150,9 +150,9 @@ static unsigned judge(struct plog *l, struct plog_entry *e, const bool *does, ui
 	uint64_t h, *met;
 
 	if (plog_memory) {
-		uint8_t now = plog_memory->generation(e->key >> 8 << 3);
+		uint32_t now = plog_memory->generation(e->key >> 8 << 3);
 
-		if (e->generation != now && e->reuse < REUSES) {
+		if (e->generation != now && (e->reuse < PLOG_REUSES || plog_memory->plenty())) {
 			e->reuse++;
 			__builtin_memset(e->variants, 0, sizeof e->variants);
 		}

@@ -89,7 +89,7 @@ struct plog_entry {
 	struct plog_did first[2], last[2]; /* read, write */
 	uint8_t variants[6];               /* by kind, beside one for each state */
 	uint8_t used;                      /* kinds, by bit */
-	uint8_t generation, reuse;
+	uint32_t generation, reuse;
 	bool hot;           /* all of this transaction's are kept */
 	bool split;         /* its bytes have entries of their own */
 	uint8_t bytes, all; /* of the first of a granule: its own, and those that have an entry */
@@ -181,10 +181,15 @@ struct plog {
 	bool full;       /* no more memory: nothing is added */
 };
 
-/* How memory that was freed is told from what is there now: by address. */
+/*
+ * How memory that was freed is told from what is there now: by address. Bytes that were freed are new
+ * while there is plenty of room, and PLOG_REUSES times in any case.
+ */
+enum { PLOG_REUSES = 8 };
 struct plog_memory {
-	uint8_t (*generation)(uint64_t address);
+	uint32_t (*generation)(uint64_t address);
 	void (*kept)(uint64_t address, uint64_t size); /* an access of it is in a log */
+	bool (*plenty)(void);
 };
 extern const struct plog_memory *plog_memory; /* NULL: nothing is freed */
 
