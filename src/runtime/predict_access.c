@@ -129,7 +129,7 @@ static uint64_t question(const struct plog *l, const struct plog_entry *e, uint6
 	uint64_t h = plog_mix(plog_mix(plog_mix(entry_hash(e), place), l->state), epoch);
 
 	if (!l->tx)
-		return h | 1;
+		return h;
 	h = plog_mix(h, 2 + (l->tx_epoch == l->epoch));
 	for (int k = 0; k < 2; k++) {
 		if (!e->first[k].seq)
@@ -139,7 +139,24 @@ static uint64_t question(const struct plog *l, const struct plog_entry *e, uint6
 			h = plog_mix(plog_mix(h, states_since(l, e->first[k].seq)),
 				     states_since(l, e->last[k].seq));
 	}
-	return h | 1;
+	return h;
+}
+
+/*
+ * Was this asked, and is there nothing new in it? From now on it was. In half of a hash two
+ * questions are taken for the same one time in half a billion; then one new access in as many is
+ * lost.
+ */
+static bool was_met(struct plog_entry *e, uint64_t question)
+{
+	uint32_t tag = (uint32_t)(question >> 32) | 1;
+	bool any = false;
+
+	for (unsigned i = 0; i < PLOG_MET; i++)
+		any |= e->met[i] == tag;
+	if (!any)
+		e->met[e->oldest++ % PLOG_MET] = tag;
+	return any;
 }
 
 /* What an access of these bytes brings; from now on it has happened. */
@@ -147,7 +164,6 @@ static unsigned judge(struct plog *l, struct plog_entry *e, const bool *does, ui
 {
 	struct plog_did this = {l->seq, place};
 	unsigned brings = 0;
-	uint64_t h, *met;
 
 	if (plog_memory) {
 		uint32_t now = plog_memory->generation(e->key >> 8 << 3);
@@ -165,12 +181,9 @@ static unsigned judge(struct plog *l, struct plog_entry *e, const bool *does, ui
 		e->hot = false;
 		e->first[0].seq = e->first[1].seq = e->last[0].seq = e->last[1].seq = 0;
 	}
-	h = question(l, e, place);
-	met = &l->met[h >> 1 & (PLOG_MET - 1)];
-	if (*met != h) {
+	if (!was_met(e, question(l, e, place))) {
 		bool any = false;
 
-		*met = h;
 		for (unsigned k = 0; k < 2; k++)
 			if (does[k])
 				any |= witness(l, e, KIND_R + k, l->state, 0, place);
@@ -194,16 +207,16 @@ static unsigned judge(struct plog *l, struct plog_entry *e, const bool *does, ui
 
 /* --- bytes --- */
 
-static bool is_entry(const struct plog *l, uint32_t index, const void *what)
+/* As plog_look_up(), which each access would have to wait for. */
+static inline struct plog_entry *find_entry(struct plog *l, uint64_t key)
 {
-	return l->entries[index].key == *(const uint64_t *)what;
-}
+	const struct plog_table *t = &l->by_bytes;
+	uint64_t tag = plog_mix(key, 1) >> 32;
 
-static struct plog_entry *find_entry(struct plog *l, uint64_t key)
-{
-	uint32_t index = plog_look_up(l, &l->by_bytes, plog_mix(key, 1), is_entry, &key);
-
-	return index ? &l->entries[index] : NULL;
+	for (uint64_t at = tag & t->mask; t->mask && t->slot[at]; at = (at + 1) & t->mask)
+		if (t->slot[at] >> 32 == tag && l->entries[(uint32_t)t->slot[at]].key == key)
+			return &l->entries[(uint32_t)t->slot[at]];
+	return NULL;
 }
 
 static struct plog_entry *make_entry(struct plog *l, uint64_t key)
@@ -400,7 +413,11 @@ static void put_access(struct access *a, enum raw_op op, uint64_t address, uint6
 		    pc | (keep ? PLOG_KEEP : 0),
 		    (uint64_t)one << 32 | (ranged ? (size < UINT32_MAX ? size : UINT32_MAX) : 0),
 		    node, prev);
-	if (l->tx && !l->full)
+	if (!l->tx || l->full)
+		return;
+	if (a->entries == 1)
+		on_entry(a, a->e, (uint32_t)l->n);
+	else
 		each_entry(a, address, size, (uint32_t)l->n);
 }
 

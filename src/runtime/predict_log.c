@@ -176,12 +176,11 @@ struct plog *plog_new(void)
 	if (!l)
 		return NULL;
 	l->fast = rt_pages(PLOG_FAST * sizeof *l->fast);
-	l->met = rt_pages(PLOG_MET * sizeof *l->met);
 	l->segment = 1;
 	l->nnodes = 1;
 	l->nentries = 1;
 	l->scope = ++l->scopes;
-	l->full = !l->fast || !l->met;
+	l->full = !l->fast;
 	if (l->full || !plog_grow(l, &l->nodes, &l->node_cap, 0, sizeof *l->nodes) ||
 	    !plog_grow(l, &l->entries, &l->entry_cap, 0, sizeof *l->entries)) {
 		plog_free(l);
@@ -201,12 +200,10 @@ void plog_finish(struct plog *l)
 	plog_pages_free(l->entries, l->entry_cap * sizeof *l->entries);
 	plog_pages_free(l->held, l->held_cap * sizeof *l->held);
 	rt_pages_free(l->fast, PLOG_FAST * sizeof *l->fast);
-	rt_pages_free(l->met, PLOG_MET * sizeof *l->met);
 	l->passed = NULL;
 	l->entries = NULL;
 	l->held = NULL;
 	l->fast = NULL;
-	l->met = NULL;
 	l->entry_cap = l->held_cap = l->nheld = 0;
 	l->full = true;
 }

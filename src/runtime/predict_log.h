@@ -82,6 +82,7 @@ struct plog_did {
 };
 
 /* A thread's accesses of some bytes in the same 8. */
+enum { PLOG_MET = 8 };
 struct plog_entry {
 	uint64_t key; /* address / 8 << 8 | bytes, or 0 for the first that come */
 	uint64_t tx;  /* that the rest is about */
@@ -93,6 +94,8 @@ struct plog_entry {
 	bool hot;           /* all of this transaction's are kept */
 	bool split;         /* its bytes have entries of their own */
 	uint8_t bytes, all; /* of the first of a granule: its own, and those that have an entry */
+	uint8_t oldest;
+	uint32_t met[PLOG_MET]; /* what was asked lately, and brought nothing new: see question() */
 };
 
 /* Where a transaction has been. */
@@ -127,7 +130,7 @@ struct plog_passed {
 };
 
 /* What was done in this segment and brings nothing new when it is done again. */
-enum { PLOG_WAYS = 4, PLOG_FAST = 1 << 11, PLOG_MET = 1 << 14 };
+enum { PLOG_WAYS = 4, PLOG_FAST = 1 << 11 };
 struct plog_fast {
 	uint64_t granule;
 	uint32_t segment, n;
@@ -152,7 +155,6 @@ struct plog {
 	struct plog_table seen;     /* hashes of witnesses */
 	struct plog_entry *entries;
 	size_t nentries, entry_cap;
-	uint64_t *met; /* [PLOG_MET] */
 	struct plog_passed *passed;
 	uint64_t passed_mask, npassed;
 	uint64_t scopes, scope,
@@ -182,8 +184,8 @@ struct plog {
 };
 
 /*
- * How memory that was freed is told from what is there now: by address. Bytes that were freed are new
- * while there is plenty of room, and PLOG_REUSES times in any case.
+ * How memory that was freed is told from what is there now: by address. Bytes that were freed are
+ * new while there is plenty of room, and PLOG_REUSES times in any case.
  */
 enum { PLOG_REUSES = 8 };
 struct plog_memory {
