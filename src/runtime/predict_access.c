@@ -1,7 +1,7 @@
 #include "runtime/predict_log_impl.h"
 
 /* As engine/predict_witness.h has it; a few more do no harm, since it decides again. */
-enum { VARIANTS = 12 };
+enum { VARIANTS = 12, LIKE = 64 };
 
 /* So many accesses that are repeated are noticed. */
 enum { ROUND = 4 };
@@ -61,31 +61,62 @@ static uint64_t entry_hash(const struct plog_entry *e)
 	return e->key ^ e->reuse * 0xc2b2ae3d27d4eb4full;
 }
 
-/* True: it is one that the engine might keep. */
-static bool witness(struct plog *l, struct plog_entry *e, unsigned kind, uint64_t state,
-		    uint64_t place1, uint64_t place2)
+static struct plog_like *like_of(struct plog *l, uint64_t key)
 {
-	uint64_t first = plog_mix(plog_mix(entry_hash(e), kind), state);
-	uint64_t variant = plog_mix(plog_mix(plog_mix(first, place1), place2), l->epoch);
-
-	e->used |= (uint8_t)(1u << kind);
-	if (!is_seen(l, first)) {
-		see(l, first);
-		see(l, variant);
-		return true;
-	}
-	if (e->variants[kind] == VARIANTS || is_seen(l, variant))
-		return false;
-	e->variants[kind]++;
-	see(l, variant);
-	return true;
+	return &l->like[key % PLOG_LIKE];
 }
 
-static bool pair(struct plog *l, struct plog_entry *e, unsigned kind, const struct plog_did *e1,
-		 uint64_t since, uint64_t place)
+/* One more of these places and locks; of an access of many bytes, one. */
+static void count_like(struct plog *l, uint64_t key)
+{
+	struct plog_like *like = like_of(l, key);
+
+	if (like->key != key && like->n < LIKE)
+		*like = (struct plog_like){.key = key};
+	if (like->key != key || like->seq == l->seq || like->n == LIKE)
+		return;
+	like->seq = l->seq;
+	like->n++;
+}
+
+static bool is_common(struct plog *l, uint64_t key, uint64_t state)
+{
+	const struct plog_like *like = like_of(l, key);
+
+	return like->key == key && like->n == LIKE && plog_is_known(l, state);
+}
+
+/* What is to be said of a witness: one more that the engine might keep; none; none ever. */
+enum { NEW = 1, LATER = 2, NEVER = 0 };
+
+static unsigned witness(struct plog *l, struct plog_entry *e, unsigned kind, uint64_t state,
+			uint64_t place1, uint64_t place2)
+{
+	uint64_t first = plog_mix(plog_mix(entry_hash(e), kind), state);
+	uint64_t places = plog_mix(plog_mix(place1, 3), place2);
+	uint64_t like = plog_mix(plog_mix(places, kind), state), variant;
+
+	if (!is_seen(l, first)) {
+		see(l, first);
+		see(l, plog_mix(plog_mix(first, places), l->epoch));
+		count_like(l, like);
+		return NEW;
+	}
+	if (e->variants[kind] == VARIANTS || is_common(l, like, state))
+		return NEVER;
+	variant = plog_mix(plog_mix(first, places), l->epoch);
+	if (is_seen(l, variant))
+		return LATER;
+	e->variants[kind]++;
+	see(l, variant);
+	return NEW;
+}
+
+static unsigned pair(struct plog *l, struct plog_entry *e, unsigned kind, const struct plog_did *e1,
+		     uint64_t since, uint64_t place)
 {
 	const struct plog_state *free = let_go_since(l, e1->seq);
-	bool any = false;
+	unsigned any = NEVER;
 
 	if (free)
 		return witness(l, e, kind, free->hash, e1->place, place);
@@ -97,9 +128,9 @@ static bool pair(struct plog *l, struct plog_entry *e, unsigned kind, const stru
 	return any;
 }
 
-static bool pairs(struct plog *l, struct plog_entry *e, const bool *does, uint64_t place)
+static unsigned pairs(struct plog *l, struct plog_entry *e, const bool *does, uint64_t place)
 {
-	bool any = false;
+	unsigned any = NEVER;
 
 	for (unsigned k = 0; k < 4; k++) {
 		const struct plog_did *far = &e->first[k >> 1], *near = &e->last[k >> 1];
@@ -113,20 +144,10 @@ static bool pairs(struct plog *l, struct plog_entry *e, const bool *does, uint64
 	return any;
 }
 
-/* No more variants, of whatever it is in: then waits and barriers make no difference. */
-static bool is_capped(const struct plog_entry *e)
-{
-	for (unsigned k = 0; k < sizeof e->variants; k++)
-		if (e->used >> k & 1 && e->variants[k] < VARIANTS)
-			return false;
-	return true;
-}
-
-/* All that the answer depends on, as one number. */
+/* All that the answer depends on, as one number; but not how many waits and barriers there were. */
 static uint64_t question(const struct plog *l, const struct plog_entry *e, uint64_t place)
 {
-	uint64_t epoch = is_capped(e) ? 0 : l->epoch + 1ull;
-	uint64_t h = plog_mix(plog_mix(plog_mix(entry_hash(e), place), l->state), epoch);
+	uint64_t h = plog_mix(plog_mix(entry_hash(e), place), l->state);
 
 	if (!l->tx)
 		return h;
@@ -143,20 +164,40 @@ static uint64_t question(const struct plog *l, const struct plog_entry *e, uint6
 }
 
 /*
- * Was this asked, and is there nothing new in it? From now on it was. In half of a hash two
- * questions are taken for the same one time in half a billion; then one new access in as many is
- * lost.
+ * Was this asked? In half of a hash, two questions are the same one time in half a billion: then as
+ * many new accesses are lost.
  */
-static bool was_met(struct plog_entry *e, uint64_t question)
+static bool was_met(const struct plog_entry *e, uint64_t question)
 {
 	uint32_t tag = (uint32_t)(question >> 32) | 1;
 	bool any = false;
 
 	for (unsigned i = 0; i < PLOG_MET; i++)
 		any |= e->met[i] == tag;
-	if (!any)
-		e->met[e->oldest++ % PLOG_MET] = tag;
 	return any;
+}
+
+static void meet(struct plog_entry *e, uint64_t question)
+{
+	e->met[e->oldest++ % PLOG_MET] = (uint32_t)(question >> 32) | 1;
+}
+
+/* Are there witnesses that the engine might keep? */
+static bool is_new(struct plog *l, struct plog_entry *e, const bool *does, uint64_t place)
+{
+	uint64_t ever = question(l, e, place), now = plog_mix(ever, l->epoch + 1ull);
+	unsigned any = NEVER;
+
+	if (was_met(e, ever) || was_met(e, now))
+		return false;
+	for (unsigned k = 0; k < 2; k++)
+		if (does[k])
+			any |= witness(l, e, KIND_R + k, l->state, 0, place);
+	if (l->tx)
+		any |= pairs(l, e, does, place);
+	/* What never brings anything does not after more waits either. */
+	meet(e, any == NEVER ? ever : now);
+	return any & NEW;
 }
 
 /* What an access of these bytes brings; from now on it has happened. */
@@ -181,16 +222,8 @@ static unsigned judge(struct plog *l, struct plog_entry *e, const bool *does, ui
 		e->hot = false;
 		e->first[0].seq = e->first[1].seq = e->last[0].seq = e->last[1].seq = 0;
 	}
-	if (!was_met(e, question(l, e, place))) {
-		bool any = false;
-
-		for (unsigned k = 0; k < 2; k++)
-			if (does[k])
-				any |= witness(l, e, KIND_R + k, l->state, 0, place);
-		if (l->tx)
-			any |= pairs(l, e, does, place);
-		brings |= any ? PLOG_NOVEL : 0;
-	}
+	if (is_new(l, e, does, place))
+		brings |= PLOG_NOVEL;
 	if (!l->tx)
 		return brings;
 	for (int k = 0; k < 2; k++) {

@@ -167,7 +167,7 @@ void plog_refresh(struct plog *l, bool outside)
 /* --- */
 
 static void enter_state(struct plog *l);
-static uint64_t state_now(const struct plog *l);
+static void arrive(struct plog *l);
 
 struct plog *plog_new(void)
 {
@@ -176,17 +176,18 @@ struct plog *plog_new(void)
 	if (!l)
 		return NULL;
 	l->fast = rt_pages(PLOG_FAST * sizeof *l->fast);
+	l->like = rt_pages(PLOG_LIKE * sizeof *l->like);
 	l->segment = 1;
 	l->nnodes = 1;
 	l->nentries = 1;
 	l->scope = ++l->scopes;
-	l->full = !l->fast;
+	l->full = !l->fast || !l->like;
 	if (l->full || !plog_grow(l, &l->nodes, &l->node_cap, 0, sizeof *l->nodes) ||
 	    !plog_grow(l, &l->entries, &l->entry_cap, 0, sizeof *l->entries)) {
 		plog_free(l);
 		return NULL;
 	}
-	l->state = state_now(l);
+	arrive(l);
 	return l;
 }
 
@@ -200,10 +201,12 @@ void plog_finish(struct plog *l)
 	plog_pages_free(l->entries, l->entry_cap * sizeof *l->entries);
 	plog_pages_free(l->held, l->held_cap * sizeof *l->held);
 	rt_pages_free(l->fast, PLOG_FAST * sizeof *l->fast);
+	rt_pages_free(l->like, PLOG_LIKE * sizeof *l->like);
 	l->passed = NULL;
 	l->entries = NULL;
 	l->held = NULL;
 	l->fast = NULL;
+	l->like = NULL;
 	l->entry_cap = l->held_cap = l->nheld = 0;
 	l->full = true;
 }
@@ -401,6 +404,21 @@ static uint64_t state_now(const struct plog *l)
 	return plog_mix(sum, l->stretch + 1ull);
 }
 
+/* The first states are told from later ones. */
+static void arrive(struct plog *l)
+{
+	uint64_t at;
+
+	l->state = state_now(l);
+	if (l->nknown == PLOG_STATES_LIKE || plog_is_known(l, l->state))
+		return;
+	at = l->state % PLOG_KNOWN;
+	while (l->known[at])
+		at = (at + 1) % PLOG_KNOWN;
+	l->known[at] = l->state;
+	l->nknown++;
+}
+
 static void enter_state(struct plog *l)
 {
 	struct plog_state s = {.hash = l->state, .empty = !l->nheld};
@@ -446,7 +464,7 @@ static void acquired_since(struct plog_held *h, uint64_t lock, bool shared)
 static void moved(struct plog *l)
 {
 	new_segment(l);
-	l->state = state_now(l);
+	arrive(l);
 	enter_state(l);
 }
 

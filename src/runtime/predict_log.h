@@ -89,7 +89,6 @@ struct plog_entry {
 	uint32_t chain;
 	struct plog_did first[2], last[2]; /* read, write */
 	uint8_t variants[6];               /* by kind, beside one for each state */
-	uint8_t used;                      /* kinds, by bit */
 	uint32_t generation, reuse;
 	bool hot;           /* all of this transaction's are kept */
 	bool split;         /* its bytes have entries of their own */
@@ -140,6 +139,17 @@ struct plog_fast {
 	} way[PLOG_WAYS];
 };
 
+/*
+ * How many accesses with the same places and locks have brought something new, of different bytes:
+ * as many as the engine wants are enough, for as many states as it counts. Where two fall together,
+ * one is not counted.
+ */
+enum { PLOG_LIKE = 1 << 12, PLOG_KNOWN = 256 };
+struct plog_like {
+	uint64_t key, seq; /* the access that was counted last */
+	uint32_t n;
+};
+
 struct plog {
 	/* For the fast path. */
 	uint32_t segment; /* goes up with each operation that is no access */
@@ -155,6 +165,9 @@ struct plog {
 	struct plog_table seen;     /* hashes of witnesses */
 	struct plog_entry *entries;
 	size_t nentries, entry_cap;
+	struct plog_like *like;     /* [PLOG_LIKE] */
+	uint64_t known[PLOG_KNOWN]; /* the first states, by hash */
+	uint32_t nknown;
 	struct plog_passed *passed;
 	uint64_t passed_mask, npassed;
 	uint64_t scopes, scope,

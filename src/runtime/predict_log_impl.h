@@ -25,6 +25,16 @@ static inline bool plog_is_access(const struct plog_record *r)
 	return op >= RAW_READ && op <= RAW_WRITE_RANGE;
 }
 
+/* Of so many states the engine counts accesses that are alike. */
+enum { PLOG_STATES_LIKE = 64 };
+static inline bool plog_is_known(const struct plog *l, uint64_t state)
+{
+	for (uint64_t at = state % PLOG_KNOWN; l->known[at]; at = (at + 1) % PLOG_KNOWN)
+		if (l->known[at] == state)
+			return true;
+	return false;
+}
+
 /* --- predict_log.c --- */
 
 /* Room for one more; zeroed behind what there is. False: there is none, and the log is full. */
