@@ -1,7 +1,7 @@
 #include "runtime/predict_log_impl.h"
 
 /* So many records that are repeated are noticed. */
-enum { ROUND_RECORDS = 128 };
+enum { ROUND_RECORDS = 128, GROW_SLOWLY = 16 << 20 };
 
 const struct plog_memory *plog_memory;
 
@@ -13,11 +13,14 @@ static bool no_room(struct plog *l)
 
 bool plog_grow(struct plog *l, void *array, size_t *cap, size_t n, size_t size)
 {
-	size_t more = *cap ? 2 * *cap : RAW_PAGE / size;
+	/* While it grows, both are there: of a large one, not by too much. */
+	size_t more = *cap * size > GROW_SLOWLY ? *cap + *cap / 4 : 2 * *cap;
 	char *old, *made;
 
 	if (n < *cap)
 		return true;
+	if (!*cap)
+		more = RAW_PAGE / size;
 	made = plog_pages(more * size);
 	if (!made)
 		return no_room(l);
