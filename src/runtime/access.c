@@ -5,8 +5,6 @@
  */
 #include "runtime/access.h"
 
-#include "runtime/icd.h"
-
 #include "runtime/predict.h"
 
 /* Into the shadow with it, unless something newer is there. */
@@ -176,6 +174,20 @@ static bool nothing_outside(const struct rt_thread *t, uint64_t write, uintptr_t
 	return true;
 }
 
+/* Something else than the precise check alone. */
+__attribute__((noinline)) static void otherwise(enum raw_op op, uintptr_t address, size_t size,
+						uintptr_t pc)
+{
+	if (icd_on && rt_mode != RT_NOTHING) {
+		icd_access(op, address, size, pc);
+		return;
+	}
+	if (predict_on)
+		predict_access(op, address, size, pc);
+	if (record_on)
+		slower(op, address, size, pc);
+}
+
 void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
 {
 	uint64_t write = op == RAW_READ || op == RAW_READ_RANGE ? 0 : SHADOW_WRITE;
@@ -184,14 +196,7 @@ void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
 	bool noted = false, all = true;
 
 	if (RT_UNLIKELY(rt_mode != RT_CHECKING)) {
-		if (icd_on && rt_mode != RT_NOTHING) {
-			icd_access(op, address, size, pc);
-			return;
-		}
-		if (predict_on)
-			predict_access(op, address, size, pc);
-		if (record_on)
-			slower(op, address, size, pc);
+		otherwise(op, address, size, pc);
 		return;
 	}
 	if (t->outside && nothing_outside(t, write, address, end))

@@ -16,6 +16,7 @@
 #define ATOMSAN_RUNTIME_ACCESS_H
 
 #include "runtime/check.h"
+#include "runtime/icd.h"
 #include "runtime/record.h"
 #include "runtime/rt.h"
 
@@ -84,9 +85,10 @@ ACCESS_FAST bool access_known(enum raw_op op, const void *address, uint32_t size
 {
 	uint32_t mode = rt_mode;
 
-	return RT_UNLIKELY(mode != RT_CHECKING)
-		       ? mode == RT_NOTHING
-		       : access_done(op != RAW_READ, (uintptr_t)address, size);
+	if (RT_LIKELY(mode == RT_CHECKING))
+		return access_done(op != RAW_READ, (uintptr_t)address, size);
+	return mode == RT_OWNING ? icd_known(op != RAW_READ, (uintptr_t)address, size)
+				 : mode == RT_NOTHING;
 }
 
 ACCESS_FAST void access_plain(enum raw_op op, const void *address, uint32_t size, uintptr_t pc)

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 uintptr_t icd_region[ICD_SPACES][SHADOW_REGIONS];
+RT_EXPORT extern uintptr_t atomsan_1_states[ICD_SPACES][SHADOW_REGIONS]
+	__attribute__((alias("icd_region")));
 static uint32_t region_lock;
 
 static icd_state *make(enum icd_space space, uintptr_t address)
@@ -187,8 +189,11 @@ static inline __attribute__((always_inline)) void fast(enum raw_op op, uintptr_t
 	const icd_state *at = icd_find(ICD_DATA, address);
 	icd_state s;
 
-	if (!todo)
+	if (!todo) {
+		if (RT_UNLIKELY(!at))
+			make(ICD_DATA, address); /* with it icd_known() knows */
 		return;
+	}
 	if (RT_UNLIKELY(todo & ICD_SLOW || !at ||
 			(address ^ (address + size - 1)) >> ICD_DATA_SHIFT)) {
 		slow(op, address, size, pc);

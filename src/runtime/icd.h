@@ -46,6 +46,14 @@
 /* An access, with other threads about. */
 void icd_access(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc);
 
+/*
+ * The fast path, for the hooks to be inlined into: does the thread find its state right, and has
+ * nothing to log? A state of its own is icd_owner or one more, one that is shared and that it has
+ * seen is below icd_shared. A mask of 0 knows everything; an owner that is nobody, nothing.
+ */
+#define ICD_NOBODY (ICD_MAX << 2 | ICD_WREX)
+static inline bool icd_known(bool write, uintptr_t address, uint32_t size);
+
 /* --- for check.c --- */
 
 extern bool icd_on;   /* this check, and not the precise one */
@@ -116,6 +124,22 @@ static inline icd_state *icd_find(enum icd_space space, uintptr_t address)
 	unsigned int shift = space == ICD_DATA ? ICD_DATA_SHIFT : ICD_LOCKS_SHIFT;
 
 	return RT_LIKELY(base != 0) ? (icd_state *)base + (offset >> shift) : NULL;
+}
+
+static inline __attribute__((always_inline)) bool icd_known(bool write, uintptr_t address,
+							    uint32_t size)
+{
+	const struct rt_thread *t = &rt_self;
+	const icd_state *at = icd_find(ICD_DATA, address);
+	icd_state s;
+
+	/* Only those that are not aligned may belong to two blocks. */
+	if (RT_UNLIKELY(!at || (address & ((1u << ICD_DATA_SHIFT) - 1)) + size > 1u << ICD_DATA_SHIFT))
+		return false;
+	s = *(const volatile icd_state *)at;
+	if (RT_LIKELY(((s - t->icd_owner) & t->icd_mask) <= !write))
+		return true;
+	return !write && icd_kind_of(s) == ICD_RDSH && s <= t->icd_shared;
 }
 
 /* What a thread has logged, by address: the words of shadow.h. */

@@ -256,17 +256,28 @@ static void add_to(uint32_t node)
 	}
 }
 
+/* For icd_known(). */
+static void set_fast(struct rt_thread *t)
+{
+	bool states = t->icd_do == ICD_STATES;
+	uint32_t seen = t->icd_seen < ICD_MAX ? t->icd_seen : ICD_MAX - 1;
+
+	t->icd_mask = t->icd_do ? UINT32_MAX : 0;
+	t->icd_owner = states ? t->icd_wrex : ICD_NOBODY;
+	t->icd_shared = states ? icd_pack(ICD_RDSH, seen) : 0;
+}
+
 static void set_todo(struct rt_thread *t, bool skipped)
 {
-	uint32_t todo = ICD_STATES;
+	uint32_t todo = 0;
 
-	if (skipped || (!t->txn && !outside_too)) {
-		t->icd_do = record_on ? ICD_SLOW : 0;
-		return;
+	if (!skipped && (t->txn || outside_too)) {
+		todo = ICD_STATES;
+		if (icd_logs && (t->txn || t->icd_reached))
+			todo |= ICD_LOG;
 	}
-	if (icd_logs && (t->txn || t->icd_reached))
-		todo |= ICD_LOG;
 	t->icd_do = todo | (record_on ? ICD_SLOW : 0);
+	set_fast(t);
 }
 
 /* Something was put into its history since its last transaction ended. */
@@ -369,8 +380,10 @@ void icd_edges(struct rt_thread *t, struct icd_move m)
 		last_share = places[t->slot].last;
 		share_clock = t->clock;
 	}
-	if (m.change == ICD_SHARE || m.change == ICD_FENCE)
+	if (m.change == ICD_SHARE || m.change == ICD_FENCE) {
 		t->icd_seen = icd_count;
+		set_fast(t);
+	}
 	if (m.change == ICD_CONFLICT && icd_kind_of(m.state) == ICD_RDEX)
 		places[t->slot].last_rdex = places[t->slot].last;
 }
@@ -514,6 +527,7 @@ uint64_t icd_thread_end(struct rt_thread *t)
 
 	icd_figures.logged += t->icd_nlogged;
 	t->icd_do = 0;
+	set_fast(t);
 	rt_pages_free(t->icd_logged, ICD_LOGGED * sizeof *t->icd_logged);
 	t->icd_logged = NULL;
 	return point;

@@ -93,6 +93,8 @@ struct rt_thread {
 	/* The check's: see check.h. First what the fast path needs. */
 	uint64_t limit, self;
 	bool outside; /* of transactions, and nobody reaches it: nothing that it does matters */
+	/* The imprecise check's: see icd_known(). */
+	uint32_t icd_owner, icd_mask, icd_shared;
 	uint64_t txn_limit, now, dead;
 	/* The imprecise check's: see icd.h. */
 	bool icd_reached; /* something open may reach it */
@@ -173,6 +175,7 @@ enum rt_mode {
 	RT_NOTHING,  /* no other thread is out there, or nobody wants to know */
 	RT_CHECKING, /* those that the shadow does not know already are looked at */
 	RT_ALL,      /* each is */
+	RT_OWNING,   /* those whose state is not right are: see icd.h */
 };
 extern volatile uint32_t rt_mode;
 void rt_choose_mode(void);

@@ -174,7 +174,8 @@ uint32_t thread_count(void)
 void rt_choose_mode(void)
 {
 	rt_mode = !rt_threads_out                     ? RT_NOTHING
-		  : record_on || predict_on || icd_on ? RT_ALL
+		  : record_on || predict_on           ? RT_ALL
+		  : icd_on                            ? RT_OWNING
 		  : check_on                          ? RT_CHECKING
 						      : RT_NOTHING;
 }

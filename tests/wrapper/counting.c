@@ -47,6 +47,8 @@ EXPORT extern volatile unsigned atomsan_1_mode;
 EXPORT volatile unsigned atomsan_1_mode = 2;
 EXPORT extern unsigned long atomsan_1_shadow[1];
 EXPORT unsigned long atomsan_1_shadow[1];
+EXPORT extern unsigned long atomsan_1_states[1];
+EXPORT unsigned long atomsan_1_states[1];
 EXPORT extern __thread char atomsan_1_self[64];
 EXPORT __thread char atomsan_1_self[64];
 #define INLINED(bytes) READ(atomsan_1_read, bytes) WRITE(atomsan_1_write, bytes)

@@ -10,6 +10,7 @@
 #define rt_self       atomsan_1_self
 #define shadow_region atomsan_1_shadow
 #define rt_mode       atomsan_1_mode
+#define icd_region    atomsan_1_states
 
 #include "runtime/access.h"
 

@@ -59,6 +59,7 @@ HOOK_UPDATES(ACCESS)
 /* What inlined hooks need to know (inline/hooks.c): the mode says that there is nothing to do. */
 EXPORT volatile unsigned atomsan_1_mode;
 EXPORT unsigned long atomsan_1_shadow[1];
+EXPORT unsigned long atomsan_1_states[1];
 EXPORT __thread char atomsan_1_self[64] __attribute__((tls_model("initial-exec")));
 #define INLINED(bytes) ACCESS(atomsan_1_read, bytes) ACCESS(atomsan_1_write, bytes)
 INLINED(1)
