@@ -87,8 +87,9 @@ ACCESS_FAST bool access_known(enum raw_op op, const void *address, uint32_t size
 
 	if (RT_LIKELY(mode == RT_CHECKING))
 		return access_done(op != RAW_READ, (uintptr_t)address, size);
-	return mode == RT_OWNING ? icd_known(op != RAW_READ, (uintptr_t)address, size)
-				 : mode == RT_NOTHING;
+	if (RT_LIKELY(mode == RT_OWNING))
+		return icd_known(op != RAW_READ, (uintptr_t)address, size);
+	return mode == RT_NOTHING;
 }
 
 ACCESS_FAST void access_plain(enum raw_op op, const void *address, uint32_t size, uintptr_t pc)

@@ -130,13 +130,14 @@ static inline __attribute__((always_inline)) bool icd_known(bool write, uintptr_
 							    uint32_t size)
 {
 	const struct rt_thread *t = &rt_self;
-	const icd_state *at = icd_find(ICD_DATA, address);
+	uintptr_t base = icd_region[ICD_DATA][address >> SHADOW_REGION & (SHADOW_REGIONS - 1)];
+	uintptr_t block = (address & ((1ul << SHADOW_REGION) - 1)) >> ICD_DATA_SHIFT;
+	uint32_t in_block = address & ((1u << ICD_DATA_SHIFT) - 1);
 	icd_state s;
 
-	/* Only those that are not aligned may belong to two blocks. */
-	if (RT_UNLIKELY(!at || (address & ((1u << ICD_DATA_SHIFT) - 1)) + size > 1u << ICD_DATA_SHIFT))
+	if (RT_UNLIKELY(!base || in_block > (1u << ICD_DATA_SHIFT) - size))
 		return false;
-	s = *(const volatile icd_state *)at;
+	s = ((const volatile icd_state *)base)[block];
 	if (RT_LIKELY(((s - t->icd_owner) & t->icd_mask) <= !write))
 		return true;
 	return !write && icd_kind_of(s) == ICD_RDSH && s <= t->icd_shared;
