@@ -188,17 +188,14 @@ __attribute__((noinline)) static void otherwise(enum raw_op op, uintptr_t addres
 		slower(op, address, size, pc);
 }
 
-void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
+__attribute__((noinline)) static void precise(enum raw_op op, uintptr_t address, size_t size,
+					      uintptr_t pc)
 {
 	uint64_t write = op == RAW_READ || op == RAW_READ_RANGE ? 0 : SHADOW_WRITE;
 	uintptr_t end = address + size;
 	struct rt_thread *t = &rt_self;
 	bool noted = false, all = true;
 
-	if (RT_UNLIKELY(rt_mode != RT_CHECKING)) {
-		otherwise(op, address, size, pc);
-		return;
-	}
 	if (t->outside && nothing_outside(t, write, address, end))
 		return;
 	if (RT_UNLIKELY(!check_matters(t) || t->ignoring || !rt_enter(t))) {
@@ -216,4 +213,17 @@ void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
 	rt_leave(t);
 	if (RT_UNLIKELY(!all))
 		slower(op, address, size, pc);
+}
+
+/* Nothing but jumps: whoever it is for needs all registers. */
+void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
+{
+	uint32_t mode = rt_mode;
+
+	if (RT_LIKELY(mode == RT_CHECKING))
+		precise(op, address, size, pc);
+	else if (mode == RT_OWNING)
+		icd_access(op, address, size, pc);
+	else
+		otherwise(op, address, size, pc);
 }

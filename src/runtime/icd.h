@@ -147,7 +147,7 @@ static inline __attribute__((always_inline)) bool icd_known(bool write, uintptr_
 struct icd_logged {
 	uint64_t cell, word;
 };
-enum { ICD_LOGGED = 1 << 10 };
+enum { ICD_LOGGED = 1 << 12 };
 
 /* A state was changed, under the lock: edges into what the thread does. */
 void icd_edges(struct rt_thread *t, struct icd_move m);

@@ -5,6 +5,10 @@
  * with the histories around it (report.h), from which the reporter finds
  * it again and tells who is to blame. A component without one is only counted.
  *
+ * Most of what a long transaction does is of no interest to anybody else. So a component is read
+ * twice: the first time for which memory several threads have to do with, and one writes; then
+ * only accesses of such memory are taken out and put in order.
+ *
  * A variable is a set of bytes of 8 that every access of the component touches as a
  * whole. Fork and join are a write and a read of a variable of their own.
  */
@@ -151,6 +155,53 @@ static void prepare(const struct unit *u)
 		object(u);
 }
 
+/* --- who has to do with what --- */
+
+/*
+ * By 64 bytes of memory: the replay it is of; whether it is written; whether threads are several;
+ * the first of them. Memory that falls together is only looked at more closely than need be.
+ */
+enum { SHARED_SHIFT = 6, SHARED_BITS = 15 };
+#define SHARED_WRITTEN (1ull << 31)
+#define SHARED_SEVERAL (1ull << 30)
+static uint64_t shared[1 << SHARED_BITS];
+static uint64_t naccesses, first_clock;
+
+static uint64_t *shared_at(uintptr_t address)
+{
+	return &shared[(address >> SHARED_SHIFT) * 0x9e3779b97f4a7c15ull >> (64 - SHARED_BITS)];
+}
+
+static void share(uint8_t op, uintptr_t address, uint64_t size, uint32_t thread)
+{
+	uint64_t written = op == RAW_READ || op == RAW_READ_RANGE ? 0 : SHARED_WRITTEN;
+	uintptr_t block = (1ul << SHARED_SHIFT) - 1;
+
+	for (uintptr_t at = address; at < address + size; at = (at | block) + 1) {
+		uint64_t *s = shared_at(at);
+
+		if (*s >> 32 != stamp)
+			*s = (uint64_t)stamp << 32 | thread;
+		else if ((*s & (SHARED_SEVERAL - 1)) != thread)
+			*s |= SHARED_SEVERAL;
+		*s |= written;
+	}
+}
+
+static bool is_shared(uintptr_t address, uint64_t size)
+{
+	uint64_t both = SHARED_WRITTEN | SHARED_SEVERAL;
+	uintptr_t block = (1ul << SHARED_SHIFT) - 1;
+
+	for (uintptr_t at = address; at < address + size; at = (at | block) + 1) {
+		uint64_t s = *shared_at(at);
+
+		if (s >> 32 == stamp && (s & both) == both)
+			return true;
+	}
+	return false;
+}
+
 /* --- the units of a component --- */
 
 static void add_unit(struct unit u)
@@ -167,8 +218,8 @@ static bool counts(enum raw_op op)
 	       op == RAW_FORK || op == RAW_JOIN || op == RAW_ALLOC || op == RAW_FORGET;
 }
 
-/* False: some of it was overwritten. */
-static bool read_part(const struct icd_part *p, uint32_t thread, uint32_t number)
+/* The first time only who shares what; false: some of it was overwritten. */
+static bool read_part(const struct icd_part *p, uint32_t thread, uint32_t number, bool first_time)
 {
 	const struct history *h = p->history;
 	size_t first = nunits;
@@ -213,6 +264,17 @@ static bool read_part(const struct icd_part *p, uint32_t thread, uint32_t number
 			} else if (!counts(w.op)) {
 				continue;
 			}
+			if (first_time) {
+				if (w.clock < first_clock)
+					first_clock = w.clock;
+				if (is_access((uint8_t)w.op)) {
+					naccesses++;
+					share((uint8_t)w.op, w.address, w.size, thread);
+				}
+				continue;
+			}
+			if (is_access((uint8_t)w.op) && !is_shared(w.address, w.size))
+				continue;
 			add_unit((struct unit){h, at, w.address, w.size, w.clock, w.pc, thread,
 					       number, (uint8_t)w.op, (uint8_t)w.aux, not_held});
 			if (w.op == (enum raw_op)HISTORY_EDGE)
@@ -236,25 +298,36 @@ static bool read_part(const struct icd_part *p, uint32_t thread, uint32_t number
 	return far;
 }
 
-/* By clock, and the order within a thread stays. */
+/* Where what is sorted already ends. */
+static size_t run_end(const struct unit *v, size_t at)
+{
+	if (at == nunits)
+		return at;
+	while (++at < nunits && v[at - 1].clock <= v[at].clock)
+		;
+	return at;
+}
+
+/* By clock, and the order within a thread stays. Each thread's are sorted: few runs to merge. */
 static void sort(void)
 {
 	struct unit *from = units, *to;
 
 	MEM_GROW(sorted, sorted_cap, nunits);
 	to = sorted;
-	for (size_t run = 1; run < nunits; run *= 2) {
+	while (nunits && run_end(from, 0) < nunits) {
 		struct unit *swap = from;
+		size_t at = 0;
 
-		for (size_t at = 0; at < nunits; at += 2 * run) {
-			size_t middle = at + run < nunits ? at + run : nunits;
-			size_t end = at + 2 * run < nunits ? at + 2 * run : nunits;
+		while (at < nunits) {
+			size_t middle = run_end(from, at), end = run_end(from, middle);
 			size_t a = at, b = middle;
 
 			for (size_t k = at; k < end; k++)
 				to[k] = b == end || (a < middle && from[a].clock <= from[b].clock)
 						? from[a++]
 						: from[b++];
+			at = end;
 		}
 		from = to;
 		to = swap;
@@ -438,7 +511,7 @@ static void set_found(struct report_found *f, const struct closing *c, const str
 		.history = last->history,
 		.thread = last->history->thread,
 		.last = last->at,
-		.from = units[0].clock,
+		.from = first_clock,
 		.until = last->clock,
 		.size = last->size,
 		.block = parts[last->part].block,
@@ -451,7 +524,7 @@ static void set_found(struct report_found *f, const struct closing *c, const str
 }
 
 /* Everything is held still while it is read; false: some of it is gone. */
-static bool read_all(struct icd_part *parts, uint32_t n)
+static bool read_all(struct icd_part *parts, uint32_t n, bool first_time)
 {
 	bool whole = true;
 	uint32_t thread = 0;
@@ -460,7 +533,7 @@ static bool read_all(struct icd_part *parts, uint32_t n)
 	for (uint32_t i = 0; i < n && whole; i++) {
 		thread += i && parts[i].thread != parts[i - 1].thread;
 		whole = parts[i].history && parts[i].history->thread == parts[i].thread &&
-			read_part(&parts[i], thread, i) && !too_large;
+			read_part(&parts[i], thread, i, first_time) && !too_large;
 	}
 	history_let_go();
 	return whole;
@@ -479,10 +552,12 @@ static struct report_found *replay(struct icd_found *f, size_t *nfound)
 	nunits = 0;
 	ncells = nvars = nlocks = 0;
 	too_large = false;
+	naccesses = 0;
+	first_clock = UINT64_MAX;
 	if (!cells)
 		grow();
 	sort_parts(f->part, f->n);
-	whole = read_all(f->part, f->n);
+	whole = read_all(f->part, f->n, true) && read_all(f->part, f->n, false);
 	for (size_t i = 0; i < nunits && whole; i++)
 		prepare(&units[i]);
 	if (!whole || too_large) {
@@ -492,10 +567,9 @@ static struct report_found *replay(struct icd_found *f, size_t *nfound)
 	sort();
 	precise_room(&precise, nvars, nlocks, f->n);
 	precise.closings.n = 0;
-	for (size_t i = 0; i < nunits; i++) {
-		icd_figures.accesses += is_access(units[i].op);
+	icd_figures.accesses += naccesses;
+	for (size_t i = 0; i < nunits; i++)
 		replay_unit(&units[i]);
-	}
 	if (!precise.closings.n)
 		return NULL;
 	found = mem_alloc(precise.closings.n * sizeof *found);
