@@ -124,16 +124,37 @@ static void take_out(struct taking *t, const struct finding *f, enum spec_what w
 	b->why = why(f, t->job->run);
 }
 
-/* Was the function of that name taken out before? Then this is a mark. */
-static bool is_taken(const struct refine_job *job, const char *name)
+/* Is there a rule for it already? */
+static bool is_taken(const struct refine_job *job, enum spec_what what, const char *name)
 {
 	struct str rule = STR_INIT;
 	bool found;
 
-	spec_add_rule(&rule, false, SPEC_FUNCTION, name);
+	spec_add_rule(&rule, false, what, name);
 	found = memmem(job->spec->s, job->spec->n, rule.s, rule.n) != NULL;
 	str_free(&rule);
 	return found;
+}
+
+/*
+ * Findings do not tell functions from marks. A function that is a block is among the callers of
+ * what was done in it. Should that be a mistake there is a rule that did not help, and the next run
+ * tries the other.
+ */
+static bool is_function(const struct refine_job *job, const struct finding *f, const char *label)
+{
+	const char *thread = f->blame.thread ? f->blame.thread : f->transaction.thread;
+	bool called = false;
+
+	for (size_t i = 0; i < f->nsteps && thread; i++) {
+		const struct finding_step *s = &f->steps[i];
+
+		for (size_t k = 0; k < s->stack.n && !strcmp(s->thread, thread); k++)
+			called |= s->stack.v[k].function && !strcmp(s->stack.v[k].function, label);
+	}
+	if (is_taken(job, called ? SPEC_FUNCTION : SPEC_LABEL, label))
+		called = !called;
+	return called;
 }
 
 static void take_label(struct taking *t, const struct finding *f, const char *label)
@@ -147,7 +168,7 @@ static void take_label(struct taking *t, const struct finding *f, const char *la
 	if (t->names)
 		kinds_of(t->names, label, &mark, &function);
 	else
-		mark = is_taken(t->job, label), function = !mark;
+		function = is_function(t->job, f, label), mark = !function;
 	if (mark)
 		take_out(t, f, SPEC_LABEL, label, false);
 	if (function || !mark)
