@@ -177,10 +177,17 @@ static void take_label(struct taking *t, const struct finding *f, const char *la
 
 static void take_finding(struct taking *t, const struct finding *f)
 {
+	const char *label = f->blame.thread ? f->blame.label : f->transaction.label;
+
 	for (size_t i = 0; i < f->nrefuted; i++)
 		take_label(t, f, f->refuted[i]);
-	if (!f->nrefuted)
-		take_label(t, f, f->blame.thread ? f->blame.label : f->transaction.label);
+	if (f->nrefuted)
+		return;
+	/* Closed by an operation outside of blocks, and nobody to blame: without any of its blocks
+	 * there is no cycle. */
+	for (size_t i = 0; i < f->nsteps && !label; i++)
+		label = f->steps[i].label;
+	take_label(t, f, label);
 }
 
 /* Rules that matched nothing here, of those that have matched nothing so far. */
