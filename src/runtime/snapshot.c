@@ -203,12 +203,30 @@ struct span {
 /* What is told begins at `wide`, as far as that is there; a report needs it from `from` on. */
 struct reach {
 	uint64_t from, wide;
+	const struct check_cycle *cycle;
 };
+
+/*
+ * The clock may stand still while a thread fills many chunks. So a thread on the cycle is told from
+ * its first step on, by its own time, and from where it is not dead.
+ */
+static uint64_t first_step(const struct check_cycle *c, uint32_t slot)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (uint32_t i = 0; i < c->n; i++)
+		if (step_slot(c->step[i]) == slot && (uint64_t)step_index(c->step[i]) < first)
+			first = (uint64_t)step_index(c->step[i]);
+	return first;
+}
 
 static struct span span_of(const struct history *h, struct reach reach)
 {
 	struct span s = {h->at, false};
 	uint32_t k = h->at;
+	uint64_t first = first_step(reach.cycle, h->slot),
+		 dead = __atomic_load_n(&check_lines[h->slot].dead, __ATOMIC_ACQUIRE),
+		 alive = first == UINT64_MAX || first < dead ? first : dead;
 
 	for (uint32_t i = 0; i < h->nchunks; i++) {
 		const struct history_chunk *c = &h->chunk[k];
@@ -218,8 +236,8 @@ static struct span span_of(const struct history *h, struct reach reach)
 			break;
 		s.oldest = k;
 		/* Or it is the first of all. */
-		s.far = c->clock <= reach.from || serial == 1;
-		if (c->clock <= reach.wide || serial == 1)
+		s.far = (c->clock <= reach.from && c->base <= first) || serial == 1;
+		if ((c->clock <= reach.wide && c->base <= alive) || serial == 1)
 			break;
 		k = (k + h->nchunks - 1) % h->nchunks;
 	}
@@ -562,7 +580,7 @@ bool snapshot_take(struct snapshot *o, uint64_t from, const struct check_cycle *
 		   const struct live_step *steps, const struct report_found *f)
 {
 	static bool told_fork[ORIGINS_CREATIONS]; /* with the histories held */
-	struct reach reach = {from, alive_since(c, from)};
+	struct reach reach = {from, alive_since(c, from), c};
 	bool far = true, first = false;
 
 	memset(told_fork, 0, sizeof told_fork);

@@ -6,7 +6,6 @@
  * buggy variable: balance
  * buggy prints: balance 10
  * fixed prints: balance 30
- * forgets: doublechecker
  */
 #include "window.h"
 
