@@ -6,6 +6,7 @@
 #include "runtime/functions.h"
 #include "runtime/modules.h"
 #include "runtime/origins.h"
+#include "runtime/sharing.h"
 
 static void *out_room(struct snapshot *o, size_t bytes)
 {
@@ -392,13 +393,40 @@ struct until {
 	const uint64_t *stop; /* behind what closed it, where more was done since; NULL: nothing */
 };
 
+/* What a thread did with memory of its own is left out, unless it is a step. */
+static bool is_needed(const struct history *h, const struct history_walk *w,
+		      const struct check_cycle *c)
+{
+	if (!history_is_access(w->op) || sharing_is_shared(w->address, w->size))
+		return true;
+	for (uint32_t i = 0; i < c->n; i++)
+		if (step_slot(c->step[i]) == h->slot && (uint64_t)step_index(c->step[i]) == w->time)
+			return true;
+	return false;
+}
+
+static void touch(const struct history *h, struct span span)
+{
+	struct history_walk w;
+
+	EACH_CHUNK(k, h, span)
+	{
+		if (!history_walk(&w, h, k))
+			continue;
+		while (history_walk_next(&w))
+			if (history_is_access(w.op))
+				sharing_touch(h->slot, w.address, w.size);
+	}
+}
+
 /*
  * The units of one chunk of a history. False: there is nothing to tell, or it was overwritten
  * meanwhile.
  */
 enum { DEEP = 1 << 10 };
 static bool out_chunk(struct snapshot *o, const struct history *h, uint32_t k, uint32_t number,
-		      uint32_t *repeat, const struct until *until, bool *told_fork)
+		      uint32_t *repeat, const struct until *until, const struct check_cycle *c,
+		      bool *told_fork)
 {
 	static uintptr_t function[DEEP];
 	uint64_t serial = __atomic_load_n(&h->chunk[k].serial, __ATOMIC_ACQUIRE), clock;
@@ -437,7 +465,8 @@ static bool out_chunk(struct snapshot *o, const struct history *h, uint32_t k, u
 		else if (w.op == RAW_RETURN && depth)
 			depth--;
 		/* How things stood is known from the chunk before. */
-		if ((w.prologue && !first) || w.op == (enum raw_op)HISTORY_EDGE)
+		if ((w.prologue && !first) || w.op == (enum raw_op)HISTORY_EDGE ||
+		    !is_needed(h, &w, c))
 			continue;
 		put(&p, w.op, w.address, w.aux, clock, w.pc);
 		if (w.op == RAW_READ_RANGE || w.op == RAW_WRITE_RANGE || w.op == RAW_ALLOC ||
@@ -458,12 +487,12 @@ static bool out_chunk(struct snapshot *o, const struct history *h, uint32_t k, u
 }
 
 static void out_history(struct snapshot *o, const struct history *h, struct span span,
-			const struct until *until, bool *told_fork)
+			const struct until *until, const struct check_cycle *c, bool *told_fork)
 {
 	uint32_t number = 1, repeat = first_repeat(h->slot);
 
 	EACH_CHUNK(k, h, span)
-	if (out_chunk(o, h, k, number, &repeat, until, told_fork))
+	if (out_chunk(o, h, k, number, &repeat, until, c, told_fork))
 		number++;
 }
 
@@ -595,6 +624,12 @@ bool snapshot_take(struct snapshot *o, uint64_t from, const struct check_cycle *
 			collect_repeats(h, span);
 		}
 	sort_repeats();
+	/* A replay tells its steps in another way. */
+	if (!f)
+		sharing_begin();
+	for (struct history *h = NULL; !f && (h = history_next(h)) != NULL;)
+		if (lived(h, reach))
+			touch(h, span_of(h, reach));
 	for (struct history *h = NULL; nrepeats && (h = history_next(h)) != NULL;)
 		if (lived(h, reach))
 			drop_told(h, span_of(h, reach));
@@ -602,7 +637,7 @@ bool snapshot_take(struct snapshot *o, uint64_t from, const struct check_cycle *
 		if (lived(h, reach)) {
 			struct until until = f ? until_found(h, f) : until_of(h, c, steps);
 
-			out_history(o, h, span_of(h, reach), &until, told_fork);
+			out_history(o, h, span_of(h, reach), &until, c, told_fork);
 		}
 	for (struct history *h = NULL; (h = history_next(h)) != NULL;)
 		if (lived(h, reach)) {
@@ -611,6 +646,7 @@ bool snapshot_take(struct snapshot *o, uint64_t from, const struct check_cycle *
 		}
 	if (!first)
 		out_first(o, NULL, 0, from, told_fork);
+	sharing_end();
 	if (!o->failed)
 		((struct raw_header *)o->p)->end = o->n;
 	return far;
