@@ -196,7 +196,8 @@ void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
 	}
 	if (t->outside && nothing_outside(t, write, address, end))
 		return;
-	if (RT_UNLIKELY(!check_matters(t) || t->ignoring || !rt_enter(t))) {
+	/* A thread that is just beginning, or is not checked, has no slot. */
+	if (RT_UNLIKELY(!t->slot || !check_matters(t) || t->ignoring || !rt_enter(t))) {
 		slower(op, address, size, pc);
 		return;
 	}
