@@ -49,18 +49,24 @@ struct calls {
 	size_t n, cap;
 };
 
-/* Follow the thread to the step; false where the recording does not have it. */
-static bool follow(const struct raw_file *file, const struct live_step *s, struct calls *calls)
+/*
+ * Follow the thread to the step; false where the recording does not have it. What closed the cycle
+ * is the thread's last unit, with a time of its own.
+ */
+static bool follow(const struct raw_file *file, const struct live_step *s, bool closes,
+		   struct calls *calls)
 {
 	struct raw_cursor cursor;
 	struct raw_item item;
+	bool here = false;
 
 	calls->n = 0;
 	if (s->thread >= file->nthreads)
 		return false;
 	raw_cursor_init(&cursor, &file->threads[s->thread]);
-	while (raw_cursor_next(&cursor, &item) && item.time <= s->time) {
-		if (item.time == s->time && item.op == s->op && item.pc == s->pc)
+	while (raw_cursor_next(&cursor, &item) && (closes || item.time <= s->time)) {
+		here = item.op == s->op && item.pc == s->pc;
+		if (here && !closes && item.time == s->time)
 			return true;
 		if (item.op == RAW_CALL) {
 			MEM_GROW(calls->pc, calls->cap, calls->n + 1);
@@ -69,18 +75,18 @@ static bool follow(const struct raw_file *file, const struct live_step *s, struc
 			calls->n--;
 		}
 	}
-	return false;
+	return closes && here;
 }
 
 /* The whole stack where the recording has the step, else the one place. */
 static strref place_of(struct live_process *p, const struct raw_file *file,
-		       const struct live_step *s, struct calls *calls)
+		       const struct live_step *s, bool closes, struct calls *calls)
 {
 	strref place = 0;
 
 	if (!s->pc)
 		return 0;
-	if (file && follow(file, s, calls))
+	if (file && follow(file, s, closes, calls))
 		for (size_t i = 0; i < calls->n; i++)
 			place = raw_names_place(&p->raw, place, calls->pc[i]);
 	return raw_names_place(&p->raw, place, s->pc);
@@ -145,8 +151,56 @@ static void number(struct finding *f, const struct live_step *s)
 
 		for (size_t k = 0; k < f->nsteps; k++)
 			before += k < i ? s[k].time <= s[i].time : s[k].time < s[i].time;
-		f->steps[i].event = before;
+		f->steps[i].event = before + 1;
 	}
+}
+
+/* The text of a label, in the recording. */
+static strref marked_label(struct live_process *p, const struct raw_file *file, uint64_t number)
+{
+	struct raw_cursor cursor;
+	struct raw_item item;
+
+	if (!file->nthreads)
+		return 0;
+	raw_cursor_init(&cursor, &file->threads[0]);
+	while (raw_cursor_next(&cursor, &item))
+		if (item.op == RAW_LABEL && item.address == number)
+			return raw_names_label(&p->raw, 'a', number, item.text, item.text_len);
+	return 0;
+}
+
+/*
+ * The transaction that the first and the last step belong to. It began before them all. Of the
+ * blocks inside of it nothing is known.
+ */
+static void set_block(struct live_process *p, struct finding *f, const struct raw_file *file,
+		      const struct live_finding *head)
+{
+	struct finding_step *ends[] = {f->steps, f->steps + f->nsteps - 1};
+	strref label;
+
+	if (!head->block || f->nsteps < 2)
+		return;
+	label = !head->marked ? raw_names_label(&p->raw, 'f', head->block, NULL, 0)
+		: file        ? marked_label(p, file, head->block)
+			      : 0;
+	f->transaction.label = tell_string(f, &p->names, label);
+	f->transaction.place = tell_string(f, &p->names, raw_names_place(&p->raw, 0, head->begin));
+	f->transaction.begin = 1;
+	for (size_t i = 0; i < 2; i++) {
+		if (strcmp(ends[i]->thread, f->transaction.thread) != 0)
+			continue;
+		ends[i]->label = f->transaction.label;
+		ends[i]->begin_place = f->transaction.place;
+		ends[i]->begin = f->transaction.begin;
+	}
+	if (!head->blamed)
+		return;
+	f->blame = f->transaction;
+	f->refuted = arena_alloc(&f->arena, sizeof *f->refuted);
+	f->refuted[0] = f->blame.label;
+	f->nrefuted = 1;
 }
 
 struct finding *live_evicted(struct live_process *p, const struct live_recording *r)
@@ -178,7 +232,8 @@ struct finding *live_evicted(struct live_process *p, const struct live_recording
 			f->rests_on = RESTS_ON_NOTHING;
 			continue;
 		}
-		set_step(p, f, &f->steps[i], s, place_of(p, open ? &file : NULL, s, &calls));
+		set_step(p, f, &f->steps[i], s,
+			 place_of(p, open ? &file : NULL, s, i + 1 == f->nsteps, &calls));
 		locks |= op_is_lock(op);
 	}
 	if (locks)
@@ -186,6 +241,7 @@ struct finding *live_evicted(struct live_process *p, const struct live_recording
 	number(f, r->steps);
 	f->event = f->nsteps ? f->steps[f->nsteps - 1].event : 0;
 	f->transaction.thread = thread_name(f, r->head->thread);
+	set_block(p, f, open ? &file : NULL, r->head);
 	finding_seal(f);
 	raw_file_close(&file);
 	mem_free(bytes);

@@ -222,6 +222,15 @@ static struct finding **replay_by_default(struct live_process *p, const struct l
 	return v;
 }
 
+static bool is_blamed(struct finding **v, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n && !v[i]->blame.thread)
+		i++;
+	return i < n;
+}
+
 struct finding **live_find(struct live_process *p, const struct live_recording *r, size_t *n,
 			   bool *excluded)
 {
@@ -245,13 +254,21 @@ struct finding **live_find(struct live_process *p, const struct live_recording *
 		cli_note("process %d: %s", (int)p->pid, err.text);
 	else if (!v && !r->head->evicted && p->verbosity > 0)
 		cli_note("process %d: a finding is not in its own recording", (int)p->pid);
+	if (v && r->head->evicted && r->head->blamed && !is_blamed(v, *n)) {
+		/* The program knew more. */
+		for (size_t i = 0; i < *n; i++)
+			finding_free(v[i]);
+		mem_free(v);
+		v = NULL;
+		*n = 0;
+	}
 	if (!v) {
 		v = mem_alloc(sizeof(struct finding *));
 		v[(*n)++] = live_evicted(p, r);
 	}
 	for (size_t i = 0; i < *n; i++) {
 		v[i]->live = true;
-		/* Who is to blame may be in what is gone. */
+		/* Who else is to blame may be in what is gone. */
 		v[i]->evicted |= r->head->evicted && !v[i]->blame.thread;
 		live_renumber(v[i]);
 	}

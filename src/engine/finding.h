@@ -117,8 +117,9 @@ struct finding {
 	bool live;      /* found while the program ran: event numbers tell the order of the
 			   finding's own events, and nothing else */
 	uint64_t group; /* of live ones: those of one transaction have one number */
-	bool evicted; /* of a live one: who is to blame is not known, maybe no more than the steps,
-			 since what came before was forgotten */
+	bool evicted;   /* of a live one: maybe no more is known than steps, some of them without an
+			   operation, and who is to blame only where those say so, since what came
+			   before was forgotten */
 	bool out_of_order;    /* the same, since by the clock they came in another order */
 	uint64_t fingerprint; /* see finding_seal() */
 	uint64_t count;       /* how many of this fingerprint were found */

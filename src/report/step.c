@@ -107,10 +107,27 @@ void step_add_variable(struct str *b, const struct finding *f, size_t max)
 	str_free(&name);
 }
 
+/* Of "a::b::Class::function" the class and the function: where those begin. */
+static size_t own_part(const char *label, size_t n)
+{
+	size_t depth = 0, parts = 0;
+
+	for (size_t i = n; i-- > 1;) {
+		depth += label[i] == ')' || label[i] == '>';
+		depth -= depth && (label[i] == '(' || label[i] == '<');
+		if (depth || label[i] != ':' || label[i - 1] != ':')
+			continue;
+		if (++parts == 2)
+			return i + 1;
+		i--;
+	}
+	return 0;
+}
+
 void step_add_short_label(struct str *b, const struct finding *f, const char *label)
 {
 	static const char qualifier[] = " const";
-	size_t n = strlen(label), end = n, depth = 0;
+	size_t n = strlen(label), end = n, depth = 0, from = 0;
 
 	if (n > strlen(qualifier) && !strcmp(label + n - strlen(qualifier), qualifier))
 		end -= strlen(qualifier);
@@ -125,7 +142,9 @@ void step_add_short_label(struct str *b, const struct finding *f, const char *la
 			break;
 		}
 	}
-	str_addn(b, label, n);
+	if (f->recorded)
+		from = own_part(label, n);
+	str_addn(b, label + from, n - from);
 }
 
 static bool is_long(const struct finding_step *s)

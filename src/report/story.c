@@ -326,27 +326,42 @@ static void add_plain(struct str *b, const struct finding *f, bool all)
 	}
 }
 
-/* All that is known are the steps: who is to blame could not be found out. */
+const struct finding_block *story_subject(const struct finding *f)
+{
+	return f->blame.thread ? &f->blame : &f->transaction;
+}
+
+static bool all_known(const struct finding *f)
+{
+	for (size_t i = 0; i < f->nsteps; i++)
+		if (!f->steps[i].op)
+			return false;
+	return true;
+}
+
+/* All that is known are steps, and maybe whose block they cut through. */
 static void add_evicted(struct str *b, const struct finding *f)
 {
-	str_add(b, "The steps below form a cycle: no order of whole blocks has them all. Which "
-		   "block is to blame is not known, since ");
+	if (f->blame.thread) {
+		add_subject(b, story_subject(f));
+		str_add(b, " is not atomic: the steps below go out of it and come back into it, "
+			   "and no order of whole blocks has them all. Not all of them are known, "
+			   "since ");
+	} else {
+		str_add(b, "The steps below form a cycle: no order of whole blocks has them all. "
+			   "Which block is to blame is not known, since ");
+	}
 	str_add(b, f->out_of_order
 			   ? "by the clock of the machine they came in another order.\n"
 			   : "part of the history was evicted: history_size=N in ATOMSAN_OPTIONS "
 			     "widens it.\n");
 }
 
-const struct finding_block *story_subject(const struct finding *f)
-{
-	return f->blame.thread ? &f->blame : &f->transaction;
-}
-
 void story_add(struct str *b, const struct finding *f, bool all)
 {
 	size_t lead, tail;
 
-	if (f->evicted)
+	if (f->evicted && !(f->blame.thread && all_known(f)))
 		add_evicted(b, f);
 	else if (step_same_name(f->kind, "lockset") && f->nsteps)
 		add_lockset(b, f);

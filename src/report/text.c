@@ -102,6 +102,30 @@ static void add_count(struct str *b, uint64_t n, const char *noun)
 	str_fmt(b, "%" PRIu64 "%s%s%s", n, SHOW_TIE, noun, n == 1 ? "" : "s");
 }
 
+/* " in 120 events, 9 transactions, 3 threads" */
+static void add_amount(struct str *b, const struct report_source *source, bool found)
+{
+	if (source->program) {
+		/* It need not have said anything where nothing was found. */
+		if (!found && !source->transactions)
+			return;
+		str_add(b, " in ");
+		add_count(b, source->transactions, "transaction");
+		/* One that was killed did not come to say how many. */
+		if (!source->threads)
+			return;
+	} else {
+		str_add(b, " in ");
+		add_count(b, source->events, "event");
+		if (!found) {
+			str_add(b, ", ");
+			add_count(b, source->transactions, "transaction");
+		}
+	}
+	str_add(b, ", ");
+	add_count(b, source->threads, "thread");
+}
+
 /*
  * "atomsan: 2 atomicity violations (1 block blamed) in 120 events, 3 threads". A
  * transaction that closes several cycles is one violation.
@@ -133,20 +157,7 @@ static void write_verdict(const struct report *rep, const char *noun, const stru
 		if (rep->source.program && seen > found->n)
 			str_fmt(&b, ", seen %" PRIu64 SHOW_TIE "times,", seen);
 	}
-	str_add(&b, " in ");
-	if (!rep->source.program) {
-		add_count(&b, rep->source.events, "event");
-		str_add(&b, ", ");
-	}
-	if (!found->n || rep->source.program) {
-		add_count(&b, rep->source.transactions, "transaction");
-		str_add(&b, ", ");
-	}
-	/* A program that was killed did not come to say how many. */
-	if (rep->source.program && !rep->source.threads)
-		b.s[b.n -= 2] = 0;
-	else
-		add_count(&b, rep->source.threads, "thread");
+	add_amount(&b, &rep->source, found->n > 0);
 	show_wrap_styled(out, b.s, rep->color, found->n ? SHOW_BOLD : SHOW_GREEN);
 	str_free(&b);
 }

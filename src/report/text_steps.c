@@ -65,7 +65,10 @@ static void write_heading(const struct finding *f, const struct finding_step *s,
 		str_fmt(&footnote, "[%zu]", step_footnote(f, s));
 		noted.operand = footnote.s;
 	}
-	step_add_noun(&b, &noted);
+	if (s->op)
+		step_add_noun(&b, &noted);
+	else
+		str_add(&b, "some operation"); /* evicted */
 	b.s[0] = (char)toupper((unsigned char)b.s[0]);
 	str_add(&b, " by thread" SHOW_TIE);
 	show_add(&b, s->thread ? s->thread : "?", 24, SHOW_CUT_TAIL);

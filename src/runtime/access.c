@@ -198,7 +198,8 @@ __attribute__((noinline)) static void precise(enum raw_op op, uintptr_t address,
 
 	if (t->outside && nothing_outside(t, write, address, end))
 		return;
-	if (RT_UNLIKELY(!check_matters(t) || t->ignoring || !rt_enter(t))) {
+	/* A thread that is just beginning, or is not checked, has no slot. */
+	if (RT_UNLIKELY(!t->slot || !check_matters(t) || t->ignoring || !rt_enter(t))) {
 		slower(op, address, size, pc);
 		return;
 	}

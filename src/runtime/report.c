@@ -186,6 +186,36 @@ void report_settled(struct rt_thread *t, bool cut)
 	__atomic_fetch_sub(&telling, 1, __ATOMIC_SEQ_CST);
 }
 
+/*
+ * Is the open transaction itself cut through? So it is where each step of the way happened before
+ * the next: whoever was entered by an edge was left by one that is not older.
+ */
+static bool is_cut(const struct check_cycle *c)
+{
+	uint64_t home = c->step[c->n - 1];
+
+	for (uint32_t i = 1; i + 1 < c->n; i += 2)
+		if (step_index(c->step[i + 1]) > step_index(c->step[i]))
+			return false;
+	return step_slot(home) == c->slot && (uint64_t)step_index(home) >= c->begin;
+}
+
+static void name_block(const struct rt_thread *t, const struct check_cycle *c,
+		       struct live_finding *head)
+{
+	if (!t->txn)
+		return;
+	head->blamed = is_cut(c);
+	head->marked = t->txn_mark != 0;
+	if (head->marked) {
+		head->block = t->mark[t->txn_mark - 1].label;
+		head->begin = t->mark[t->txn_mark - 1].pc;
+	} else {
+		head->block = t->frame[t->txn - 1].function;
+		head->begin = t->frame[t->txn - 1].caller;
+	}
+}
+
 void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 {
 	struct live_step steps[CHECK_STEPS], begin;
@@ -226,6 +256,7 @@ void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 	far &= snapshot_take(&out, from, c, steps, NULL);
 	history_let_go();
 	head.evicted = !far;
+	name_block(t, c, &head);
 	__atomic_fetch_add(&check_counts.evicted, !far, __ATOMIC_RELAXED);
 	t->nreports += head.open;
 	__atomic_fetch_add(&telling, 1, __ATOMIC_SEQ_CST);

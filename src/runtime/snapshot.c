@@ -6,6 +6,7 @@
 #include "runtime/functions.h"
 #include "runtime/modules.h"
 #include "runtime/origins.h"
+#include "runtime/sharing.h"
 
 static void *out_room(struct snapshot *o, size_t bytes)
 {
@@ -203,12 +204,30 @@ struct span {
 /* What is told begins at `wide`, as far as that is there; a report needs it from `from` on. */
 struct reach {
 	uint64_t from, wide;
+	const struct check_cycle *cycle;
 };
+
+/*
+ * The clock may stand still while a thread fills many chunks. So a thread on the cycle is told from
+ * its first step on, by its own time, and from where it is not dead.
+ */
+static uint64_t first_step(const struct check_cycle *c, uint32_t slot)
+{
+	uint64_t first = UINT64_MAX;
+
+	for (uint32_t i = 0; i < c->n; i++)
+		if (step_slot(c->step[i]) == slot && (uint64_t)step_index(c->step[i]) < first)
+			first = (uint64_t)step_index(c->step[i]);
+	return first;
+}
 
 static struct span span_of(const struct history *h, struct reach reach)
 {
 	struct span s = {h->at, false};
 	uint32_t k = h->at;
+	uint64_t first = first_step(reach.cycle, h->slot),
+		 dead = __atomic_load_n(&check_lines[h->slot].dead, __ATOMIC_ACQUIRE),
+		 alive = first == UINT64_MAX || first < dead ? first : dead;
 
 	for (uint32_t i = 0; i < h->nchunks; i++) {
 		const struct history_chunk *c = &h->chunk[k];
@@ -218,8 +237,8 @@ static struct span span_of(const struct history *h, struct reach reach)
 			break;
 		s.oldest = k;
 		/* Or it is the first of all. */
-		s.far = c->clock <= reach.from || serial == 1;
-		if (c->clock <= reach.wide || serial == 1)
+		s.far = (c->clock <= reach.from && c->base <= first) || serial == 1;
+		if ((c->clock <= reach.wide && c->base <= alive) || serial == 1)
 			break;
 		k = (k + h->nchunks - 1) % h->nchunks;
 	}
@@ -374,13 +393,40 @@ struct until {
 	const uint64_t *stop; /* behind what closed it, where more was done since; NULL: nothing */
 };
 
+/* What a thread did with memory of its own is left out, unless it is a step. */
+static bool is_needed(const struct history *h, const struct history_walk *w,
+		      const struct check_cycle *c)
+{
+	if (!history_is_access(w->op) || sharing_is_shared(w->address, w->size))
+		return true;
+	for (uint32_t i = 0; i < c->n; i++)
+		if (step_slot(c->step[i]) == h->slot && (uint64_t)step_index(c->step[i]) == w->time)
+			return true;
+	return false;
+}
+
+static void touch(const struct history *h, struct span span)
+{
+	struct history_walk w;
+
+	EACH_CHUNK(k, h, span)
+	{
+		if (!history_walk(&w, h, k))
+			continue;
+		while (history_walk_next(&w))
+			if (history_is_access(w.op))
+				sharing_touch(h->slot, w.address, w.size);
+	}
+}
+
 /*
  * The units of one chunk of a history. False: there is nothing to tell, or it was overwritten
  * meanwhile.
  */
 enum { DEEP = 1 << 10 };
 static bool out_chunk(struct snapshot *o, const struct history *h, uint32_t k, uint32_t number,
-		      uint32_t *repeat, const struct until *until, bool *told_fork)
+		      uint32_t *repeat, const struct until *until, const struct check_cycle *c,
+		      bool *told_fork)
 {
 	static uintptr_t function[DEEP];
 	uint64_t serial = __atomic_load_n(&h->chunk[k].serial, __ATOMIC_ACQUIRE), clock;
@@ -419,7 +465,8 @@ static bool out_chunk(struct snapshot *o, const struct history *h, uint32_t k, u
 		else if (w.op == RAW_RETURN && depth)
 			depth--;
 		/* How things stood is known from the chunk before. */
-		if ((w.prologue && !first) || w.op == (enum raw_op)HISTORY_EDGE)
+		if ((w.prologue && !first) || w.op == (enum raw_op)HISTORY_EDGE ||
+		    !is_needed(h, &w, c))
 			continue;
 		put(&p, w.op, w.address, w.aux, clock, w.pc);
 		if (w.op == RAW_READ_RANGE || w.op == RAW_WRITE_RANGE || w.op == RAW_ALLOC ||
@@ -440,12 +487,12 @@ static bool out_chunk(struct snapshot *o, const struct history *h, uint32_t k, u
 }
 
 static void out_history(struct snapshot *o, const struct history *h, struct span span,
-			const struct until *until, bool *told_fork)
+			const struct until *until, const struct check_cycle *c, bool *told_fork)
 {
 	uint32_t number = 1, repeat = first_repeat(h->slot);
 
 	EACH_CHUNK(k, h, span)
-	if (out_chunk(o, h, k, number, &repeat, until, told_fork))
+	if (out_chunk(o, h, k, number, &repeat, until, c, told_fork))
 		number++;
 }
 
@@ -562,7 +609,7 @@ bool snapshot_take(struct snapshot *o, uint64_t from, const struct check_cycle *
 		   const struct live_step *steps, const struct report_found *f)
 {
 	static bool told_fork[ORIGINS_CREATIONS]; /* with the histories held */
-	struct reach reach = {from, alive_since(c, from)};
+	struct reach reach = {from, alive_since(c, from), c};
 	bool far = true, first = false;
 
 	memset(told_fork, 0, sizeof told_fork);
@@ -577,6 +624,12 @@ bool snapshot_take(struct snapshot *o, uint64_t from, const struct check_cycle *
 			collect_repeats(h, span);
 		}
 	sort_repeats();
+	/* A replay tells its steps in another way. */
+	if (!f)
+		sharing_begin();
+	for (struct history *h = NULL; !f && (h = history_next(h)) != NULL;)
+		if (lived(h, reach))
+			touch(h, span_of(h, reach));
 	for (struct history *h = NULL; nrepeats && (h = history_next(h)) != NULL;)
 		if (lived(h, reach))
 			drop_told(h, span_of(h, reach));
@@ -584,7 +637,7 @@ bool snapshot_take(struct snapshot *o, uint64_t from, const struct check_cycle *
 		if (lived(h, reach)) {
 			struct until until = f ? until_found(h, f) : until_of(h, c, steps);
 
-			out_history(o, h, span_of(h, reach), &until, told_fork);
+			out_history(o, h, span_of(h, reach), &until, c, told_fork);
 		}
 	for (struct history *h = NULL; (h = history_next(h)) != NULL;)
 		if (lived(h, reach)) {
@@ -593,6 +646,7 @@ bool snapshot_take(struct snapshot *o, uint64_t from, const struct check_cycle *
 		}
 	if (!first)
 		out_first(o, NULL, 0, from, told_fork);
+	sharing_end();
 	if (!o->failed)
 		((struct raw_header *)o->p)->end = o->n;
 	return far;

@@ -39,7 +39,7 @@
 
 #include <stdint.h>
 
-#define LIVE_VERSION 2u
+#define LIVE_VERSION 3u
 
 /* No message is longer: a reporter takes one that says it is for nonsense, and hangs up. */
 #define LIVE_BYTES_MAX (1u << 30)
@@ -120,6 +120,11 @@ struct live_finding {
 	uint32_t nclosing; /* struct live_closing, behind the steps; more bytes may close it */
 	uint32_t open;     /* 1: its transaction is */
 	uint32_t replayed; /* 1: found by a replay; where the recording lacks it, it is none */
+	/* The transaction, for when the recording does not reach back to it. */
+	uint32_t marked; /* 1: `block` is the number of a label */
+	uint64_t block;  /* an address in its function; 0: there is none */
+	uint64_t begin;  /* where it was called, or marked */
+	uint32_t blamed; /* 1: by the steps alone it is to blame */
 	uint32_t zero;
 };
 

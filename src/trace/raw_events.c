@@ -62,7 +62,8 @@ static strref place_of(struct raw *a, struct raw_thread_state *t, uint64_t pc)
 	if (t->last_pc != pc || t->last_parent != parent) {
 		t->last_pc = pc;
 		t->last_parent = parent;
-		t->last_place = raw_names_place(&a->names, parent, pc);
+		/* Where a repeated access was may be forgotten. */
+		t->last_place = pc ? raw_names_place(&a->names, parent, pc) : parent;
 	}
 	return t->last_place;
 }

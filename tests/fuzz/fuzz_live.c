@@ -112,6 +112,9 @@ static void add_finding(struct str *out, const uint8_t *p, size_t n)
 		f.nsteps = p[2] % 5;
 		f.answer = p[3] & 1;
 		f.evicted = p[3] >> 1 & 1;
+		f.marked = p[3] >> 2 & 1;
+		f.blamed = p[3] >> 3 & 1;
+		f.block = p[3] >> 4;
 	}
 	str_addn(&body, (const char *)&f, sizeof f);
 	for (uint32_t i = 0; i < f.nsteps; i++, at += 8) {

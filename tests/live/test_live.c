@@ -126,15 +126,31 @@ static void make_recording(struct str *raw, uint32_t function, uint64_t address)
 }
 
 static bool is_open; /* the transaction of a finding */
+/* What the program says of it; and the first step is not known any more. */
+static struct known {
+	uint64_t block;
+	uint32_t blamed;
+	bool gone;
+} known;
 
 static void add_finding(struct str *out, uint64_t key, uint32_t function, bool answer, bool whole)
 {
 	struct live_step steps[] = {{BALANCE, function + 4, 10, 1, RAW_READ, 4, 0, 0},
 				    {BALANCE, function + 8, 20, 2, RAW_WRITE, 4, 0, 0},
 				    {BALANCE, function + 8, 30, 1, RAW_WRITE, 4, 0, 0}};
-	struct live_finding f = {key, 1, N(steps), answer, !whole, .open = is_open};
+	struct live_finding f = {key,
+				 1,
+				 N(steps),
+				 answer,
+				 !whole,
+				 .open = is_open,
+				 .block = known.block,
+				 .begin = WORKER + 8,
+				 .blamed = known.blamed};
 	struct str body = STR_INIT, raw = STR_INIT;
 
+	if (known.gone)
+		steps[0] = (struct live_step){.thread = 1, .evicted = 1};
 	str_addn(&body, (const char *)&f, sizeof f);
 	str_addn(&body, (const char *)steps, sizeof steps);
 	make_recording(&raw, function, BALANCE);
@@ -335,6 +351,48 @@ static void evicted(void **state)
 	assert_non_null(strstr(b->text.s, "history_size=N"));
 	assert_null(strstr(b->text.s, "Blamed"));
 	assert_int_equal(count(b->text.s, "by thread T1"), 2);
+	str_free(&s);
+}
+
+/* The block is known, and maybe that it is cut through. */
+static void evicted_in_block(void **state)
+{
+	struct bench *b = *state;
+	struct str s = STR_INIT;
+
+	add_hello(&s, "");
+	add_module(&s);
+	known = (struct known){DEPOSIT, 0, true};
+	add_finding(&s, 5, DEPOSIT, false, false);
+	known.blamed = 1;
+	add_finding(&s, 6, DEPOSIT, false, false);
+	known.gone = false;
+	add_finding(&s, 7, DEPOSIT, false, false);
+	add_end(&s);
+	play_and_stop(b, &s);
+	assert_int_equal(count(b->text.s, "+ begin(bank+0x1000)"), 1);
+	assert_int_equal(count(b->text.s, "block is to blame is not known"), 1);
+	assert_int_equal(count(b->text.s, "Some operation by thread T1 (block"), 2);
+	assert_int_equal(count(b->text.s, "Blamed: block 'bank+0x1000' (thread T1"), 2);
+	known = (struct known){0};
+	str_free(&s);
+}
+
+static void evicted_left_out(void **state)
+{
+	struct bench *b = *state;
+	struct str s = STR_INIT;
+
+	add_hello(&s, "");
+	add_module(&s);
+	known = (struct known){DEPOSIT, 1, true};
+	add_left_out(&s, DEPOSIT);
+	add_finding(&s, 5, DEPOSIT, true, false);
+	add_end(&s);
+	play_and_stop(b, &s);
+	assert_int_equal(answered(b, 0, LIVE_SHOWN), 0);
+	assert_int_equal(live_findings(b->session), 0);
+	known = (struct known){0};
 	str_free(&s);
 }
 
@@ -662,7 +720,8 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	static const struct CMUnitTest tests[] = {
 		TEST(every_message),     TEST(picture_without_numbers),
-		TEST(evicted),           TEST(left_out),
+		TEST(evicted),           TEST(evicted_in_block),
+		TEST(evicted_left_out),  TEST(left_out),
 		TEST(two_processes),     TEST(all_of_them),
 		TEST(suppressed),        TEST(json),
 		TEST(open_transactions), TEST(labels),

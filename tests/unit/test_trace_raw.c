@@ -134,6 +134,17 @@ static void by_time(void **state)
 	expect("T1 w 0\nT0 r 0\nT0 w 0\nT0 r 0\nT1 w 0\n");
 }
 
+static void no_place(void **state)
+{
+	(void)state;
+	raw_put(&b, 0, 10, RAW_READ, A, 8, 2);
+	raw_put(&b, 0, 20, RAW_WRITE, A, 8, 0);
+	raw_put(&b, 1, 30, RAW_WRITE, A, 8, 1);
+	expect("T0 r 0\nT0 w 0\nT1 w 0\n");
+	assert_true(has_name(NAMES_STRING, "0 ?+0x2"));
+	assert_false(has_name(NAMES_STRING, "0 ?+0x0"));
+}
+
 /* Chunks lie in the file in any order; RAW_TIME and RAW_PC_HIGH hold for one chunk. */
 static void chunks(void **state)
 {
@@ -643,6 +654,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(by_time),
+		TEST(no_place),
 		TEST(chunks),
 		TEST(of_one_thread),
 		TEST(halves),
