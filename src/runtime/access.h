@@ -40,28 +40,28 @@ ACCESS_FAST uint64_t access_missing(uint64_t word, uint64_t limit, uint64_t what
 	return (word - limit) >> (SHADOW_SLOT_SHIFT - 1) | (~word & what);
 }
 
-/* 1: another's, which this may conflict with, or is a list. */
-ACCESS_FAST uint64_t access_foreign(uint64_t word, uint64_t self, uint64_t what)
+/* Is it another's, and may this conflict with it, or is it a list? */
+ACCESS_FAST bool access_foreign(uint64_t word, uint64_t self, uint64_t what)
 {
-	uint64_t another = ((word ^ self) >> SHADOW_SLOT_SHIFT) != 0 && word;
-
-	return what & SHADOW_WRITE
-		       ? another
-		       : another & (word / SHADOW_WRITE |
-				    (word >> SHADOW_SLOT_SHIFT) / (uint64_t)SHADOW_LIST);
+	if (!word || !((word ^ self) >> SHADOW_SLOT_SHIFT))
+		return false;
+	return (word | what) & SHADOW_WRITE || word >> SHADOW_SLOT_SHIFT == SHADOW_LIST;
 }
 
 ACCESS_FAST bool access_done_in(const struct rt_thread *t, const struct shadow_cell *cell,
 				uint64_t what)
 {
 	uint64_t w0 = access_word(cell, 0), w1 = access_word(cell, 1), limit = t->limit;
-	uint64_t missing = access_missing(w0, limit, what) * access_missing(w1, limit, what);
+	bool done;
 
-	/* Where it writes, nobody else may have looked since. */
-	if (RT_LIKELY(!missing) && !(what & SHADOW_WRITE))
+	if (!(w0 | w1))
+		return t->outside;
+	done = access_missing(w0, limit, what) * access_missing(w1, limit, what) == 0;
+	if (done && !(what & SHADOW_WRITE))
 		return true;
-	return (!missing || t->outside) &&
-	       !(access_foreign(w0, t->self, what) | access_foreign(w1, t->self, what));
+	/* Where it writes, nobody else may have looked since. */
+	return (done || t->outside) && !access_foreign(w0, t->self, what) &&
+	       !access_foreign(w1, t->self, what);
 }
 
 /* The size is a constant where this is called. */
