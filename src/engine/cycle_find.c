@@ -445,8 +445,10 @@ static void close_cycle(struct cycle_find *f)
 		n = path_by_clock(f, t->own[ALL], t->own[ALL]->now_thread);
 	else if (f->closed[ALL].src || f->closed[DATA].src)
 		n = path_by_order(f, f->closed[DATA].src ? DATA : ALL);
-	else
+	else {
 		n = path_as_given(f);
+		c->rests_on = RESTS_ON_NOTHING; /* there may be another cycle */
+	}
 	if (f->given && !data && given_without_locks(f->given))
 		c->rests_on = RESTS_ON_DATA;
 	c->steps = mem_alloc(n * sizeof *c->steps);

@@ -189,6 +189,7 @@ void history_end(struct rt_thread *t)
 	rt_lock_ranked(&lock, RT_HISTORIES);
 	h->next = t->hist.next;
 	h->last = t->clock;
+	h->last_time = t->now >> SHADOW_TIME_SHIFT & (SHADOW_TIMES * 2 - 1);
 	h->owner = NULL;
 	*ended_tail = h;
 	ended_tail = &h->next_free;
@@ -208,6 +209,7 @@ void history_child(struct rt_thread *t)
 		/* Its thread is not there any more; its memory is. */
 		h->next = h->owner->hist.next;
 		h->last = h->owner->clock;
+		h->last_time = UINT64_MAX; /* who knows */
 		h->owner = NULL;
 		*ended_tail = h;
 		ended_tail = &h->next_free;

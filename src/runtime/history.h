@@ -46,6 +46,7 @@ struct history_chunk {
 struct history {
 	struct rt_thread *owner; /* NULL: it has ended, and `next` tells where */
 	uint64_t *next, last;    /* then: the end of its units, and their last clock */
+	uint64_t last_time;      /* and the time behind them */
 	uint32_t thread, slot;
 	uint32_t nchunks, at; /* chunks in the ring; the one being written */
 	uint64_t *units;

@@ -550,10 +550,11 @@ static void out_first(struct snapshot *o, const struct history *h, uint32_t thre
 	chunk_close(o, at);
 }
 
-/* Did it do anything from this time on? */
+/* Did it do anything from this time on, or anything that may still be on a cycle? */
 static bool lived(const struct history *h, struct reach reach)
 {
-	return h->owner || h->last >= reach.wide;
+	return h->owner || h->last >= reach.wide ||
+	       h->last_time > __atomic_load_n(&check_lines[h->slot].dead, __ATOMIC_ACQUIRE);
 }
 
 /*
