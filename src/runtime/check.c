@@ -9,6 +9,7 @@
 #include "runtime/report.h"
 
 bool check_on;
+uint32_t check_active;
 struct check_line check_lines[SHADOW_SLOTS];
 struct check_counts check_counts;
 
@@ -92,8 +93,29 @@ static bool too_late(struct rt_thread *t)
 	return true;
 }
 
+/* The mode is chosen in any case: somebody else may be about to choose one for nobody. */
+static void activate(struct rt_thread *t)
+{
+	t->active = true;
+	__atomic_fetch_add(&check_active, 1, __ATOMIC_SEQ_CST);
+	rt_choose_mode();
+}
+
+/* It has no block open, and will not have one soon. */
+static void rest(struct rt_thread *t)
+{
+	if (!t->active)
+		return;
+	t->active = false;
+	if (!__atomic_sub_fetch(&check_active, 1, __ATOMIC_SEQ_CST))
+		rt_choose_mode();
+}
+
 static void begin(struct rt_thread *t, size_t txn, uint32_t mark)
 {
+	uint64_t block = mark ? ICD_LABEL | t->mark[mark - 1].label : t->frame[txn - 1].function;
+	bool skipped = icd_on && *rt_options.second_run && !functions_suspected(block);
+
 	if (RT_UNLIKELY(too_late(t)))
 		return;
 	check_new_stretch(t);
@@ -101,11 +123,10 @@ static void begin(struct rt_thread *t, size_t txn, uint32_t mark)
 	t->txn_mark = mark;
 	t->outside = false;
 	t->transactions++;
+	if (RT_UNLIKELY(!t->active && !skipped))
+		activate(t);
 	if (icd_on) {
-		uint64_t block =
-			mark ? ICD_LABEL | t->mark[mark - 1].label : t->frame[txn - 1].function;
-
-		icd_begin(t, block, *rt_options.second_run && !functions_suspected(block));
+		icd_begin(t, block, skipped);
 		return;
 	}
 	order_begin_alone(&order, t->slot, (order_index)check_time(t));
@@ -185,6 +206,8 @@ bool check_edge(struct rt_thread *t, uint64_t word, bool *fresh)
 	if (t->seen[step_slot(src)] >= step_index(src))
 		return true;
 	check_behind(t, word);
+	if (!__atomic_load_n(&check_active, __ATOMIC_RELAXED))
+		return true;
 	if (!*fresh)
 		check_new_stretch(t);
 	*fresh = true;
@@ -290,6 +313,7 @@ struct check_point check_thread_end(struct rt_thread *t)
 		return last;
 	if (t->txn)
 		end(t);
+	rest(t);
 	last.step = shadow_step(t->now);
 	last.clock = t->clock;
 	if (icd_on) {
@@ -343,6 +367,7 @@ void check_fork_child(struct rt_thread *t)
 {
 	if (!check_on)
 		return;
+	check_active = t->active;
 	order_lock = 0;
 	rt_rank_child();
 	shadow_child();
@@ -407,6 +432,7 @@ static void cut(struct rt_thread *t)
 		if (!t->frame[i].hands_on)
 			functions_leave_out(t, t->frame[i].function, false);
 	t->cut = t->depth;
+	rest(t);
 	if (RT_UNLIKELY(t->nreports))
 		report_settled(t, true);
 	icd_report(t, true);

@@ -25,6 +25,10 @@
  * word of such a step counts as empty. A thread outside of blocks that
  * nobody reaches need not leave anything behind.
  *
+ * Who is about. Where no thread has a block open nothing matters at all. Threads say when they open
+ * one for the first time, and take it back where they wait: `check_active` counts them, and while
+ * it is 0 accesses are let pass as if there were only one thread (rt_choose_mode()).
+ *
  * Clocks. The units of the histories are put in order, for a report, by Lamport's
  * clocks: a thread's goes up where it does something that conflicts with what
  * another did, above the clock of that one. The machine's clock would do, and
@@ -45,6 +49,7 @@
 #include "runtime/shadow.h"
 
 extern bool check_on;
+extern uint32_t check_active;
 
 void check_init(void);
 /* One message; from now on nothing is checked. */

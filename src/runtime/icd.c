@@ -37,39 +37,120 @@ static icd_state *make(enum icd_space space, uintptr_t address)
 
 /* --- a state is not right --- */
 
+/* All of these are asked where one has a state that all shared; so often is one not shared. */
+enum { HAND_OVER_FROM = 8, LEAVES = 16 };
+
+/* What comes now comes behind what others did, and is logged again. */
+static void log_behind(struct rt_thread *t, icd_state was)
+{
+	uint32_t n = __atomic_load_n(&icd_slots, __ATOMIC_RELAXED);
+	bool shared = icd_kind_of(was) == ICD_RDSH;
+
+	for (uint32_t i = shared ? 1 : icd_value(was); i < (shared ? n : icd_value(was) + 1); i++)
+		check_clock(t, __atomic_load_n(&check_lines[i].clock, __ATOMIC_ACQUIRE));
+	check_new_stretch(t);
+}
+
+/* Would no edge be needed for what was this? */
+static bool no_edge(const struct rt_thread *t, icd_state s)
+{
+	uint32_t n = __atomic_load_n(&icd_slots, __ATOMIC_RELAXED);
+
+	if (icd_kind_of(s) != ICD_RDSH)
+		return icd_no_edge(t, icd_value(s));
+	for (uint32_t i = 1; i < n; i++)
+		if (i != t->slot && (n > HAND_OVER_FROM || !icd_no_edge(t, i)))
+			return false;
+	return true;
+}
+
+/*
+ * Where no edge is needed, no lock is. False: nothing was changed; or, in a moment in which
+ * that became otherwise, it was, and a third one has the state now: then the edge is made up for.
+ */
+static bool hand_over(struct rt_thread *t, icd_state *at, icd_state s, bool write)
+{
+	icd_state to = write ? t->icd_wrex : t->icd_rdex, now = to;
+
+	if (!no_edge(t, s) ||
+	    !__atomic_compare_exchange_n(at, &s, to, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+		return false;
+	if (RT_LIKELY(no_edge(t, s))) {
+		if (icd_logs)
+			log_behind(t, s);
+		return true;
+	}
+	if (!__atomic_compare_exchange_n(at, &now, s, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
+		uint32_t none = 0;
+
+		rt_lock_ranked(&icd_lock, RT_ORDER);
+		icd_edges(t, icd_move(s, t->slot, write, &none));
+		rt_unlock(&icd_lock);
+	}
+	return false;
+}
+
+/*
+ * A read of what another reads, by a thread that is of no interest, need not make it shared: it may
+ * soon be written again. Now and then it is, so that those who only read it find it so.
+ */
+static bool leave(struct rt_thread *t, icd_state s)
+{
+	const struct icd_line *line = &icd_lines[t->slot];
+
+	return !t->txn && !line->reached && ++t->icd_left % LEAVES && icd_no_edge(t, icd_value(s));
+}
+
+/* With the lock. */
+static bool change_locked(struct rt_thread *t, icd_state *at, bool write)
+{
+	icd_state s = __atomic_load_n(at, __ATOMIC_RELAXED);
+	struct icd_line *line = &icd_lines[t->slot];
+	struct icd_move m;
+	bool done;
+
+	if (icd_kind_of(s) == ICD_NONE || s == t->icd_rdex ||
+	    icd_quiet(s, t->slot, t->icd_seen, write))
+		return false;
+	m = icd_move(s, t->slot, write, &icd_count);
+	__atomic_store_n(&line->taking, 1, __ATOMIC_RELAXED);
+	done = __atomic_compare_exchange_n(at, &s, m.state, false, __ATOMIC_SEQ_CST,
+					   __ATOMIC_RELAXED);
+	if (done)
+		icd_edges(t, m);
+	__atomic_store_n(&line->taking, 0, __ATOMIC_RELEASE);
+	return done;
+}
+
 /* True: it was changed. What needs no edge needs no lock. */
 static bool change(struct rt_thread *t, icd_state *at, bool write)
 {
-	icd_state s = __atomic_load_n(at, __ATOMIC_RELAXED);
-
 	for (;;) {
+		icd_state s = __atomic_load_n(at, __ATOMIC_RELAXED);
+		enum icd_kind kind = icd_kind_of(s);
 		bool done;
 
 		if (icd_quiet(s, t->slot, t->icd_seen, write))
 			return false;
-		if (icd_kind_of(s) == ICD_NONE || s == t->icd_rdex) {
+		if (kind == ICD_NONE || s == t->icd_rdex) {
 			icd_state to = write ? t->icd_wrex : t->icd_rdex;
 
 			if (!__atomic_compare_exchange_n(at, &s, to, false, __ATOMIC_SEQ_CST,
 							 __ATOMIC_RELAXED))
 				continue;
 			/* What was logged of this memory may have been of an earlier life. */
-			if (icd_kind_of(s) == ICD_NONE)
+			if (kind == ICD_NONE)
 				check_new_stretch(t);
 			return true;
 		}
-		rt_lock_ranked(&icd_lock, RT_ORDER);
-		s = __atomic_load_n(at, __ATOMIC_RELAXED);
-		done = icd_kind_of(s) != ICD_NONE && s != t->icd_rdex &&
-		       !icd_quiet(s, t->slot, t->icd_seen, write);
-		if (done) {
-			struct icd_move m = icd_move(s, t->slot, write, &icd_count);
-
-			done = __atomic_compare_exchange_n(at, &s, m.state, false, __ATOMIC_SEQ_CST,
-							   __ATOMIC_RELAXED);
-			if (done)
-				icd_edges(t, m);
+		if (kind == ICD_WREX || write) {
+			if (hand_over(t, at, s, write))
+				return true;
+		} else if (kind == ICD_RDEX && leave(t, s)) {
+			return false;
 		}
+		rt_lock_ranked(&icd_lock, RT_ORDER);
+		done = change_locked(t, at, write);
 		rt_unlock(&icd_lock);
 		if (done)
 			return true;

@@ -14,7 +14,14 @@
  * behalf. He then tells it so (`noded`) and looks whether it is still in
  * there; the thread, where a transaction begins or ends, stores the new time and
  * then looks whether it was told. One of the two sees the other. A thread that
- * something open reaches makes its nodes itself.
+ * something open reaches makes its nodes itself, and says that it is reached.
+ *
+ * Hand-overs. Memory that is used under locks goes from thread to thread all the
+ * time, and most of that needs no edge: its last owner is outside of blocks and
+ * nothing reaches it, or the edge is there already (icd_no_edge()). Then the
+ * state is exchanged without a lock, and the owner looked at again: what it does
+ * once it is reached, it does behind a fence, and finds that the state is not
+ * its own any more.
  *
  * Three kinds of runs:
  *
@@ -148,6 +155,32 @@ struct icd_logged {
 	uint64_t cell, word;
 };
 enum { ICD_LOGGED = 1 << 12 };
+
+/* What a thread says to all: a line each. Changed under the lock, but for `since`. */
+struct icd_line {
+	uint64_t since; /* time << 1 | is a block; 0: nobody is there */
+	uint64_t block;
+	uint64_t noded;   /* the `since` for which somebody made a node */
+	uint32_t reached; /* something open may reach it */
+	uint32_t taking;  /* it changes a state, with the lock, and may have edges for it soon */
+} __attribute__((aligned(64)));
+extern struct icd_line icd_lines[SHADOW_SLOTS];
+extern uint32_t icd_slots; /* used so far */
+
+/* Would a thread that takes a state from `slot` need no edge for it? */
+static inline bool icd_no_edge(const struct rt_thread *t, uint32_t slot)
+{
+	const struct icd_line *l = &icd_lines[slot];
+	const struct rt_came *c = &t->icd_came[slot % RT_CAME];
+	uint64_t since;
+
+	if (__atomic_load_n(&l->taking, __ATOMIC_SEQ_CST))
+		return false;
+	since = __atomic_load_n(&l->since, __ATOMIC_SEQ_CST);
+	if (!(since & 1) && !__atomic_load_n(&l->reached, __ATOMIC_SEQ_CST))
+		return true;
+	return c->slot == slot && c->since == since && c->own == icd_lines[t->slot].since;
+}
 
 /* A state was changed, under the lock: edges into what the thread does. */
 void icd_edges(struct rt_thread *t, struct icd_move m);

@@ -24,12 +24,7 @@ uint32_t icd_lock, icd_count, icd_waiting;
 struct icd_figures icd_figures;
 static bool outside_too = true; /* operations outside of blocks are looked at */
 
-/* What a thread says to all: a line each. */
-static struct line {
-	uint64_t since; /* time << 1 | is a block; 0: nobody is there */
-	uint64_t block;
-	uint64_t noded; /* the `since` for which somebody made a node */
-} __attribute__((aligned(64))) lines[SHADOW_SLOTS];
+struct icd_line icd_lines[SHADOW_SLOTS];
 
 /* What is known of a slot, under the lock. */
 static struct place {
@@ -39,7 +34,7 @@ static struct place {
 	struct history *history;
 	uint32_t thread;
 } places[SHADOW_SLOTS];
-static uint32_t nslots; /* used so far */
+uint32_t icd_slots;
 
 /* Beside the graph's nodes. */
 struct note {
@@ -71,10 +66,10 @@ static void add_part(struct icd_found *f, uint32_t node)
 	uint64_t to = n->end;
 
 	/* Of operations outside blocks that are still going on, or whose end waits for the lock. */
-	if (!to && places[n->thread].since == lines[n->thread].since)
+	if (!to && places[n->thread].since == icd_lines[n->thread].since)
 		to = UINT64_MAX;
 	else if (!to)
-		to = __atomic_load_n(&lines[n->thread].since, __ATOMIC_ACQUIRE) >> 1;
+		to = __atomic_load_n(&icd_lines[n->thread].since, __ATOMIC_ACQUIRE) >> 1;
 	f->part[f->n++] = (struct icd_part){
 		.history = notes[node].history,
 		.thread = notes[node].thread,
@@ -167,7 +162,7 @@ static void pool(void)
 		return;
 	icd_figures.pooled += graph.node[to].size;
 	last_share = idg_moved(&graph, last_share);
-	for (uint32_t i = 0; i < nslots; i++) {
+	for (uint32_t i = 0; i < icd_slots; i++) {
 		places[i].last = idg_moved(&graph, places[i].last);
 		places[i].last_rdex = idg_moved(&graph, places[i].last_rdex);
 	}
@@ -183,6 +178,13 @@ static void save_memory(void)
 
 /* --- nodes --- */
 
+/* What the thread does from now on, it does behind this. */
+static void set_reached(struct icd_line *l, bool reached)
+{
+	if (l->reached != reached)
+		__atomic_store_n(&l->reached, reached, __ATOMIC_SEQ_CST);
+}
+
 /* A node for what the slot is doing since then; it comes behind its last one. */
 static uint32_t make_node(uint32_t slot, uint64_t since)
 {
@@ -193,7 +195,7 @@ static uint32_t make_node(uint32_t slot, uint64_t since)
 	MEM_GROW0(notes, notes_cap, graph.nnodes);
 	notes[n] = (struct note){.history = p->history,
 				 .thread = p->thread,
-				 .block = since & 1 ? lines[slot].block : 0};
+				 .block = since & 1 ? icd_lines[slot].block : 0};
 	if (last != IDG_NONE)
 		idg_add(&graph, last, n);
 	p->last = idg_ref_to(&graph, n);
@@ -213,22 +215,27 @@ static void end_node(struct place *p, uint64_t time)
 /* The node of what a slot is doing now; IDG_NONE: nothing that could be on a cycle. */
 static uint32_t node_of(uint32_t slot)
 {
-	struct line *l = &lines[slot];
+	struct icd_line *l = &icd_lines[slot];
 	struct place *p = &places[slot];
 
 	for (;;) {
 		uint64_t since = __atomic_load_n(&l->since, __ATOMIC_SEQ_CST);
 		uint32_t last = idg_at(&graph, p->last);
 
-		if (!since || p->since == since)
+		if (!since || p->since == since) {
+			if (!(since & 1) && last == IDG_NONE)
+				set_reached(l, false);
 			return last;
+		}
 		/* Its thread is about to say so itself, and waits for the lock. */
 		if (last != IDG_NONE && graph.node[last].open) {
 			end_node(p, since >> 1);
 			last = idg_at(&graph, p->last);
 		}
-		if (!(since & 1) && last == IDG_NONE)
+		if (!(since & 1) && last == IDG_NONE) {
+			set_reached(l, false);
 			return last;
+		}
 		__atomic_store_n(&l->noded, since, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&l->since, __ATOMIC_SEQ_CST) == since)
 			return make_node(slot, since);
@@ -273,7 +280,7 @@ static void set_todo(struct rt_thread *t, bool skipped)
 
 	if (!skipped && (t->txn || outside_too)) {
 		todo = ICD_STATES;
-		if (icd_logs && (t->txn || t->icd_reached))
+		if (icd_logs && (t->txn || icd_lines[t->slot].reached))
 			todo |= ICD_LOG;
 	}
 	t->icd_do = todo | (record_on ? ICD_SLOW : 0);
@@ -292,7 +299,7 @@ static bool did_something(const struct rt_thread *t)
  */
 static void edges_outside(struct rt_thread *t)
 {
-	struct line *l = &lines[t->slot];
+	struct icd_line *l = &icd_lines[t->slot];
 	struct place *p = &places[t->slot];
 	uint32_t last = idg_at(&graph, p->last), n = last;
 	bool joins = last != IDG_NONE && p->since == l->since && graph.node[last].outside &&
@@ -323,7 +330,7 @@ static void edges_outside(struct rt_thread *t)
 
 static void add_edges(struct rt_thread *t)
 {
-	struct line *l = &lines[t->slot];
+	struct icd_line *l = &icd_lines[t->slot];
 
 	if (!nsources)
 		return;
@@ -333,8 +340,8 @@ static void add_edges(struct rt_thread *t)
 	} else {
 		edges_outside(t);
 	}
-	if (!t->icd_reached) {
-		t->icd_reached = true;
+	if (!l->reached) {
+		set_reached(l, true);
 		set_todo(t, false);
 	}
 	save_memory();
@@ -347,6 +354,9 @@ static void behind(struct rt_thread *t, uint32_t slot)
 
 void icd_edges(struct rt_thread *t, struct icd_move m)
 {
+	bool known =
+		false; /* the source is as its place says, and goes on being that for a while */
+
 	nsources = 0;
 	switch (m.change) {
 	case ICD_FIRST:
@@ -365,9 +375,10 @@ void icd_edges(struct rt_thread *t, struct icd_move m)
 	case ICD_CONFLICT:
 		from(node_of(m.other));
 		behind(t, m.other);
+		known = nsources;
 		break;
 	case ICD_CONFLICT_ALL:
-		for (uint32_t i = 1; i < nslots; i++)
+		for (uint32_t i = 1; i < icd_slots; i++)
 			if (i != t->slot) {
 				from(node_of(i));
 				behind(t, i);
@@ -376,6 +387,9 @@ void icd_edges(struct rt_thread *t, struct icd_move m)
 	}
 	check_new_stretch(t);
 	add_edges(t);
+	if (known)
+		t->icd_came[m.other % RT_CAME] =
+			(struct rt_came){places[m.other].since, icd_lines[t->slot].since, m.other};
 	if (m.change == ICD_SHARE) {
 		last_share = places[t->slot].last;
 		share_clock = t->clock;
@@ -393,7 +407,7 @@ void icd_edges(struct rt_thread *t, struct icd_move m)
 /* With the lock held. */
 static void pass(struct rt_thread *t, uint64_t old, uint64_t since)
 {
-	struct line *l = &lines[t->slot];
+	struct icd_line *l = &icd_lines[t->slot];
 	struct place *p = &places[t->slot];
 	uint32_t last = idg_at(&graph, p->last);
 
@@ -404,8 +418,8 @@ static void pass(struct rt_thread *t, uint64_t old, uint64_t since)
 			graph.node[last].end = since >> 1;
 	}
 	l->noded = 0;
-	t->icd_reached = idg_at(&graph, p->last) != IDG_NONE;
-	if (since & 1 && t->icd_reached && p->since != since)
+	set_reached(l, idg_at(&graph, p->last) != IDG_NONE);
+	if (since & 1 && l->reached && p->since != since)
 		make_node(t->slot, since);
 	if (p->since == since)
 		l->noded = since;
@@ -414,11 +428,11 @@ static void pass(struct rt_thread *t, uint64_t old, uint64_t since)
 
 static void move_on(struct rt_thread *t, uint64_t since)
 {
-	struct line *l = &lines[t->slot];
+	struct icd_line *l = &icd_lines[t->slot];
 	struct place *p = &places[t->slot];
 	uint64_t old;
 
-	if (RT_LIKELY(!t->icd_reached)) {
+	if (RT_LIKELY(!l->reached)) {
 		old = __atomic_exchange_n(&l->since, since, __ATOMIC_SEQ_CST);
 		if (RT_UNLIKELY(__atomic_load_n(&l->noded, __ATOMIC_SEQ_CST) == old)) {
 			rt_lock_ranked(&icd_lock, RT_ORDER);
@@ -444,7 +458,7 @@ void icd_begin(struct rt_thread *t, uint64_t block, bool skipped)
 		set_todo(t, true);
 		return;
 	}
-	lines[t->slot].block = block;
+	icd_lines[t->slot].block = block;
 	move_on(t, check_time(t) << 1 | 1);
 	set_todo(t, false);
 }
@@ -452,7 +466,7 @@ void icd_begin(struct rt_thread *t, uint64_t block, bool skipped)
 void icd_end(struct rt_thread *t)
 {
 	/* One that was skipped is not there. */
-	if (lines[t->slot].since & 1)
+	if (icd_lines[t->slot].since & 1)
 		move_on(t, check_time(t) << 1);
 	set_todo(t, false);
 }
@@ -478,7 +492,7 @@ uint64_t icd_point(struct rt_thread *t)
 	rt_lock_ranked(&icd_lock, RT_ORDER);
 	n = node_of(t->slot);
 	if (n != IDG_NONE) {
-		t->icd_reached = true;
+		set_reached(&icd_lines[t->slot], true);
 		point = ++npoints;
 		points[point % POINTS] = idg_ref_to(&graph, n);
 	}
@@ -489,7 +503,7 @@ uint64_t icd_point(struct rt_thread *t)
 void icd_thread_begin(struct rt_thread *t, uint64_t birth)
 {
 	struct place *p = &places[t->slot];
-	struct line *l = &lines[t->slot];
+	struct icd_line *l = &icd_lines[t->slot];
 
 	t->icd_wrex = icd_pack(ICD_WREX, t->slot);
 	t->icd_rdex = icd_pack(ICD_RDEX, t->slot);
@@ -504,13 +518,13 @@ void icd_thread_begin(struct rt_thread *t, uint64_t birth)
 		}
 	}
 	rt_lock_ranked(&icd_lock, RT_ORDER);
-	if (t->slot >= nslots)
-		nslots = t->slot + 1;
+	if (t->slot >= icd_slots)
+		icd_slots = t->slot + 1;
 	p->history = t->history;
 	p->thread = t->id;
 	/* Memory of whoever had the slot before seems to be its own: so it comes behind that one.
 	 */
-	t->icd_reached = idg_at(&graph, p->last) != IDG_NONE;
+	set_reached(l, idg_at(&graph, p->last) != IDG_NONE);
 	t->icd_mark = t->hist.next;
 	l->noded = 0;
 	__atomic_store_n(&l->since, check_time(t) << 1, __ATOMIC_SEQ_CST);
@@ -599,7 +613,7 @@ void icd_init(void)
 	icd_logs = !first;
 	outside_too = !second || file_has("outside");
 	graph.done = done;
-	nslots = 1;
+	icd_slots = 1;
 }
 
 void icd_report_now(struct rt_thread *t, bool cut)
@@ -623,7 +637,7 @@ void icd_report_now(struct rt_thread *t, bool cut)
 void icd_finish(struct rt_thread *t)
 {
 	rt_lock_ranked(&icd_lock, RT_ORDER);
-	for (uint32_t i = 1; i < nslots; i++) {
+	for (uint32_t i = 1; i < icd_slots; i++) {
 		struct place *p = &places[i];
 		uint32_t n = idg_at(&graph, p->last);
 
@@ -654,14 +668,14 @@ void icd_fork_child(struct rt_thread *t)
 {
 	icd_lock = 0;
 	icd_replay_child();
-	for (uint32_t i = 1; i < nslots; i++) {
+	for (uint32_t i = 1; i < icd_slots; i++) {
 		uint32_t n = idg_at(&graph, places[i].last);
 
 		if (i == t->slot)
 			continue;
 		if (n != IDG_NONE && graph.node[n].open)
 			idg_end(&graph, n, UINT64_MAX);
-		lines[i].since = 0;
+		icd_lines[i].since = 0;
 		places[i].since = 0;
 	}
 }

@@ -321,7 +321,7 @@ uint64_t report_end(uint32_t slots)
 	if (*rt_options.first_run)
 		functions_tell_suspects();
 	/* Who was not checked in full is told, though there is nothing else to say. */
-	if (!live_connected() && !icd_figures.lost)
+	if (!live_connected() && !icd_figures.lost && !*rt_options.reporter)
 		return shown_here;
 	report_left_out();
 	for (size_t i = 0; i < KINDS; i++) {

@@ -67,6 +67,14 @@ struct rt_repeat {
 };
 enum { RT_REPEATS = 1 << 8 };
 
+/* An edge that came in, for the imprecise check: from whom, and since when both did what they did.
+ */
+struct rt_came {
+	uint64_t since, own;
+	uint32_t slot;
+};
+enum { RT_CAME = 8 };
+
 /* A lock that the thread holds. */
 struct rt_held {
 	uintptr_t address;
@@ -97,9 +105,10 @@ struct rt_thread {
 	uint32_t icd_owner, icd_mask, icd_shared;
 	uint64_t txn_limit, now, dead;
 	/* The imprecise check's: see icd.h. */
-	bool icd_reached; /* something open may reach it */
 	uint32_t icd_do;
 	uint32_t icd_wrex, icd_rdex, icd_seen; /* states of its own; the count it has seen */
+	uint32_t icd_left;                     /* so often */
+	struct rt_came icd_came[RT_CAME];      /* by slot */
 	struct icd_logged *icd_logged;
 	uint64_t icd_nlogged;
 	const uint64_t *icd_mark; /* where its history was when its last transaction ended */
@@ -116,6 +125,7 @@ struct rt_thread {
 	uint32_t txn_mark; /* 1 + index of the mark, where it is not the function itself */
 	bool started;      /* it has called its first function */
 	bool closed;       /* a cycle, which is still to be reported */
+	bool active;       /* counted in check_active */
 	size_t cut;        /* frames below this are no blocks any more */
 	uint64_t transactions;
 	uint32_t nreports; /* of this transaction: see report.h */
@@ -172,7 +182,7 @@ extern volatile uint32_t rt_threads_out;
 
 /* What is done with accesses of memory. rt_choose_mode(): after what it depends on has changed. */
 enum rt_mode {
-	RT_NOTHING,  /* no other thread is out there, or nobody wants to know */
+	RT_NOTHING, /* no other thread is out there, or no block is open, or nobody wants to know */
 	RT_CHECKING, /* those that the shadow does not know already are looked at */
 	RT_ALL,      /* each is */
 	RT_OWNING,   /* those whose state is not right are: see icd.h */

@@ -31,6 +31,7 @@ struct entry {
 static struct entry *entries;
 static size_t nentries, entries_cap;
 static uint32_t entries_lock;
+static uint32_t mode_lock;
 
 static size_t home(pthread_t handle)
 {
@@ -173,11 +174,16 @@ uint32_t thread_count(void)
 
 void rt_choose_mode(void)
 {
-	rt_mode = !rt_threads_out           ? RT_NOTHING
-		  : record_on || predict_on ? RT_ALL
-		  : icd_on                  ? RT_OWNING
-		  : check_on                ? RT_CHECKING
-					    : RT_NOTHING;
+	uint32_t mode = RT_NOTHING;
+
+	rt_lock(&mode_lock);
+	if (rt_threads_out && (record_on || predict_on))
+		mode = RT_ALL;
+	else if (rt_threads_out && check_on && __atomic_load_n(&check_active, __ATOMIC_SEQ_CST))
+		mode = icd_on ? RT_OWNING : RT_CHECKING;
+	if (rt_mode != mode)
+		__atomic_store_n(&rt_mode, mode, __ATOMIC_SEQ_CST);
+	rt_unlock(&mode_lock);
 }
 
 /* Nobody else is there to see when the first thread goes out, and when the last has come back. */
@@ -288,7 +294,7 @@ void thread_init(void)
 void thread_child(struct rt_thread *t)
 {
 	/* Locks that other threads held are held by nobody. */
-	entries_lock = 0;
+	entries_lock = mode_lock = 0;
 	rt_threads_out = 0;
 	rt_choose_mode();
 	rt_process = getpid();
