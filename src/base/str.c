@@ -63,19 +63,25 @@ void str_pad(struct str *b, char c, size_t times)
 
 void str_fmt(struct str *b, const char *fmt, ...)
 {
+	size_t room;
 	va_list ap;
 	int n;
 
+	/* Mostly there is room enough. */
+	str_room(b, 16);
+	room = b->cap - b->n;
 	va_start(ap, fmt);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	n = vsnprintf(b->s + b->n, room, fmt, ap);
 	va_end(ap);
-	if (n < 0)
-		return;
-	str_room(b, (size_t)n);
-	va_start(ap, fmt);
-	vsnprintf(b->s + b->n, (size_t)n + 1, fmt, ap);
-	va_end(ap);
-	b->n += (size_t)n;
+	if (n >= 0 && (size_t)n >= room) {
+		b->s[b->n] = 0;
+		str_room(b, (size_t)n);
+		va_start(ap, fmt);
+		vsnprintf(b->s + b->n, (size_t)n + 1, fmt, ap);
+		va_end(ap);
+	}
+	b->n += n < 0 ? 0 : (size_t)n;
+	b->s[b->n] = 0;
 }
 
 void str_add_shown(struct str *b, const char *s, size_t n, size_t max)

@@ -51,6 +51,7 @@ static unsigned decide(struct block_rules *rules, const struct names *names, str
 		names_add_string(names, label, &name);
 		out = is_left_out(p, name.s);
 		str_free(&name);
+		p->left_out |= out;
 		if (out)
 			return BLOCK_BY_RULE;
 	}

@@ -176,19 +176,22 @@ static struct reader_unit *given_units(const struct live_recording *r, size_t *n
 
 /*
  * Read the recording by these rules; NULL where it has no such finding. `steps`: the runtime's are
- * believed where the recording does not show the cycle by itself.
+ * believed where the recording does not show the cycle by itself. It is a long way: millions of
+ * operations, several times.
  */
 static struct finding **replay(struct live_process *p, const struct live_recording *r,
-			       struct block_rules *rules, bool steps, size_t *n, struct err *err)
+			       struct block_rules *rules, bool steps, bool *believed, size_t *n,
+			       struct err *err)
 {
 	struct reader *reader = open_recording(p, r, rules, err);
-	struct engine_given given = {.thread = r->head->thread};
+	struct engine_given given = {.thread = r->head->thread, .believed = believed};
 	struct engine_options options = {.given = &given};
 	struct reader_unit *units;
 	struct engine_result res;
 	struct finding **v;
 
 	*n = 0;
+	*believed = false;
 	if (!reader)
 		return NULL;
 	given.closing = units = given_units(r, &given.nclosing);
@@ -214,10 +217,16 @@ static struct finding **replay(struct live_process *p, const struct live_recordi
 static struct finding **replay_by_default(struct live_process *p, const struct live_recording *r,
 					  size_t *n)
 {
-	struct spec *none = spec_new();
+	struct spec *none;
 	struct err ignored = {0};
-	struct finding **v = replay(p, r, spec_rules(none), false, n, &ignored);
+	struct spec_rule rule;
+	struct finding **v;
+	bool believed;
 
+	if (!spec_rule_at(p->spec, 0, &rule))
+		return NULL; /* it is not */
+	none = spec_new();
+	v = replay(p, r, spec_rules(none), false, &believed, n, &ignored);
 	spec_free(none);
 	return v;
 }
@@ -231,19 +240,29 @@ static bool is_blamed(struct finding **v, size_t n)
 	return i < n;
 }
 
+static void forget(struct finding **v, size_t *n)
+{
+	for (size_t i = 0; i < *n; i++)
+		finding_free(v[i]);
+	mem_free(v);
+	*n = 0;
+}
+
 struct finding **live_find(struct live_process *p, const struct live_recording *r, size_t *n,
 			   bool *excluded)
 {
-	struct block_rules *spec = spec_rules(p->spec);
 	struct err err = {0};
-	struct finding **v = replay(p, r, &p->rules, false, n, &err);
+	bool steps = !r->head->replayed, believed;
+	struct finding **v;
 
+	p->left_out = false;
+	v = replay(p, r, &p->rules, steps, &believed, n, &err);
 	/* A call that was open when its function was left out is still a block. */
-	if (!v && !err_is_set(&err) && p->out_names.n)
-		v = replay(p, r, spec, false, n, &err);
+	if ((!v || believed) && p->left_out && !err_is_set(&err)) {
+		forget(v, n);
+		v = replay(p, r, spec_rules(p->spec), steps, &believed, n, &err);
+	}
 	*excluded = false;
-	if (!v && !err_is_set(&err) && !r->head->replayed)
-		v = replay(p, r, spec, true, n, &err);
 	if (!v && !err_is_set(&err)) {
 		v = replay_by_default(p, r, n);
 		*excluded = v != NULL;
@@ -256,11 +275,8 @@ struct finding **live_find(struct live_process *p, const struct live_recording *
 		cli_note("process %d: a finding is not in its own recording", (int)p->pid);
 	if (v && r->head->evicted && r->head->blamed && !is_blamed(v, *n)) {
 		/* The program knew more. */
-		for (size_t i = 0; i < *n; i++)
-			finding_free(v[i]);
-		mem_free(v);
+		forget(v, n);
 		v = NULL;
-		*n = 0;
 	}
 	if (!v) {
 		v = mem_alloc(sizeof(struct finding *));

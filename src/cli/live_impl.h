@@ -100,6 +100,7 @@ struct live_process {
 	/* For reading its recordings: the specification's rules, but for what was left out. */
 	struct block_rules rules;
 	struct blockspec_names out_names;
+	bool left_out; /* some function of a recording was, that was read since this was unset */
 	uint64_t *out_pcs; /* whose names were not needed so far */
 	size_t nout_pcs, out_pcs_cap;
 

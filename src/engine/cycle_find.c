@@ -128,10 +128,27 @@ static void vars_free(struct var **vars, size_t n)
 	mem_free(vars);
 }
 
+/* What is only said to close a cycle is not believed where something else does. */
+static void believe(struct cycle_find *f)
+{
+	size_t found = 0, given = 0;
+
+	for (size_t i = 0; i < f->next; i++) {
+		given += f->cycles[i].nsteps && f->cycles[i].as_given;
+		found += f->cycles[i].nsteps && !f->cycles[i].as_given;
+	}
+	for (size_t i = 0; i < f->next && found; i++)
+		if (f->cycles[i].as_given)
+			f->cycles[i].nsteps = 0;
+	if (f->given && f->given->believed)
+		*f->given->believed = given && !found;
+}
+
 struct cycle *cycle_find_done(struct cycle_find *f)
 {
 	struct cycle *cycles = f->cycles;
 
+	believe(f);
 	vars_free(f->var, f->var_cap);
 	vars_free(f->lock, f->lock_cap);
 	for (size_t i = 0; i < f->thread_cap; i++) {
@@ -447,10 +464,10 @@ static void close_cycle(struct cycle_find *f)
 		n = path_by_order(f, f->closed[DATA].src ? DATA : ALL);
 	else {
 		n = path_as_given(f);
-		c->rests_on = RESTS_ON_NOTHING; /* there may be another cycle */
+		c->as_given = true;
+		/* Else there may be another cycle. */
+		c->rests_on = given_without_locks(f->given) ? RESTS_ON_DATA : RESTS_ON_NOTHING;
 	}
-	if (f->given && !data && given_without_locks(f->given))
-		c->rests_on = RESTS_ON_DATA;
 	c->steps = mem_alloc(n * sizeof *c->steps);
 	c->nsteps = (uint32_t)n;
 	for (size_t i = 0; i < n; i++)

@@ -52,6 +52,7 @@ struct engine_given {
 	uint32_t thread;
 	const struct reader_unit *closing, *steps; /* the reader's answers, after the first pass */
 	size_t nclosing, nsteps;
+	bool *believed; /* set where `steps` were used for what is found */
 };
 
 /* One figure of --format=json's "stats". */

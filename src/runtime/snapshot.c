@@ -4,6 +4,7 @@
 
 #include "engine/order.h"
 #include "runtime/functions.h"
+#include "runtime/icd.h"
 #include "runtime/modules.h"
 #include "runtime/origins.h"
 #include "runtime/sharing.h"
@@ -164,11 +165,15 @@ static void out_before(struct snapshot *o, uint32_t thread, const bool *told_for
  * Accesses that are not in the histories, since they repeated others: an edge came from them, so it
  * is known that they were, what they touched and when. They are told at their place: the thread
  * keeps the last ones, and others are told as if done at the beginning of the function.
+ *
+ * Of those that are older than what is told of their thread the time says nothing about the clock. But
+ * whoever has an edge from them, or from something that came later in their thread, comes behind.
  */
-enum { REPEATS = 1 << 12 };
+enum { REPEATS = 1 << 13 };
 struct repeat {
 	uint64_t word;
-	uintptr_t address; /* of the cell */
+	uintptr_t address; /* of the cell; 0: not memory */
+	uint64_t before;   /* its clock is below this */
 	bool told;
 };
 /* With the histories held. */
@@ -258,8 +263,11 @@ static void collect_repeats(const struct history *h, struct span span)
 		if (!history_walk(&w, h, k))
 			continue;
 		while (history_walk_next(&w))
-			if (w.op == (enum raw_op)HISTORY_EDGE && w.address && nrepeats < REPEATS)
-				repeats[nrepeats++] = (struct repeat){w.size, w.address, false};
+			if (w.op == (enum raw_op)HISTORY_EDGE && nrepeats < REPEATS &&
+			    (w.address || !icd_on))
+				repeats[nrepeats++] =
+					(struct repeat){w.size, w.address,
+							icd_on ? UINT64_MAX : w.clock, !w.address};
 	}
 }
 
@@ -294,6 +302,10 @@ static void sort_repeats(void)
 		repeats[0] = last;
 		sift(0, n - 1);
 	}
+	for (size_t i = nrepeats; i-- > 1;)
+		if (shadow_slot(repeats[i - 1].word) == shadow_slot(repeats[i].word) &&
+		    repeats[i - 1].before > repeats[i].before)
+			repeats[i - 1].before = repeats[i].before;
 }
 
 /* The first one of a slot. */
@@ -334,7 +346,8 @@ static void drop_told(const struct history *h, struct span span)
 				i++;
 			for (uint32_t j = i;
 			     is_of(j, h->slot) && word_time(repeats[j].word) == w.time; j++)
-				repeats[j].told |= is_repeat(&repeats[j], &w, h->slot);
+				repeats[j].told =
+					repeats[j].told || is_repeat(&repeats[j], &w, h->slot);
 		}
 	}
 }
@@ -376,8 +389,8 @@ static void put_repeats(struct put *p, const struct history *h, uint32_t *next, 
 			continue;
 		r->told = true;
 		put(p, r->word & SHADOW_WRITE ? RAW_WRITE : RAW_READ, r->address + first,
-		    (uint32_t)(64 - __builtin_clzll(bytes)) - first, clock,
-		    place_of(h, r, function));
+		    (uint32_t)(64 - __builtin_clzll(bytes)) - first,
+		    clock < r->before ? clock : r->before - 1, place_of(h, r, function));
 	}
 }
 

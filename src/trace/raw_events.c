@@ -188,8 +188,10 @@ static void access_memory(struct raw *a, uint32_t thread, enum op op, const stru
 		if (!var)
 			continue;
 		if (!*var) {
-			str_reset(&a->names.text);
-			raw_names_add_memory(&a->names, a->memory, start, bytes);
+			if (!raw_names_made(&a->names, NAMES_VAR)) {
+				str_reset(&a->names.text);
+				raw_names_add_memory(&a->names, a->memory, start, bytes);
+			}
 			*var = raw_names_next(&a->names, NAMES_VAR) + 1;
 		}
 		operate(a, thread, op, *var - 1, i->pc);

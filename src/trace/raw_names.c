@@ -70,9 +70,14 @@ void raw_names_free(struct raw_names *n)
 	mem_free(n->module);
 }
 
+bool raw_names_made(const struct raw_names *n, enum names_kind kind)
+{
+	return n->counted[kind] < n->names->table[kind].n;
+}
+
 uint32_t raw_names_next(struct raw_names *n, enum names_kind kind)
 {
-	if (n->counted[kind] == n->names->table[kind].n)
+	if (!raw_names_made(n, kind))
 		table_append(&n->names->table[kind], n->text.s, n->text.n);
 	return n->counted[kind]++;
 }

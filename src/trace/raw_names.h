@@ -45,8 +45,9 @@ void raw_names_init(struct raw_names *n, struct names *names);
 void raw_names_restart(struct raw_names *n);
 void raw_names_free(struct raw_names *n);
 
-/* A number for the next name of a kind, whose text is n->text. */
+/* A number for the next name of a kind, whose text is n->text, unless a pass before has made it. */
 uint32_t raw_names_next(struct raw_names *n, enum names_kind kind);
+bool raw_names_made(const struct raw_names *n, enum names_kind kind);
 /* The same for a note made of n->text. */
 void raw_names_note(struct raw_names *n);
 
