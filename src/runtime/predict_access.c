@@ -292,6 +292,10 @@ static bool split_one(struct plog *l, struct plog_entry *e, uint64_t bytes)
 		if (one) {
 			*one = whole;
 			one->key = granule << 8 | b;
+			if (bytes & (b - 1))
+				one->edges &= (uint8_t)~PLOG_BEGINS;
+			if (bytes & ~(2 * b - 1))
+				one->edges &= (uint8_t)~PLOG_ENDS;
 		} else if (bytes & b) {
 			return false;
 		}
@@ -351,6 +355,7 @@ static struct plog_entry *entry_of(struct plog *l, uint64_t granule, uint64_t by
 
 struct access {
 	struct plog *l;
+	uint64_t address, size;
 	uint64_t place;
 	bool does[2];
 	unsigned brings; /* of all its bytes together */
@@ -359,18 +364,22 @@ struct access {
 	bool hot;
 };
 
-/* All is looked at twice: first for what it brings, then to tell where its record is. */
-static void on_entry(struct access *a, struct plog_entry *e, uint32_t record)
+/* Bytes [from, to) of it are an entry's: does it begin or end where no other has? */
+static unsigned brings_edge(const struct access *a, struct plog_entry *e, uint64_t from,
+			    uint64_t to)
 {
-	if (!e)
-		return;
-	a->e = e;
-	a->entries += !record;
-	if (!record) {
-		a->brings |= judge(a->l, e, a->does, a->place);
-		a->hot |= a->l->tx && e->hot;
-		return;
-	}
+	uint8_t edges = (uint8_t)((from == a->address ? PLOG_BEGINS : 0) |
+				  (to == a->address + a->size ? PLOG_ENDS : 0));
+
+	if (!(edges & ~e->edges))
+		return 0;
+	e->edges |= edges;
+	return PLOG_NOVEL;
+}
+
+/* Where its record is. */
+static void link_entry(struct access *a, struct plog_entry *e, uint32_t record)
+{
 	if (a->brings & PLOG_NOVEL || a->entries > 1)
 		keep_chain(a->l, e);
 	if (a->brings & PLOG_NOVEL)
@@ -378,21 +387,37 @@ static void on_entry(struct access *a, struct plog_entry *e, uint32_t record)
 	e->chain = record;
 }
 
-static void each_entry(struct access *a, uint64_t address, uint64_t size, uint32_t record)
+static void on_entry(struct access *a, struct plog_entry *e, uint64_t from, uint64_t to,
+		     uint32_t record)
 {
-	uint64_t end = address + size;
+	if (!e)
+		return;
+	if (record) {
+		link_entry(a, e, record);
+		return;
+	}
+	a->e = e;
+	a->entries++;
+	a->brings |= judge(a->l, e, a->does, a->place) | brings_edge(a, e, from, to);
+	a->hot |= a->l->tx && e->hot;
+}
 
-	for (uint64_t at = address; at < end && !a->l->full; at = (at | 7) + 1) {
+/* All is looked at twice: first for what it brings, then to tell where its record is. */
+static void each_entry(struct access *a, uint32_t record)
+{
+	uint64_t end = a->address + a->size;
+
+	for (uint64_t at = a->address; at < end && !a->l->full; at = (at | 7) + 1) {
 		uint64_t to = end < (at | 7) + 1 ? end : (at | 7) + 1;
 		uint64_t bytes = ((1ull << (to - at)) - 1) << (at & 7);
 		struct plog_entry *e = entry_of(a->l, at >> 3, bytes);
 
 		if (e) {
-			on_entry(a, e, record);
+			on_entry(a, e, at, to, record);
 			continue;
 		}
 		for (uint64_t b = at; b < to && !a->l->full; b++)
-			on_entry(a, entry_of(a->l, b >> 3, 1ull << (b & 7)), record);
+			on_entry(a, entry_of(a->l, b >> 3, 1ull << (b & 7)), b, b + 1, record);
 	}
 }
 
@@ -449,9 +474,9 @@ static void put_access(struct access *a, enum raw_op op, uint64_t address, uint6
 	if (!l->tx || l->full)
 		return;
 	if (a->entries == 1)
-		on_entry(a, a->e, (uint32_t)l->n);
+		link_entry(a, a->e, (uint32_t)l->n);
 	else
-		each_entry(a, address, size, (uint32_t)l->n);
+		each_entry(a, (uint32_t)l->n);
 }
 
 bool plog_does(const struct plog_record *r, int writes)
@@ -520,14 +545,14 @@ void plog_access_slow(struct plog *l, enum raw_op op, uint64_t address, uint64_t
 	bool reads = op != RAW_WRITE && op != RAW_WRITE_RANGE;
 	bool writes = op != RAW_READ && op != RAW_READ_RANGE;
 	bool ranged = op == RAW_READ_RANGE || op == RAW_WRITE_RANGE;
-	struct access a = {.l = l, .does = {reads, writes}};
+	struct access a = {.l = l, .address = address, .size = size, .does = {reads, writes}};
 	bool put;
 
 	if (l->full || !size)
 		return;
 	l->seq++;
 	a.place = plog_mix(plog_mix(l->nodes[node].place, pc), (uint64_t)(reads * 1 + writes * 2));
-	each_entry(&a, address, size, 0);
+	each_entry(&a, 0);
 	if (l->full)
 		return;
 	put = a.brings & PLOG_NOVEL || (l->tx && a.brings) || l->everything;
@@ -556,10 +581,11 @@ void plog_access_slow(struct plog *l, enum raw_op op, uint64_t address, uint64_t
 
 unsigned plog_semaphore(struct plog *l, uint64_t address, uint32_t node, uint64_t pc)
 {
-	struct access a = {.l = l, .does = {true, true}};
+	struct access a = {
+		.l = l, .address = address | 1ull << 47, .size = 1, .does = {true, true}};
 
 	l->seq++;
 	a.place = plog_mix(plog_mix(l->nodes[node].place, pc), 4);
-	each_entry(&a, address | 1ull << 47, 1, 0);
+	each_entry(&a, 0);
 	return a.brings;
 }

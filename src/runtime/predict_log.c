@@ -562,6 +562,8 @@ static bool release(struct plog *l, struct plog_held *gone, uint64_t what)
 		      !changes_nothing(l, h.at)))
 		return false;
 	all = has_passed(l, plog_mix(stretch_hash(l, h.at), what));
+	if (l->tx && !all)
+		return false;
 	take_back(l, h.at, all);
 	if (all)
 		l->segment_at = h.segment_at; /* for all that is told, it goes on */

@@ -12,7 +12,8 @@
  * What is kept, so that the engine finds in the log what it would have found in the whole
  * run:
  *
- *  - an access that brings something new, and all others of these bytes in its transaction;
+ *  - an access that brings something new, and all others of these bytes in its transaction. One that
+ *    begins or ends where no other has is new: what is a variable depends on that;
  *  - operations on locks, but for those of a stretch that ends with the locks and the
  *    history that it began with, in which nothing was kept, and which the log has already. In
  *    a transaction, nothing may have been accessed for the first time since that stretch was
@@ -83,6 +84,7 @@ struct plog_did {
 
 /* A thread's accesses of some bytes in the same 8. */
 enum { PLOG_MET = 8 };
+enum { PLOG_BEGINS = 1, PLOG_ENDS = 2 }; /* some access does, with these bytes */
 struct plog_entry {
 	uint64_t key; /* address / 8 << 8 | bytes, or 0 for the first that come */
 	uint64_t tx;  /* that the rest is about */
@@ -93,6 +95,7 @@ struct plog_entry {
 	bool hot;           /* all of this transaction's are kept */
 	bool split;         /* its bytes have entries of their own */
 	uint8_t bytes, all; /* of the first of a granule: its own, and those that have an entry */
+	uint8_t edges;
 	uint8_t oldest;
 	uint32_t met[PLOG_MET]; /* what was asked lately, and brought nothing new: see question() */
 };
