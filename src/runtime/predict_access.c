@@ -1,7 +1,10 @@
 #include "runtime/predict_log_impl.h"
 
-/* As engine/predict_witness.h has it; a few more do no harm, since it decides again. */
-enum { VARIANTS = 12, LIKE = 64 };
+/*
+ * As engine/predict_witness.h has it. A few more variants do no harm, since it decides again; those
+ * beyond are not counted as alike, since it may not.
+ */
+enum { VARIANTS = 8, MORE_VARIANTS = 12, LIKE = 64 };
 
 /* So many accesses that are repeated are noticed. */
 enum { ROUND = 4 };
@@ -89,25 +92,42 @@ static bool is_common(struct plog *l, uint64_t key, uint64_t state)
 /* What is to be said of a witness: one more that the engine might keep; none; none ever. */
 enum { NEW = 1, LATER = 2, NEVER = 0 };
 
+/* What an entry knows by itself, of a hash. */
+static uint32_t tag_of(uint64_t hash)
+{
+	return (uint32_t)(hash >> 32) | 1;
+}
+
 static unsigned witness(struct plog *l, struct plog_entry *e, unsigned kind, uint64_t state,
 			uint64_t place1, uint64_t place2)
 {
-	uint64_t first = plog_mix(plog_mix(entry_hash(e), kind), state);
+	uint64_t first = plog_mix(plog_mix(entry_hash(e), kind), state), variant;
 	uint64_t places = plog_mix(plog_mix(place1, 3), place2);
-	uint64_t like = plog_mix(plog_mix(places, kind), state), variant;
+	uint64_t like = plog_mix(plog_mix(places, kind), state);
+	uint32_t here = tag_of(plog_mix(places, l->epoch + 1ull));
+	bool known = e->state[kind] == tag_of(state);
 
-	if (!is_seen(l, first)) {
+	if (!e->state[kind]) {
+		e->state[kind] = tag_of(state);
+		e->variant[kind] = here;
+		count_like(l, like);
+		return NEW;
+	}
+	if (!known && !is_seen(l, first)) {
 		see(l, first);
 		see(l, plog_mix(plog_mix(first, places), l->epoch));
 		count_like(l, like);
 		return NEW;
 	}
-	if (e->variants[kind] == VARIANTS || is_common(l, like, state))
+	if (e->variants[kind] == MORE_VARIANTS || is_common(l, like, state))
 		return NEVER;
+	if (known && e->variant[kind] == here)
+		return LATER;
 	variant = plog_mix(plog_mix(first, places), l->epoch);
 	if (is_seen(l, variant))
 		return LATER;
-	e->variants[kind]++;
+	if (e->variants[kind]++ < VARIANTS)
+		count_like(l, like);
 	see(l, variant);
 	return NEW;
 }
@@ -144,10 +164,13 @@ static unsigned pairs(struct plog *l, struct plog_entry *e, const bool *does, ui
 	return any;
 }
 
-/* All that the answer depends on, as one number; but not how many waits and barriers there were. */
+/*
+ * All that the answer depends on beside the entry, as one number; but not how many waits and
+ * barriers there were.
+ */
 static uint64_t question(const struct plog *l, const struct plog_entry *e, uint64_t place)
 {
-	uint64_t h = plog_mix(plog_mix(entry_hash(e), place), l->state);
+	uint64_t h = plog_mix(place, l->state);
 
 	if (!l->tx)
 		return h;
@@ -207,10 +230,12 @@ static unsigned judge(struct plog *l, struct plog_entry *e, const bool *does, ui
 	unsigned brings = 0;
 
 	if (plog_memory) {
-		uint32_t now = plog_memory->generation(e->key >> 8 << 3);
+		uint16_t now = plog_memory->generation(e->key >> 8 << 3);
 
 		if (e->generation != now && (e->reuse < PLOG_REUSES || plog_memory->plenty())) {
 			e->reuse++;
+			__builtin_memset(e->met, 0, sizeof e->met);
+			__builtin_memset(e->state, 0, sizeof e->state);
 			__builtin_memset(e->variants, 0, sizeof e->variants);
 		}
 		e->generation = now;
@@ -240,29 +265,71 @@ static unsigned judge(struct plog *l, struct plog_entry *e, const bool *does, ui
 
 /* --- bytes --- */
 
-/* As plog_look_up(), which each access would have to wait for. */
-static inline struct plog_entry *find_entry(struct plog *l, uint64_t key)
+/* The block of a granule, or NULL. */
+static inline struct plog_block *find_block(struct plog *l, uint64_t granule)
 {
+	uint64_t key = granule / PLOG_BLOCK, tag;
+	struct plog_near *near = &l->near[key % PLOG_NEAR];
 	const struct plog_table *t = &l->by_bytes;
-	uint64_t tag = plog_mix(key, 1) >> 32;
 
-	for (uint64_t at = tag & t->mask; t->mask && t->slot[at]; at = (at + 1) & t->mask)
-		if (t->slot[at] >> 32 == tag && l->entries[(uint32_t)t->slot[at]].key == key)
-			return &l->entries[(uint32_t)t->slot[at]];
+	if (RT_LIKELY(near->block && near->key == key))
+		return &l->blocks[near->block];
+	tag = plog_mix(key, 1) >> 32;
+	for (uint64_t at = tag & t->mask; t->mask && t->slot[at]; at = (at + 1) & t->mask) {
+		uint32_t block = (uint32_t)t->slot[at];
+
+		if (t->slot[at] >> 32 != tag || l->blocks[block].key != key)
+			continue;
+		*near = (struct plog_near){key, block};
+		return &l->blocks[block];
+	}
 	return NULL;
 }
 
-static struct plog_entry *make_entry(struct plog *l, uint64_t key)
+/* Of these bytes of a granule; 0: of the first that came. */
+static inline struct plog_entry *find_entry(struct plog *l, uint64_t granule, uint64_t bytes)
 {
+	const struct plog_block *b = find_block(l, granule);
+	uint32_t i = b ? b->entry[granule % PLOG_BLOCK] : 0;
+
+	while (i && (l->entries[i].key & 0xff) != bytes)
+		i = l->entries[i].next;
+	return i ? &l->entries[i] : NULL;
+}
+
+static struct plog_block *make_block(struct plog *l, uint64_t granule)
+{
+	uint64_t key = granule / PLOG_BLOCK;
+
+	if (!plog_grow(l, &l->blocks, &l->block_cap, l->nblocks, sizeof *l->blocks) ||
+	    !plog_add(l, &l->by_bytes, plog_mix(key, 1), (uint32_t)l->nblocks))
+		return NULL;
+	l->blocks[l->nblocks].key = key;
+	return &l->blocks[l->nblocks++];
+}
+
+static struct plog_entry *make_entry(struct plog *l, uint64_t granule, uint64_t bytes)
+{
+	struct plog_block *b = find_block(l, granule);
+	uint32_t *first;
 	struct plog_entry *e;
 
-	if (!plog_grow(l, &l->entries, &l->entry_cap, l->nentries, sizeof *e) ||
-	    !plog_add(l, &l->by_bytes, plog_mix(key, 1), (uint32_t)l->nentries))
+	if (!b)
+		b = make_block(l, granule);
+	if (!b || !plog_grow(l, &l->entries, &l->entry_cap, l->nentries, sizeof *e))
 		return NULL;
-	e = &l->entries[l->nentries++];
-	e->key = key;
+	first = &b->entry[granule % PLOG_BLOCK];
+	e = &l->entries[l->nentries];
+	e->key = granule << 8 | bytes;
 	if (plog_memory)
-		e->generation = plog_memory->generation(key >> 8 << 3);
+		e->generation = plog_memory->generation(granule << 3);
+	if (!*first) {
+		*first = (uint32_t)l->nentries;
+	} else {
+		e->next = l->entries[*first].next;
+		l->entries[*first].next = (uint32_t)l->nentries;
+	}
+	l->nentries++;
 	return e;
 }
 
@@ -287,11 +354,14 @@ static bool split_one(struct plog *l, struct plog_entry *e, uint64_t bytes)
 	keep_chain(l, e);
 	e->split = true;
 	for (uint64_t b = 1; b < 256; b <<= 1) {
-		struct plog_entry *one = bytes & b ? make_entry(l, granule << 8 | b) : NULL;
+		struct plog_entry *one = bytes & b ? make_entry(l, granule, b) : NULL;
 
 		if (one) {
+			uint32_t next = one->next;
+
 			*one = whole;
 			one->key = granule << 8 | b;
+			one->next = next;
 			if (bytes & (b - 1))
 				one->edges &= (uint8_t)~PLOG_BEGINS;
 			if (bytes & ~(2 * b - 1))
@@ -306,7 +376,7 @@ static bool split_one(struct plog *l, struct plog_entry *e, uint64_t bytes)
 /* Bytes that overlap with others were accessed. */
 static void split(struct plog *l, uint64_t granule)
 {
-	struct plog_entry *e = find_entry(l, granule << 8);
+	struct plog_entry *e = find_entry(l, granule, 0);
 
 	if (!split_one(l, e, e->bytes))
 		return;
@@ -314,7 +384,7 @@ static void split(struct plog *l, uint64_t granule)
 		for (unsigned n = 2; from + n <= 8; n++) {
 			uint64_t bytes = ((1ull << n) - 1) << from;
 
-			e = find_entry(l, granule << 8 | bytes);
+			e = find_entry(l, granule, bytes);
 			if (e && !split_one(l, e, bytes))
 				return;
 		}
@@ -326,17 +396,17 @@ static void split(struct plog *l, uint64_t granule)
  */
 static struct plog_entry *entry_of(struct plog *l, uint64_t granule, uint64_t bytes)
 {
-	struct plog_entry *first = find_entry(l, granule << 8), *e;
+	struct plog_entry *first = find_entry(l, granule, 0), *e;
 
 	if (!first) {
-		first = make_entry(l, granule << 8);
+		first = make_entry(l, granule, 0);
 		if (first)
 			first->bytes = first->all = (uint8_t)bytes;
 		return first;
 	}
 	if (first->bytes == bytes && !first->split)
 		return first;
-	e = find_entry(l, granule << 8 | bytes);
+	e = find_entry(l, granule, bytes);
 	if (e)
 		return e->split ? NULL : e;
 	if (!first->split && first->all & bytes) {
@@ -348,7 +418,7 @@ static struct plog_entry *entry_of(struct plog *l, uint64_t granule, uint64_t by
 	if (first->split && bytes & (bytes - 1))
 		return NULL;
 	first->all |= (uint8_t)bytes;
-	return make_entry(l, granule << 8 | bytes);
+	return make_entry(l, granule, bytes);
 }
 
 /* --- accesses --- */

@@ -173,11 +173,13 @@ uint32_t thread_count(void)
 
 void rt_choose_mode(void)
 {
-	rt_mode = !rt_threads_out           ? RT_NOTHING
-		  : record_on || predict_on ? RT_ALL
-		  : icd_on                  ? RT_OWNING
-		  : check_on                ? RT_CHECKING
-					    : RT_NOTHING;
+	bool all = record_on || (predict_on && !predict_over);
+
+	rt_mode = !rt_threads_out ? RT_NOTHING
+		  : all           ? RT_ALL
+		  : icd_on        ? RT_OWNING
+		  : check_on      ? RT_CHECKING
+				  : RT_NOTHING;
 }
 
 /* Nobody else is there to see when the first thread goes out, and when the last has come back. */
