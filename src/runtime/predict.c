@@ -583,6 +583,8 @@ static bool has_stopped(const struct predict_thread *p)
 uint64_t predict_end(void)
 {
 	struct plog_out o = {.take = say};
+	uint64_t found;
+	bool started;
 
 	if (!predict_on)
 		return 0;
@@ -595,14 +597,15 @@ uint64_t predict_end(void)
 	if (!o.unit)
 		return 0;
 	plog_out_header(&o, predict_over ? "predict_size is used up" : NULL);
+	started = live_connected();
 	for (struct predict_thread *p = threads; p; p = p->next)
 		if (has_stopped(p))
 			out_thread(&o, p);
 	out_allocations(&o, thread_count());
 	rt_pages_free(o.unit, RAW_CHUNK_MAX);
-	if (!live_connected()) {
-		rt_say("nothing is predicted: the program 'atomsan' cannot be started");
-		return 0;
-	}
-	return report_end(0);
+	found = live_connected() ? report_end(0) : 0;
+	if (!live_connected())
+		rt_say("nothing is predicted: the program 'atomsan' %s",
+		       started ? "has gone" : "cannot be started");
+	return found;
 }
