@@ -42,7 +42,7 @@ struct pairs {
 	struct witnesses *w;
 	struct candidates *out;
 	bool all;
-	uint64_t most; /* comparisons */
+	uint64_t most;  /* comparisons */
 	uint32_t *over; /* [stretch * threads + thread]: how many of its stretches lie before */
 	struct members pairs, singles; /* of one variable, or of two */
 	struct predict_map looks;      /* hash of two looks -> number */

@@ -13,8 +13,8 @@
  * many threads use it. Two candidates look the same where their
  * findings would have one fingerprint. Of those PAIRS_TRIES at most are kept,
  * the ones that the trace is soonest over with, unless all are wanted. Where there are very many
- * histories, those that look the same are compared one after the other, in the order of the trace, until
- * there are enough; and not at all where a lock is held in all of them.
+ * histories, those that look the same are compared one after the other, in the order of the trace,
+ * until there are enough; and not at all where a lock is held in all of them.
  *
  * Who may include this: predict*.c.
  */

@@ -219,8 +219,7 @@ static bool advance(struct scheduler *s, uint32_t thread, uint64_t position)
 		case MODEL_LOCKED:
 			lock = m->thread[thread].op[m->thread[thread].next_op].lock;
 			who = holder(m, lock);
-			ok = who != UINT32_MAX &&
-			     advance(s, who, release_of(m, who, lock));
+			ok = who != UINT32_MAX && advance(s, who, release_of(m, who, lock));
 			continue;
 		case MODEL_WAITING:
 			ok = model_unmet(m, thread, &need) &&

@@ -12,8 +12,8 @@
  * What is kept, so that the engine finds in the log what it would have found in the whole
  * run:
  *
- *  - an access that brings something new, and all others of these bytes in its transaction. One that
- *    begins or ends where no other has is new: what is a variable depends on that;
+ *  - an access that brings something new, and all others of these bytes in its transaction. One
+ * that begins or ends where no other has is new: what is a variable depends on that;
  *  - operations on locks, but for those of a stretch that ends with the locks and the
  *    history that it began with, in which nothing was kept, and which the log has already. In
  *    a transaction, nothing may have been accessed for the first time since that stretch was
@@ -83,8 +83,8 @@ struct plog_did {
 };
 
 /*
- * A thread's accesses of some bytes in the same 8. Three cache lines: what each access looks at, what it
- * leaves behind in a transaction, and what only something new has to look at.
+ * A thread's accesses of some bytes in the same 8. Three cache lines: what each access looks at,
+ * what it leaves behind in a transaction, and what only something new has to look at.
  */
 enum { PLOG_MET = 8 };
 enum { PLOG_BEGINS = 1, PLOG_ENDS = 2 }; /* some access does, with these bytes */
@@ -185,7 +185,7 @@ struct plog {
 	struct plog_block *blocks;
 	size_t nblocks, block_cap;
 	struct plog_near near[PLOG_NEAR];
-	struct plog_table seen;     /* hashes of witnesses */
+	struct plog_table seen; /* hashes of witnesses */
 	struct plog_entry *entries;
 	size_t nentries, entry_cap;
 	struct plog_like *like;     /* [PLOG_LIKE] */

@@ -678,7 +678,10 @@ static void add_block(struct script *s, enum raw_op op, uint32_t times)
 
 	add(s, call);
 	for (uint32_t i = 0; i < times; i++)
-		add(s, (struct act){.what = ACCESS, .op = op, .object = THE_X, .size = 8,
+		add(s, (struct act){.what = ACCESS,
+				    .op = op,
+				    .object = THE_X,
+				    .size = 8,
 				    .pc = 0x400000 + 16 * i});
 	call.what = RETURN;
 	add(s, call);
@@ -741,7 +744,12 @@ static void test_not_nested(void **state)
 		if (nested)
 			add(s, lock_act(LOCK_B, false));
 		add_reader(&t[1].script);
-		run_in_turn(t, "02" "12" "0." "1.", found);
+		run_in_turn(t,
+			    "02"
+			    "12"
+			    "0."
+			    "1.",
+			    found);
 		assert_int_equal(found[1], 0);
 		assert_int_equal(found[0], nested ? 0 : 1);
 	}
@@ -768,7 +776,14 @@ static void test_third_thread(void **state)
 			add(&t[2].script, (struct act){.what = NOTIFY, .object = 0x30000});
 		add_block(&t[2].script, RAW_WRITE, 1);
 		add(&t[2].script, lock_act(LOCK_A, false));
-		run_in_turn(t, "03" "12" "22" "0." "2." "1.", found);
+		run_in_turn(t,
+			    "03"
+			    "12"
+			    "22"
+			    "0."
+			    "2."
+			    "1.",
+			    found);
 		assert_int_equal(found[1], heard ? 0 : 1);
 		assert_int_equal(found[0], 1);
 	}
@@ -845,10 +860,12 @@ static void test_budget(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_short),       cmocka_unit_test(test_loops),
-		cmocka_unit_test(test_outer_locks), cmocka_unit_test(test_mixed),
-		cmocka_unit_test(test_notify),      cmocka_unit_test(test_any_order),
-		cmocka_unit_test(test_wide), cmocka_unit_test(test_not_nested), cmocka_unit_test(test_third_thread), cmocka_unit_test(test_handed), cmocka_unit_test(test_handed_notify),        cmocka_unit_test(test_bounded),
+		cmocka_unit_test(test_short),         cmocka_unit_test(test_loops),
+		cmocka_unit_test(test_outer_locks),   cmocka_unit_test(test_mixed),
+		cmocka_unit_test(test_notify),        cmocka_unit_test(test_any_order),
+		cmocka_unit_test(test_wide),          cmocka_unit_test(test_not_nested),
+		cmocka_unit_test(test_third_thread),  cmocka_unit_test(test_handed),
+		cmocka_unit_test(test_handed_notify), cmocka_unit_test(test_bounded),
 		cmocka_unit_test(test_budget),
 	};
 
