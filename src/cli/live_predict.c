@@ -76,6 +76,7 @@ void live_predict(struct live_process *p)
 {
 	/* Text shows no schedule of a run whose events nobody could look up. */
 	struct engine_options options = {.all = p->session->o.all,
+					 .lean = true,
 					 .unscheduled = !p->session->o.format->context,
 					 .effort = EFFORT};
 	struct engine_result res = {0};

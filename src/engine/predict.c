@@ -3,7 +3,7 @@
  * Madhusudan and Sorrentino, "Meta-analysis for atomicity violations under
  * nested locking" (CAV 2009); the schedule, which the paper leaves out, decides.
  *
- * Where two variables are looked at too, a pass finds out which are shared
+ * Where two variables are looked at too, or memory is to be saved, a pass finds out which are shared
  * (predict_two.h). The first pass keeps witnesses (predict_witness.h), its end finds which of
  * them fit together (predict_pairs.h). Where some do, a second pass keeps the
  * threads' events (predict_model.h) up to the last that the first candidate of
@@ -49,7 +49,7 @@ struct predict {
 	uint64_t horizon; /* of SCHEDULES: the pass at hand ends there */
 	uint64_t searched, searches, failed;
 	uint64_t effort, steps;
-	bool all, unscheduled;
+	bool all, two, lean, unscheduled;
 	bool gave_up; /* it was not enough */
 };
 
@@ -61,7 +61,9 @@ static void *predict_create(const struct engine_options *options, struct finding
 	p->all = options->all;
 	p->unscheduled = options->unscheduled;
 	p->effort = options->effort;
-	p->pass = options->two ? SHARING : WITNESSES;
+	p->two = options->two;
+	p->lean = options->lean;
+	p->pass = p->two || p->lean ? SHARING : WITNESSES;
 	witnesses_init(&p->witnesses);
 	return p;
 }
@@ -295,7 +297,12 @@ static uint64_t predict_finish(void *engine)
 
 	if (p->pass == SHARING) {
 		two_sharing_end(&p->sharing);
-		witnesses_want_two(&p->witnesses, p->sharing.many, p->sharing.n);
+		if (p->two)
+			witnesses_want_two(&p->witnesses, p->sharing.many, p->sharing.n);
+		if (p->lean) {
+			p->witnesses.shared = p->sharing.many;
+			p->witnesses.nshared = p->sharing.n;
+		}
 		p->pass = WITNESSES;
 		return p->events;
 	}
