@@ -235,15 +235,17 @@ static enum kind kind_of(const char *name)
 }
 
 /* A program that finds nothing and has nothing to ask does not call us. */
-static void tell_silence(const char *name, bool text)
+static void tell_silence(const char *name, bool text, int status)
 {
 	switch (kind_of(name)) {
 	case PLAIN:
 		cli_note("nothing was checked: %s was not linked by atomsan-cc", name);
 		break;
 	case INSTRUMENTED:
-		if (text && !o.first_run)
-			cli_note("no atomicity violation");
+		if (o.predict && status > 128)
+			cli_note("nothing is predicted: the program did not come to its end");
+		else if (text && !o.first_run)
+			cli_note("no %satomicity violation", o.predict ? "possible " : "");
 		break;
 	case NOT_KNOWN:
 		if (o.verbose)
@@ -379,6 +381,7 @@ static int run(int argc, char **argv)
 		.verbosity = o.quiet ? -1 : o.verbose > 0,
 		.all = o.all,
 		.verdict = true,
+		.predicts = o.predict,
 	};
 	struct str name = STR_INIT;
 	struct room room = {0};
@@ -424,7 +427,7 @@ static int run(int argc, char **argv)
 	serve_all(&room);
 	rc = child_wait();
 	if (!live_was_used(room.session) && !o.quiet)
-		tell_silence(argv[0], options.format == &text_format);
+		tell_silence(argv[0], options.format == &text_format, rc);
 	/* Whoever closed standard error did not want to know. */
 	if (live_end(room.session) && o.output && !rc)
 		rc = cli_error("%s: writing failed", o.output);

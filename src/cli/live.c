@@ -502,7 +502,7 @@ static int end(struct live_process *p, const char *body, size_t n, struct err *e
 		t->pooled += e.pooled;
 		t->max_alive = e.max_alive > t->max_alive ? e.max_alive : t->max_alive;
 	}
-	p->ended = true;
+	p->ended = p->session->ended = true;
 	live_predict(p);
 	/* Before the program goes on to its end, and the shell to its prompt. */
 	live_found_end(p);

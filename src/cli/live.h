@@ -40,6 +40,7 @@ struct live_options {
 	bool all;                  /* no deduplication */
 	bool each;                 /* each process has a summary of its own, at its end */
 	bool verdict;              /* say also that nothing was found */
+	bool predicts;             /* the program is not checked, but predicted from */
 	struct spec *spec;         /* NULL: as the process says */
 	struct suppress *suppress; /* NULL: none but those of the process */
 	const char *first_run;     /* the file that is to name what is suspected */

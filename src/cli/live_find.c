@@ -76,38 +76,48 @@ void live_close_recording(struct reader *reader)
 
 /* --- event numbers --- */
 
+/* A set of them, and for each word of it how many are in those before. */
 struct numbers {
-	uint64_t *v;
-	size_t n, cap;
+	uint64_t *bits;
+	uint32_t *before;
+	size_t words;
 };
 
 static void numbers_add(struct numbers *x, uint64_t event)
 {
 	if (!event)
 		return;
-	MEM_GROW(x->v, x->cap, x->n + 1);
-	x->v[x->n++] = event;
+	MEM_GROW0(x->bits, x->words, event / 64 + 1);
+	x->bits[event / 64] |= 1ull << event % 64;
 }
 
-static int by_number(const void *a, const void *b)
+static void numbers_count(struct numbers *x)
 {
-	const uint64_t *x = a, *y = b;
+	uint32_t n = 0;
 
-	return (*x > *y) - (*x < *y);
+	x->before = mem_alloc((x->words + 1) * sizeof *x->before);
+	for (size_t i = 0; i < x->words; i++) {
+		x->before[i] = n;
+		n += (uint32_t)__builtin_popcountll(x->bits[i]);
+	}
 }
 
+/* From 1 on; 0: it is not in there. */
 static uint64_t rank(const struct numbers *x, uint64_t event)
 {
-	const uint64_t *at =
-		event && x->n ? bsearch(&event, x->v, x->n, sizeof *x->v, by_number) : NULL;
+	uint64_t bit = 1ull << event % 64, word;
 
-	return at ? (uint64_t)(at - x->v) + 1 : 0;
+	if (!event || event / 64 >= x->words)
+		return 0;
+	word = x->bits[event / 64];
+	return word & bit ? x->before[event / 64] +
+				    (uint64_t)__builtin_popcountll(word & (bit - 1)) + 1
+			  : 0;
 }
 
 void live_renumber(struct finding *f)
 {
 	struct numbers x = {0};
-	size_t kept = 0;
 
 	numbers_add(&x, f->event);
 	numbers_add(&x, f->transaction.begin);
@@ -117,12 +127,7 @@ void live_renumber(struct finding *f)
 	}
 	for (size_t i = 0; i < f->nschedule; i++)
 		numbers_add(&x, f->schedule[i]);
-	if (x.n)
-		qsort(x.v, x.n, sizeof *x.v, by_number);
-	for (size_t i = 0; i < x.n; i++)
-		if (!kept || x.v[kept - 1] != x.v[i])
-			x.v[kept++] = x.v[i];
-	x.n = kept;
+	numbers_count(&x);
 	f->event = rank(&x, f->event);
 	f->transaction.begin = rank(&x, f->transaction.begin);
 	f->blame.begin = rank(&x, f->blame.begin);
@@ -134,7 +139,8 @@ void live_renumber(struct finding *f)
 		f->schedule[i] = rank(&x, f->schedule[i]);
 	for (size_t i = 0; i < f->nmoves; i++)
 		f->moves[i].event = rank(&x, f->moves[i].event);
-	mem_free(x.v);
+	mem_free(x.bits);
+	mem_free(x.before);
 }
 
 /* --- */

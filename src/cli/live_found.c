@@ -100,6 +100,7 @@ struct live *live_new(const struct live_options *options)
 	struct live *s = mem_zalloc(sizeof *s);
 
 	s->o = *options;
+	s->predicts = options->predicts;
 	s->since = now();
 	s->program = options->program ? mem_strdup(options->program) : NULL;
 	if (options->first_run)
@@ -567,6 +568,8 @@ int live_end(struct live *s)
 	struct engine_result res = {0};
 	struct report rep = {.verbosity = s->o.verbosity};
 	struct piece piece, notes;
+	/* All that there is to predict from comes at the end. */
+	bool killed = s->predicts && s->nprocesses && !s->ended;
 	int rc;
 
 	if (s->o.each)
@@ -577,11 +580,15 @@ int live_end(struct live *s)
 	piece_begin(&piece);
 	if (!is_text(s))
 		s->o.format->write(&rep, piece.out);
-	else if (res.findings.n || (s->o.verdict && s->nprocesses && s->o.verbosity >= 0))
+	else if (res.findings.n ||
+		 (s->o.verdict && s->nprocesses && s->o.verbosity >= 0 && !killed))
 		report_text_end(&rep, s->told, piece.out);
 	rc = piece_write(&piece, s->o.out);
 	collect_free(&res.findings);
 	piece_begin(&notes);
+	if (killed && s->o.verbosity >= 0)
+		fputs("atomsan: nothing is predicted: the program did not come to its end\n",
+		      notes.out);
 	tell_rest(s, s->o.verbosity, notes.out);
 	piece_write(&notes, 2);
 	return rc;

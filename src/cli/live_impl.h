@@ -41,6 +41,7 @@ struct live {
 	double since;
 	struct live_end total; /* of those processes that said END */
 	bool predicts;         /* some process does */
+	bool ended;            /* some process said END */
 	uint64_t suppressed;   /* how often suppressed ones were found */
 	char **said;           /* warnings about symbols */
 	size_t nsaid, said_cap;

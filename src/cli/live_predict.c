@@ -19,6 +19,9 @@
 /* A program's own limit is far below. */
 #define RUN_BYTES_MAX (1ull << 36)
 
+/* Somebody waits for the program to end: after some seconds it is enough. */
+#define EFFORT (1ull << 30)
+
 int live_predict_take(struct live_process *p, const char *bytes, size_t n, struct err *err)
 {
 	if (p->run < 0)
@@ -61,9 +64,21 @@ static void found(struct live_process *p, struct finding_list *l)
 	}
 }
 
+static bool gave_up(const struct engine_result *res)
+{
+	for (size_t i = 0; i < res->nstats; i++)
+		if (!strcmp(res->stats[i].name, "gave_up"))
+			return res->stats[i].value;
+	return false;
+}
+
 void live_predict(struct live_process *p)
 {
-	struct engine_options options = {.all = p->session->o.all};
+	/* Text shows no schedule of a run whose events nobody could look up. */
+	struct engine_options options = {.all = p->session->o.all,
+					 .lean = true,
+					 .unscheduled = !p->session->o.format->context,
+					 .effort = EFFORT};
 	struct engine_result res = {0};
 	struct err err = {0};
 	struct reader *r;
@@ -75,6 +90,10 @@ void live_predict(struct live_process *p)
 	r = live_open_recording(p, fd, "the run", is_cut_off(fd), spec_rules(p->spec), &err);
 	if (r) {
 		engine_run(engine_by_name("predict"), &options, r, options.all, NULL, &res, &err);
+		if (gave_up(&res))
+			cli_note("process %d: not all that may be possible was looked at, it would "
+				 "take too long",
+				 (int)p->pid);
 		blockspec_drop(r, &res.findings);
 		if (p->session->o.format->context)
 			context_add(&res, 1, r);

@@ -33,6 +33,9 @@ struct engine_options {
 	bool blocks_sets; /* blocks: cycles of three and more transactions too */
 	bool all;         /* predict: a schedule also for findings that look the same */
 	bool two;         /* predict: with two variables too */
+	bool lean;        /* predict: one more pass, and memory only for what threads share */
+	bool unscheduled; /* predict: findings come without the schedules that were made for them */
+	uint64_t effort;  /* predict: steps on the way to schedules, at most; 0: no limit */
 	const struct engine_given *given; /* frontier: explain this, and look for no others */
 	/* doublechecker: */
 	uint64_t icd_block;                 /* how many variables have one owner; 0: one */

@@ -160,6 +160,26 @@ uint32_t lockhist_add(struct lockhist *h, uint32_t set, enum op acquire, uint32_
 	return intern(h, n);
 }
 
+uint32_t lockhist_both(struct lockhist *h, uint32_t a, uint32_t b)
+{
+	const uint32_t *x = h->v[a].word, *xend = x + h->v[a].n;
+	const uint32_t *y = h->v[b].word, *yend = y + h->v[b].n;
+	uint32_t n = 0;
+
+	MEM_GROW(h->scratch, h->scratch_cap, (size_t)h->v[a].n + 1);
+	while (x < xend && y < yend) {
+		if (x[0] >> 1 == y[0] >> 1) {
+			h->scratch[n++] = x[0] & y[0];
+			h->scratch[n++] = 0;
+		}
+		if (x[0] >> 1 <= y[0] >> 1)
+			x += 2 + x[1];
+		else
+			y += 2 + y[1];
+	}
+	return intern(h, n);
+}
+
 /* Is `lock` among the sorted ones? In which way, then: 2 exclusively, 1 shared, 0 not. */
 static uint32_t among(const uint32_t *w, uint32_t n, uint32_t lock)
 {

@@ -68,6 +68,9 @@ uint32_t lockhist_step(struct lockhist *h, uint32_t from, enum op op, uint32_t l
  */
 uint32_t lockhist_add(struct lockhist *h, uint32_t set, enum op acquire, uint32_t lock);
 
+/* The set of locks that are held in both; exclusively where they are in both. */
+uint32_t lockhist_both(struct lockhist *h, uint32_t a, uint32_t b);
+
 /* Can two threads stand there together, as far as this tells? Symmetric. */
 bool lockhist_compatible(struct lockhist *h, uint32_t a, uint32_t b);
 

@@ -3,7 +3,7 @@
  * Madhusudan and Sorrentino, "Meta-analysis for atomicity violations under
  * nested locking" (CAV 2009); the schedule, which the paper leaves out, decides.
  *
- * Where two variables are looked at too, a pass finds out which are shared
+ * Where two variables are looked at too, or memory is to be saved, a pass finds out which are shared
  * (predict_two.h). The first pass keeps witnesses (predict_witness.h), its end finds which of
  * them fit together (predict_pairs.h). Where some do, a second pass keeps the
  * threads' events (predict_model.h) up to the last that the first candidate of
@@ -28,6 +28,9 @@
 /* Who holds a lock at the last event wanted has mostly released it so many events later. */
 enum { HORIZON_MORE = 1 << 16 };
 
+/* What comparing two witnesses costs, beside a step of a schedule. */
+enum { COMPARISON = 8 };
+
 enum fate { UNTRIED, FAILED, FOUND };
 
 enum pass { SHARING, WITNESSES, SCHEDULES };
@@ -45,7 +48,9 @@ struct predict {
 	uint64_t events;
 	uint64_t horizon; /* of SCHEDULES: the pass at hand ends there */
 	uint64_t searched, searches, failed;
-	bool all;
+	uint64_t effort, steps;
+	bool all, two, lean, unscheduled;
+	bool gave_up; /* it was not enough */
 };
 
 static void *predict_create(const struct engine_options *options, struct finding_sink *sink)
@@ -54,7 +59,11 @@ static void *predict_create(const struct engine_options *options, struct finding
 
 	p->sink = sink;
 	p->all = options->all;
-	p->pass = options->two ? SHARING : WITNESSES;
+	p->unscheduled = options->unscheduled;
+	p->effort = options->effort;
+	p->two = options->two;
+	p->lean = options->lean;
+	p->pass = p->two || p->lean ? SHARING : WITNESSES;
 	witnesses_init(&p->witnesses);
 	return p;
 }
@@ -164,6 +173,8 @@ static void add_pattern(struct finding *f, const struct witness *pair, const str
 
 static void add_schedule(const struct predict *p, struct finding *f)
 {
+	if (p->unscheduled)
+		return;
 	f->nschedule = model_done(&p->model, NULL);
 	f->schedule = arena_alloc(&f->arena, f->nschedule * sizeof *f->schedule);
 	model_done(&p->model, f->schedule);
@@ -222,6 +233,12 @@ static bool try(struct predict *p, struct scheduler *s, const struct candidate *
 	return ok;
 }
 
+/* Has there been enough effort? */
+static bool is_over(const struct predict *p)
+{
+	return p->effort && p->steps + p->model.steps >= p->effort;
+}
+
 static void try_all(struct predict *p)
 {
 	struct scheduler s;
@@ -235,6 +252,8 @@ static void try_all(struct predict *p)
 		if (p->fate[i] == FOUND || (p->seen[c->look] && !p->all) ||
 		    last_event(p, c) > p->model.events)
 			continue;
+		if (is_over(p))
+			break;
 		p->fate[i] = try(p, &s, c) ? FOUND : FAILED;
 		p->seen[c->look] |= p->fate[i] == FOUND;
 	}
@@ -278,12 +297,18 @@ static uint64_t predict_finish(void *engine)
 
 	if (p->pass == SHARING) {
 		two_sharing_end(&p->sharing);
-		witnesses_want_two(&p->witnesses, p->sharing.many, p->sharing.n);
+		if (p->two)
+			witnesses_want_two(&p->witnesses, p->sharing.many, p->sharing.n);
+		if (p->lean) {
+			p->witnesses.shared = p->sharing.many;
+			p->witnesses.nshared = p->sharing.n;
+		}
 		p->pass = WITNESSES;
 		return p->events;
 	}
 	if (p->pass == WITNESSES) {
-		pairs_find(&p->witnesses, p->all, &p->candidates);
+		pairs_find(&p->witnesses, p->all, p->effort / COMPARISON, &p->candidates);
+		p->gave_up = p->candidates.gave_up;
 		if (!p->candidates.n)
 			return 0;
 		p->fate = mem_zalloc(p->candidates.n);
@@ -293,7 +318,9 @@ static uint64_t predict_finish(void *engine)
 		return p->horizon = first_horizon(p);
 	}
 	try_all(p);
-	if (p->horizon < p->events && some_left(p)) {
+	p->gave_up |= is_over(p) && some_left(p);
+	if (p->horizon < p->events && !is_over(p) && some_left(p)) {
+		p->steps += p->model.steps;
 		model_free(&p->model);
 		return p->horizon = p->events;
 	}
@@ -315,6 +342,8 @@ static size_t predict_stats(void *engine, struct engine_stat stats[ENGINE_STATS_
 	stats[n++] = (struct engine_stat){"schedules_failed", p->failed};
 	stats[n++] = (struct engine_stat){"schedules_searched", p->searches};
 	stats[n++] = (struct engine_stat){"states_searched", p->searched};
+	if (p->effort)
+		stats[n++] = (struct engine_stat){"gave_up", p->gave_up};
 	if (p->witnesses.two)
 		stats[n++] = (struct engine_stat){"variables_left_out", p->witnesses.two->left_out};
 	return n;

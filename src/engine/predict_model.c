@@ -321,6 +321,7 @@ enum model_stop model_go(struct model *m, uint32_t thread, uint64_t position)
 		const struct model_lock_op *op = model_next_op(m, thread, t->n);
 		uint64_t to = position < t->n ? position : t->n;
 
+		m->steps++;
 		if (t->position >= t->n) {
 			why = MODEL_ENDED;
 			break;

@@ -90,6 +90,7 @@ struct model {
 	struct model_sync *sync;    /* barriers and condition variables */
 	size_t nsync, sync_cap;
 	uint64_t events; /* how many were taken */
+	uint64_t steps;  /* counts what is done with it, about as time goes */
 };
 
 void model_init(struct model *m);

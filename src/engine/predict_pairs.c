@@ -9,6 +9,8 @@
 
 /* Beyond this, 256 MiB, forks and joins are left for the schedule to find out. */
 enum { ORDER_MAX = 1 << 26 };
+/* More pairs of histories than these are compared look by look. */
+enum { MANY = 1 << 12 };
 
 /* A witness, with what it is grouped by. */
 struct member {
@@ -21,6 +23,13 @@ struct member {
 struct members {
 	struct member *v;
 	size_t n, cap;
+	size_t groups;
+};
+
+/* Members of one look, history and `took`: a group where there are many. */
+struct cluster {
+	size_t first, end;
+	uint64_t look, event; /* of its first */
 };
 
 /* What is kept of those that look the same: which, and the last of them. */
@@ -33,6 +42,7 @@ struct pairs {
 	struct witnesses *w;
 	struct candidates *out;
 	bool all;
+	uint64_t most;  /* comparisons */
 	uint32_t *over; /* [stretch * threads + thread]: how many of its stretches lie before */
 	struct members pairs, singles; /* of one variable, or of two */
 	struct predict_map looks;      /* hash of two looks -> number */
@@ -122,12 +132,14 @@ static void group(struct members *m)
 	size_t first = 0;
 
 	qsort(m->v, m->n, sizeof *m->v, by_group);
+	m->groups = 0;
 	for (size_t i = 1; i <= m->n; i++) {
 		if (i < m->n && m->v[i].hist == m->v[first].hist &&
 		    m->v[i].took == m->v[first].took)
 			continue;
 		m->v[first].end = i;
 		first = i;
+		m->groups++;
 	}
 }
 
@@ -287,22 +299,138 @@ static void match_looks(struct pairs *p, size_t i, size_t iend, size_t k, size_t
 	}
 }
 
+/* Has it been enough? */
+static bool is_enough(const struct pairs *p)
+{
+	if (p->most && p->out->compared >= p->most)
+		p->out->gave_up = true;
+	return p->out->gave_up;
+}
+
+/* As far as locks tell. */
+static bool fit(struct pairs *p, const struct member *pair, const struct member *single)
+{
+	p->out->compared++;
+	return lockhist_compatible(&p->w->hist, pair->hist, single->hist) &&
+	       lockhist_compatible(&p->w->hist, pair->hist, single->took);
+}
+
 static void match_histories(struct pairs *p)
 {
 	size_t iend, kend;
 
 	for (size_t i = 0; i < p->pairs.n; i = iend) {
 		iend = p->pairs.v[i].end;
-		for (size_t k = 0; k < p->singles.n; k = kend) {
+		for (size_t k = 0; k < p->singles.n && !is_enough(p); k = kend) {
 			kend = p->singles.v[k].end;
-			p->out->compared++;
-			if (lockhist_compatible(&p->w->hist, p->pairs.v[i].hist,
-						p->singles.v[k].hist) &&
-			    lockhist_compatible(&p->w->hist, p->pairs.v[i].hist,
-						p->singles.v[k].took))
+			if (fit(p, &p->pairs.v[i], &p->singles.v[k]))
 				match_looks(p, i, iend, k, kend);
 		}
 	}
+}
+
+/* --- many histories --- */
+
+static int by_look(const void *a, const void *b)
+{
+	const struct cluster *x = a, *y = b;
+
+	if (x->look != y->look)
+		return x->look > y->look ? 1 : -1;
+	if (x->event != y->event)
+		return x->event > y->event ? 1 : -1;
+	return (x->first > y->first) - (x->first < y->first);
+}
+
+/* Of all members; free them. */
+static struct cluster *make_clusters(const struct members *m, size_t *n)
+{
+	struct cluster *v = mem_alloc(m->n * sizeof *v);
+	size_t group_end = 0;
+
+	*n = 0;
+	for (size_t i = 0, end; i < m->n; i = end) {
+		if (i == group_end)
+			group_end = m->v[i].end;
+		end = look_end(m, i, group_end);
+		v[(*n)++] = (struct cluster){i, end, m->v[i].look, m->v[i].event};
+	}
+	qsort(v, *n, sizeof *v, by_look);
+	return v;
+}
+
+/* Clusters that look the same, and which locks are held in all of them. */
+struct alike {
+	size_t first, n;
+	uint32_t held;
+};
+
+static struct alike *make_alike(struct pairs *p, const struct members *m, const struct cluster *c,
+				size_t n, size_t *count)
+{
+	struct alike *v = mem_alloc(n * sizeof *v);
+
+	*count = 0;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t hist = m->v[c[i].first].hist;
+
+		if (!i || c[i].look != c[i - 1].look)
+			v[(*count)++] = (struct alike){i, 0, hist};
+		v[*count - 1].n++;
+		v[*count - 1].held = lockhist_both(&p->w->hist, v[*count - 1].held, hist);
+	}
+	return v;
+}
+
+/* All of one look against all of another. */
+static void match_alike(struct pairs *p, const struct cluster *a, size_t na,
+			const struct cluster *b, size_t nb)
+{
+	uint32_t id = look_number(p, a->look, b->look);
+	const struct look *look = &p->look[id];
+
+	for (size_t i = 0; i < na && is_wanted(p, look, a[i].event); i++)
+		for (size_t k = 0; k < nb && is_wanted(p, look, b[k].event) &&
+				   is_wanted(p, look, a[i].event) && !is_enough(p);
+		     k++)
+			if (fit(p, &p->pairs.v[a[i].first], &p->singles.v[b[k].first]))
+				match(p, a[i].first, a[i].end, b[k].first, b[k].end);
+}
+
+static void match_many(struct pairs *p)
+{
+	size_t na, nb, nx, ny;
+	struct cluster *a = make_clusters(&p->pairs, &na), *b = make_clusters(&p->singles, &nb);
+	struct alike *x = make_alike(p, &p->pairs, a, na, &nx);
+	struct alike *y = make_alike(p, &p->singles, b, nb, &ny);
+
+	for (size_t i = 0; i < nx; i++) {
+		const struct cluster *pair = &a[x[i].first];
+
+		for (size_t k = 0; k < ny; k++) {
+			const struct cluster *single = &b[y[k].first];
+
+			if (conflict(p->w, &p->w->v[p->pairs.v[pair->first].witness],
+				     &p->w->v[p->singles.v[single->first].witness]) &&
+			    lockhist_compatible(&p->w->hist, x[i].held, y[k].held))
+				match_alike(p, pair, x[i].n, single, y[k].n);
+		}
+	}
+	mem_free(a);
+	mem_free(b);
+	mem_free(x);
+	mem_free(y);
+}
+
+/* All witnesses from an entry on. */
+static void match_all(struct pairs *p, uint32_t first)
+{
+	if (is_enough(p) || !gather(p, first))
+		return;
+	if (p->pairs.groups > MANY / p->singles.groups)
+		match_many(p);
+	else
+		match_histories(p);
 }
 
 /* qsort has no argument for this. */
@@ -329,19 +457,17 @@ static int by_event(const void *a, const void *b)
 	return x->single > y->single ? 1 : -1;
 }
 
-void pairs_find(struct witnesses *w, bool all, struct candidates *out)
+void pairs_find(struct witnesses *w, bool all, uint64_t most, struct candidates *out)
 {
-	struct pairs p = {.w = w, .out = out, .all = all};
+	struct pairs p = {.w = w, .out = out, .all = all, .most = most};
 
 	if (w->nthreads < 2)
 		return;
 	order_stretches(&p);
 	for (size_t x = 0; x < w->nvars; x++)
-		if (gather(&p, w->var[x]))
-			match_histories(&p);
+		match_all(&p, w->var[x]);
 	for (size_t i = 0; w->two && i < w->two->nfirst; i++)
-		if (gather(&p, w->two->first[i]))
-			match_histories(&p);
+		match_all(&p, w->two->first[i]);
 	sorted = w;
 	if (out->n)
 		qsort(out->v, out->n, sizeof *out->v, by_event);

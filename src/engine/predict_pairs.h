@@ -12,7 +12,9 @@
  * variable that a lock protects costs one answer for each two groups, however
  * many threads use it. Two candidates look the same where their
  * findings would have one fingerprint. Of those PAIRS_TRIES at most are kept,
- * the ones that the trace is soonest over with, unless all are wanted.
+ * the ones that the trace is soonest over with, unless all are wanted. Where there are very many
+ * histories, those that look the same are compared one after the other, in the order of the trace,
+ * until there are enough; and not at all where a lock is held in all of them.
  *
  * Who may include this: predict*.c.
  */
@@ -33,12 +35,13 @@ struct candidates {
 	size_t n, cap;
 	uint32_t nlooks;
 	uint64_t compared; /* pairs of witnesses, or of groups of them */
+	bool gave_up;      /* there were more to compare */
 };
 
 /* The later one of e2 and f, or f2: so much of the trace is needed for a schedule. */
 uint64_t candidate_last(const struct witnesses *w, const struct candidate *c);
 
-/* `out` is empty before; free its `v`. */
-void pairs_find(struct witnesses *w, bool all, struct candidates *out);
+/* `out` is empty before; free its `v`. After `most` comparisons it is enough; 0: it never is. */
+void pairs_find(struct witnesses *w, bool all, uint64_t most, struct candidates *out);
 
 #endif

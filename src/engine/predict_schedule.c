@@ -87,14 +87,20 @@ static void look_at_locks(struct scheduler *s, uint32_t thread, struct schedule_
 	}
 }
 
-/* How far one of the two may go without keeping a lock that the other still has to use. */
-static uint64_t limit(const struct scheduler *s, uint32_t thread, uint32_t other, int side)
+/*
+ * How far one of the two may go without keeping a lock that the other still has to use. The other
+ * only goes on: an acquire that is in nobody's way stays so.
+ */
+static uint64_t limit(struct scheduler *s, uint32_t thread, uint32_t other, int side)
 {
 	const struct model_thread *t = &s->model->thread[thread];
 	uint64_t position = s->way[thread].position;
+	size_t *i = &s->clear[side];
 
-	for (size_t i = t->next_op; i < t->nops && t->op[i].at < position; i++) {
-		const struct model_lock_op *op = &t->op[i];
+	if (*i < t->next_op)
+		*i = t->next_op;
+	for (; *i < t->nops && t->op[*i].at < position; ++*i) {
+		const struct model_lock_op *op = &t->op[*i];
 		const struct schedule_use *mine = &s->use[side][op->lock];
 		const struct schedule_use *theirs = &s->use[!side][op->lock];
 
@@ -107,9 +113,11 @@ static uint64_t limit(const struct scheduler *s, uint32_t thread, uint32_t other
 }
 
 /* Behind the next release of a lock that the thread holds; past its end where there is none. */
-static uint64_t release_of(const struct model_thread *t, uint32_t lock)
+static uint64_t release_of(struct model *m, uint32_t thread, uint32_t lock)
 {
-	for (size_t i = t->next_op; i < t->nops; i++)
+	const struct model_thread *t = &m->thread[thread];
+
+	for (size_t i = t->next_op; i < t->nops; i++, m->steps++)
 		if (!t->op[i].acquire && t->op[i].lock == lock)
 			return t->op[i].at + 1;
 	return t->n + 1;
@@ -146,7 +154,7 @@ static bool make_way(struct scheduler *s, const struct schedule_goal *goal)
 			continue;
 		if (m->thread[who].position < s->way[who].position)
 			continue;
-		ask(s, who, release_of(&m->thread[who], op->lock));
+		ask(s, who, release_of(m, who, op->lock));
 		ask_all(s, goal);
 		return true;
 	}
@@ -211,8 +219,7 @@ static bool advance(struct scheduler *s, uint32_t thread, uint64_t position)
 		case MODEL_LOCKED:
 			lock = m->thread[thread].op[m->thread[thread].next_op].lock;
 			who = holder(m, lock);
-			ok = who != UINT32_MAX &&
-			     advance(s, who, release_of(&m->thread[who], lock));
+			ok = who != UINT32_MAX && advance(s, who, release_of(m, who, lock));
 			continue;
 		case MODEL_WAITING:
 			ok = model_unmet(m, thread, &need) &&
@@ -245,7 +252,7 @@ static void step_aside(struct scheduler *s, const struct schedule_goal *goal)
 
 		if (!t->op[i].acquire || m->lock[t->op[i].lock].owner != goal->other + 1)
 			continue;
-		release = release_of(other, t->op[i].lock);
+		release = release_of(m, goal->other, t->op[i].lock);
 		if (release > to && release <= other->n)
 			to = release;
 	}
@@ -271,6 +278,7 @@ static bool make_directly(struct scheduler *s, const struct schedule_goal *goal)
 	model_reset(m);
 	if (too_far(s, goal, goal->cut + 1))
 		return false;
+	s->clear[0] = s->clear[1] = 0;
 	look_at_locks(s, goal->thread, s->use[0]);
 	look_at_locks(s, goal->other, s->use[1]);
 	if (!gather(s, goal) || model_go(m, goal->other, goal->f + 1) != MODEL_THERE ||

@@ -51,6 +51,7 @@ struct schedule_way {
 struct scheduler {
 	struct model *model;
 	struct schedule_use *use[2]; /* by lock: of `thread`, of `other` */
+	size_t clear[2];             /* so many operations of theirs are in nobody's way */
 	struct schedule_way *way;    /* by thread */
 	bool *busy;                  /* by thread: others wait for it to come further */
 	uint32_t *involved;          /* threads that have a way to go */

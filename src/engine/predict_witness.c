@@ -428,6 +428,8 @@ static inline void take_access(struct witnesses *w, const struct event *e, uint6
 	bool does[2] = {e->op != OP_WRITE, e->op != OP_READ};
 	struct witness_now *now;
 
+	if (w->shared && e->operand < w->nshared && !w->shared[e->operand])
+		return;
 	if (id == PREDICT_MAP_NONE)
 		id = new_entry(w, t, e);
 	now = &w->now[id];

@@ -14,7 +14,7 @@
 #include "runtime/report.h"
 #include "runtime/thread.h"
 
-bool predict_on;
+bool predict_on, predict_over;
 
 /* A thread that is or was. */
 struct predict_thread {
@@ -32,7 +32,6 @@ static uint32_t lock;
 /* --- the budget --- */
 
 static uint64_t used;
-static bool over;
 
 void *plog_pages(size_t bytes)
 {
@@ -40,13 +39,15 @@ void *plog_pages(size_t bytes)
 	void *p;
 
 	bytes = (bytes + RAW_PAGE - 1) & ~(size_t)(RAW_PAGE - 1);
-	if (__atomic_load_n(&over, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&predict_over, __ATOMIC_RELAXED))
 		return NULL;
 	p = __atomic_add_fetch(&used, bytes, __ATOMIC_RELAXED) > most ? NULL : rt_pages(bytes);
-	if (!p && !__atomic_exchange_n(&over, true, __ATOMIC_RELAXED))
+	if (!p && !__atomic_exchange_n(&predict_over, true, __ATOMIC_RELAXED)) {
+		rt_choose_mode();
 		rt_say("prediction covers the run up to here: the %d MiB of predict_size are used "
 		       "up; the program goes on",
 		       rt_options.predict_size);
+	}
 	return p;
 }
 
@@ -62,7 +63,7 @@ void plog_pages_free(void *p, size_t bytes)
 /* --- memory that comes and goes --- */
 
 enum { LINE = 64, LINES = 1 << 20 };
-static uint32_t *generations; /* [LINES] */
+static uint16_t *generations; /* [LINES] */
 static uint8_t *is_kept;      /* [LINES]: some log has an access of it */
 
 static size_t line_of(uint64_t address)
@@ -70,7 +71,7 @@ static size_t line_of(uint64_t address)
 	return address / LINE & (LINES - 1);
 }
 
-static uint32_t generation(uint64_t address)
+static uint16_t generation(uint64_t address)
 {
 	return __atomic_load_n(&generations[line_of(address)], __ATOMIC_RELAXED);
 }
@@ -141,7 +142,27 @@ static void keep_dead(uintptr_t address)
 	rt_unlock(&lock);
 }
 
-/* --- where a thread is --- */
+/* --- a thread's log --- */
+
+static void end(struct rt_thread *t)
+{
+	t->txn = 0;
+	t->txn_mark = 0;
+	plog_end(t->plog);
+}
+
+/* NULL: it has none, or none any more. What only served to add to it is given back. */
+static struct plog *log_of(struct rt_thread *t)
+{
+	if (RT_LIKELY(!__atomic_load_n(&predict_over, __ATOMIC_RELAXED)) || !t->plog)
+		return t->plog;
+	if (t->txn)
+		end(t);
+	plog_finish(t->plog);
+	return t->plog = NULL;
+}
+
+/* --- where it is --- */
 
 static uint32_t with_marks(const struct rt_thread *t, struct plog *l, uint32_t node, size_t depth)
 {
@@ -218,6 +239,7 @@ void predict_thread_begin(struct rt_thread *t)
 	struct predict_thread *p = l ? new_thread() : NULL;
 
 	t->plog = NULL;
+	t->predicted = NULL;
 	t->txn = t->cut = 0;
 	t->nmarks = t->txn_mark = 0;
 	t->started = false;
@@ -237,25 +259,20 @@ void predict_thread_begin(struct rt_thread *t)
 	t->plog = l;
 }
 
-static void end(struct rt_thread *t)
-{
-	t->txn = 0;
-	t->txn_mark = 0;
-	plog_end(t->plog);
-}
-
 void predict_thread_end(struct rt_thread *t)
 {
-	struct plog *l = t->plog;
+	struct plog *l = log_of(t);
 
-	if (!l || !predict_on)
+	if (!t->predicted || !predict_on)
 		return;
-	if (t->txn)
-		end(t);
-	plog_put(l, RAW_EXIT, 0, 0, record_now(), 0, 0);
+	if (l) {
+		if (t->txn)
+			end(t);
+		plog_put(l, RAW_EXIT, 0, 0, record_now(), 0, 0);
+		t->plog = NULL;
+		plog_finish(l);
+	}
 	__atomic_fetch_add(&check_counts.transactions, t->transactions, __ATOMIC_RELAXED);
-	t->plog = NULL;
-	plog_finish(l);
 	__atomic_store_n(&t->predicted->owner, NULL, __ATOMIC_RELEASE);
 }
 
@@ -266,6 +283,7 @@ void predict_child(struct rt_thread *t)
 		plog_free(p->log);
 	threads = NULL;
 	ndead = 0;
+	predict_over = false;
 	t->plog = NULL;
 	functions_child();
 	live_child();
@@ -286,7 +304,7 @@ static void begin(struct rt_thread *t, size_t txn, uint32_t mark)
 
 void predict_call(struct rt_thread *t, struct rt_frame *f)
 {
-	if (!t->plog)
+	if (!log_of(t))
 		return;
 	t->plog->node = 0;
 	if (!t->txn && functions_begin(t, f))
@@ -301,7 +319,7 @@ void predict_return(struct rt_thread *t)
 
 	if (t->cut > t->depth)
 		t->cut = t->depth;
-	if (!t->plog)
+	if (!log_of(t))
 		return;
 	t->plog->node = 0;
 	while (RT_UNLIKELY(t->nmarks && t->nmarks <= RT_MARKS &&
@@ -326,7 +344,7 @@ static void cut(struct rt_thread *t)
 
 void predict_mark(struct rt_thread *t, uint32_t label, uintptr_t pc)
 {
-	if (!t->plog)
+	if (!log_of(t))
 		return;
 	t->plog->node = 0;
 	if (t->nmarks < RT_MARKS)
@@ -338,7 +356,7 @@ void predict_mark(struct rt_thread *t, uint32_t label, uintptr_t pc)
 
 void predict_unmark(struct rt_thread *t)
 {
-	if (!t->plog || !t->nmarks ||
+	if (!log_of(t) || !t->nmarks ||
 	    (t->nmarks <= RT_MARKS && t->mark[t->nmarks - 1].depth != t->depth))
 		return;
 	t->plog->node = 0;
@@ -351,7 +369,7 @@ void predict_not_atomic(struct rt_thread *t, uintptr_t pc)
 {
 	struct rt_frame *f = t->depth ? &t->frame[t->depth - 1] : NULL;
 
-	if (!t->plog || !f || t->depth <= t->cut ||
+	if (!log_of(t) || !f || t->depth <= t->cut ||
 	    (t->nmarks && t->nmarks <= RT_MARKS && t->mark[t->nmarks - 1].depth == t->depth))
 		return;
 	/* It is said each time, and believed at once. */
@@ -377,8 +395,8 @@ void predict_access(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc
 		return;
 	if (!rt_enter(t))
 		return;
-	l = t->plog;
-	if (predict_on && l)
+	l = predict_on ? log_of(t) : NULL;
+	if (l)
 		plog_access(l, op, address, size, node_now(t, l), pc);
 	rt_leave(t);
 }
@@ -401,9 +419,9 @@ static void note_new(struct rt_thread *t, struct plog *l, uintptr_t object, uint
 void predict_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t aux,
 		  uint64_t time, uintptr_t pc)
 {
-	struct plog *l = t->plog;
+	struct plog *l = predict_on ? log_of(t) : NULL;
 
-	if (!l || !predict_on)
+	if (!l)
 		return;
 	switch (op) {
 	case RAW_ACQUIRE:
@@ -434,13 +452,13 @@ void predict_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_
 void predict_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
 	origins_allocated(t, address, size, pc);
-	if (t->plog && rt_threads_out)
+	if (log_of(t) && rt_threads_out)
 		plog_later(t->plog, record_now_ordered());
 }
 
 void predict_free(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
-	if (t->plog && predict_on && was_kept(address, size)) {
+	if (predict_on && log_of(t) && was_kept(address, size)) {
 		keep_dead(address);
 		plog_put(t->plog, RAW_FREE, address, 0, record_now_ordered(), node_now(t, t->plog),
 			 pc);
@@ -450,7 +468,7 @@ void predict_free(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t
 
 void predict_forget(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
-	if (t->plog && predict_on && was_kept(address, size))
+	if (predict_on && log_of(t) && was_kept(address, size))
 		plog_forget(t->plog, address, size, record_now_ordered(), node_now(t, t->plog), pc);
 }
 
@@ -565,6 +583,8 @@ static bool has_stopped(const struct predict_thread *p)
 uint64_t predict_end(void)
 {
 	struct plog_out o = {.take = say};
+	uint64_t found;
+	bool started;
 
 	if (!predict_on)
 		return 0;
@@ -576,15 +596,16 @@ uint64_t predict_end(void)
 	o.unit = rt_pages(RAW_CHUNK_MAX);
 	if (!o.unit)
 		return 0;
-	plog_out_header(&o, over ? "predict_size is used up" : NULL);
+	plog_out_header(&o, predict_over ? "predict_size is used up" : NULL);
+	started = live_connected();
 	for (struct predict_thread *p = threads; p; p = p->next)
 		if (has_stopped(p))
 			out_thread(&o, p);
 	out_allocations(&o, thread_count());
 	rt_pages_free(o.unit, RAW_CHUNK_MAX);
-	if (!live_connected()) {
-		rt_say("nothing is predicted: the program 'atomsan' cannot be started");
-		return 0;
-	}
-	return report_end(0);
+	found = live_connected() ? report_end(0) : 0;
+	if (!live_connected())
+		rt_say("nothing is predicted: the program 'atomsan' %s",
+		       started ? "has gone" : "cannot be started");
+	return found;
 }

@@ -7,7 +7,8 @@
  * it would have to be scheduled, with the engine `predict`.
  *
  * Memory is bounded by `predict_size`. Where that is used up, one
- * message says so, and the prediction covers the run up to there.
+ * message says so, and the prediction covers the run up to there: no thread keeps
+ * anything from then on, and accesses are not even looked at.
  *
  * Memory of the program that is freed is told apart by a number for each 64 bytes
  * that goes up, by address and modulo the size of a table: a log that
@@ -26,6 +27,7 @@
 #include "trace/raw_format.h"
 
 extern bool predict_on;
+extern bool predict_over; /* the memory is used up */
 
 void predict_init(void);
 void predict_thread_begin(struct rt_thread *t);

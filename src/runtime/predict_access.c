@@ -1,7 +1,10 @@
 #include "runtime/predict_log_impl.h"
 
-/* As engine/predict_witness.h has it; a few more do no harm, since it decides again. */
-enum { VARIANTS = 12, LIKE = 64 };
+/*
+ * As engine/predict_witness.h has it. A few more variants do no harm, since it decides again; those
+ * beyond are not counted as alike, since it may not.
+ */
+enum { VARIANTS = 8, MORE_VARIANTS = 12, LIKE = 64 };
 
 /* So many accesses that are repeated are noticed. */
 enum { ROUND = 4 };
@@ -89,25 +92,42 @@ static bool is_common(struct plog *l, uint64_t key, uint64_t state)
 /* What is to be said of a witness: one more that the engine might keep; none; none ever. */
 enum { NEW = 1, LATER = 2, NEVER = 0 };
 
+/* What an entry knows by itself, of a hash. */
+static uint32_t tag_of(uint64_t hash)
+{
+	return (uint32_t)(hash >> 32) | 1;
+}
+
 static unsigned witness(struct plog *l, struct plog_entry *e, unsigned kind, uint64_t state,
 			uint64_t place1, uint64_t place2)
 {
-	uint64_t first = plog_mix(plog_mix(entry_hash(e), kind), state);
+	uint64_t first = plog_mix(plog_mix(entry_hash(e), kind), state), variant;
 	uint64_t places = plog_mix(plog_mix(place1, 3), place2);
-	uint64_t like = plog_mix(plog_mix(places, kind), state), variant;
+	uint64_t like = plog_mix(plog_mix(places, kind), state);
+	uint32_t here = tag_of(plog_mix(places, l->epoch + 1ull));
+	bool known = e->state[kind] == tag_of(state);
 
-	if (!is_seen(l, first)) {
+	if (!e->state[kind]) {
+		e->state[kind] = tag_of(state);
+		e->variant[kind] = here;
+		count_like(l, like);
+		return NEW;
+	}
+	if (!known && !is_seen(l, first)) {
 		see(l, first);
 		see(l, plog_mix(plog_mix(first, places), l->epoch));
 		count_like(l, like);
 		return NEW;
 	}
-	if (e->variants[kind] == VARIANTS || is_common(l, like, state))
+	if (e->variants[kind] == MORE_VARIANTS || is_common(l, like, state))
 		return NEVER;
+	if (known && e->variant[kind] == here)
+		return LATER;
 	variant = plog_mix(plog_mix(first, places), l->epoch);
 	if (is_seen(l, variant))
 		return LATER;
-	e->variants[kind]++;
+	if (e->variants[kind]++ < VARIANTS)
+		count_like(l, like);
 	see(l, variant);
 	return NEW;
 }
@@ -144,10 +164,13 @@ static unsigned pairs(struct plog *l, struct plog_entry *e, const bool *does, ui
 	return any;
 }
 
-/* All that the answer depends on, as one number; but not how many waits and barriers there were. */
+/*
+ * All that the answer depends on beside the entry, as one number; but not how many waits and
+ * barriers there were.
+ */
 static uint64_t question(const struct plog *l, const struct plog_entry *e, uint64_t place)
 {
-	uint64_t h = plog_mix(plog_mix(entry_hash(e), place), l->state);
+	uint64_t h = plog_mix(place, l->state);
 
 	if (!l->tx)
 		return h;
@@ -207,10 +230,12 @@ static unsigned judge(struct plog *l, struct plog_entry *e, const bool *does, ui
 	unsigned brings = 0;
 
 	if (plog_memory) {
-		uint32_t now = plog_memory->generation(e->key >> 8 << 3);
+		uint16_t now = plog_memory->generation(e->key >> 8 << 3);
 
 		if (e->generation != now && (e->reuse < PLOG_REUSES || plog_memory->plenty())) {
 			e->reuse++;
+			__builtin_memset(e->met, 0, sizeof e->met);
+			__builtin_memset(e->state, 0, sizeof e->state);
 			__builtin_memset(e->variants, 0, sizeof e->variants);
 		}
 		e->generation = now;
@@ -240,29 +265,71 @@ static unsigned judge(struct plog *l, struct plog_entry *e, const bool *does, ui
 
 /* --- bytes --- */
 
-/* As plog_look_up(), which each access would have to wait for. */
-static inline struct plog_entry *find_entry(struct plog *l, uint64_t key)
+/* The block of a granule, or NULL. */
+static inline struct plog_block *find_block(struct plog *l, uint64_t granule)
 {
+	uint64_t key = granule / PLOG_BLOCK, tag;
+	struct plog_near *near = &l->near[key % PLOG_NEAR];
 	const struct plog_table *t = &l->by_bytes;
-	uint64_t tag = plog_mix(key, 1) >> 32;
 
-	for (uint64_t at = tag & t->mask; t->mask && t->slot[at]; at = (at + 1) & t->mask)
-		if (t->slot[at] >> 32 == tag && l->entries[(uint32_t)t->slot[at]].key == key)
-			return &l->entries[(uint32_t)t->slot[at]];
+	if (RT_LIKELY(near->block && near->key == key))
+		return &l->blocks[near->block];
+	tag = plog_mix(key, 1) >> 32;
+	for (uint64_t at = tag & t->mask; t->mask && t->slot[at]; at = (at + 1) & t->mask) {
+		uint32_t block = (uint32_t)t->slot[at];
+
+		if (t->slot[at] >> 32 != tag || l->blocks[block].key != key)
+			continue;
+		*near = (struct plog_near){key, block};
+		return &l->blocks[block];
+	}
 	return NULL;
 }
 
-static struct plog_entry *make_entry(struct plog *l, uint64_t key)
+/* Of these bytes of a granule; 0: of the first that came. */
+static inline struct plog_entry *find_entry(struct plog *l, uint64_t granule, uint64_t bytes)
 {
+	const struct plog_block *b = find_block(l, granule);
+	uint32_t i = b ? b->entry[granule % PLOG_BLOCK] : 0;
+
+	while (i && (l->entries[i].key & 0xff) != bytes)
+		i = l->entries[i].next;
+	return i ? &l->entries[i] : NULL;
+}
+
+static struct plog_block *make_block(struct plog *l, uint64_t granule)
+{
+	uint64_t key = granule / PLOG_BLOCK;
+
+	if (!plog_grow(l, &l->blocks, &l->block_cap, l->nblocks, sizeof *l->blocks) ||
+	    !plog_add(l, &l->by_bytes, plog_mix(key, 1), (uint32_t)l->nblocks))
+		return NULL;
+	l->blocks[l->nblocks].key = key;
+	return &l->blocks[l->nblocks++];
+}
+
+static struct plog_entry *make_entry(struct plog *l, uint64_t granule, uint64_t bytes)
+{
+	struct plog_block *b = find_block(l, granule);
+	uint32_t *first;
 	struct plog_entry *e;
 
-	if (!plog_grow(l, &l->entries, &l->entry_cap, l->nentries, sizeof *e) ||
-	    !plog_add(l, &l->by_bytes, plog_mix(key, 1), (uint32_t)l->nentries))
+	if (!b)
+		b = make_block(l, granule);
+	if (!b || !plog_grow(l, &l->entries, &l->entry_cap, l->nentries, sizeof *e))
 		return NULL;
-	e = &l->entries[l->nentries++];
-	e->key = key;
+	first = &b->entry[granule % PLOG_BLOCK];
+	e = &l->entries[l->nentries];
+	e->key = granule << 8 | bytes;
 	if (plog_memory)
-		e->generation = plog_memory->generation(key >> 8 << 3);
+		e->generation = plog_memory->generation(granule << 3);
+	if (!*first) {
+		*first = (uint32_t)l->nentries;
+	} else {
+		e->next = l->entries[*first].next;
+		l->entries[*first].next = (uint32_t)l->nentries;
+	}
+	l->nentries++;
 	return e;
 }
 
@@ -287,11 +354,18 @@ static bool split_one(struct plog *l, struct plog_entry *e, uint64_t bytes)
 	keep_chain(l, e);
 	e->split = true;
 	for (uint64_t b = 1; b < 256; b <<= 1) {
-		struct plog_entry *one = bytes & b ? make_entry(l, granule << 8 | b) : NULL;
+		struct plog_entry *one = bytes & b ? make_entry(l, granule, b) : NULL;
 
 		if (one) {
+			uint32_t next = one->next;
+
 			*one = whole;
 			one->key = granule << 8 | b;
+			one->next = next;
+			if (bytes & (b - 1))
+				one->edges &= (uint8_t)~PLOG_BEGINS;
+			if (bytes & ~(2 * b - 1))
+				one->edges &= (uint8_t)~PLOG_ENDS;
 		} else if (bytes & b) {
 			return false;
 		}
@@ -302,7 +376,7 @@ static bool split_one(struct plog *l, struct plog_entry *e, uint64_t bytes)
 /* Bytes that overlap with others were accessed. */
 static void split(struct plog *l, uint64_t granule)
 {
-	struct plog_entry *e = find_entry(l, granule << 8);
+	struct plog_entry *e = find_entry(l, granule, 0);
 
 	if (!split_one(l, e, e->bytes))
 		return;
@@ -310,7 +384,7 @@ static void split(struct plog *l, uint64_t granule)
 		for (unsigned n = 2; from + n <= 8; n++) {
 			uint64_t bytes = ((1ull << n) - 1) << from;
 
-			e = find_entry(l, granule << 8 | bytes);
+			e = find_entry(l, granule, bytes);
 			if (e && !split_one(l, e, bytes))
 				return;
 		}
@@ -322,17 +396,17 @@ static void split(struct plog *l, uint64_t granule)
  */
 static struct plog_entry *entry_of(struct plog *l, uint64_t granule, uint64_t bytes)
 {
-	struct plog_entry *first = find_entry(l, granule << 8), *e;
+	struct plog_entry *first = find_entry(l, granule, 0), *e;
 
 	if (!first) {
-		first = make_entry(l, granule << 8);
+		first = make_entry(l, granule, 0);
 		if (first)
 			first->bytes = first->all = (uint8_t)bytes;
 		return first;
 	}
 	if (first->bytes == bytes && !first->split)
 		return first;
-	e = find_entry(l, granule << 8 | bytes);
+	e = find_entry(l, granule, bytes);
 	if (e)
 		return e->split ? NULL : e;
 	if (!first->split && first->all & bytes) {
@@ -344,13 +418,14 @@ static struct plog_entry *entry_of(struct plog *l, uint64_t granule, uint64_t by
 	if (first->split && bytes & (bytes - 1))
 		return NULL;
 	first->all |= (uint8_t)bytes;
-	return make_entry(l, granule << 8 | bytes);
+	return make_entry(l, granule, bytes);
 }
 
 /* --- accesses --- */
 
 struct access {
 	struct plog *l;
+	uint64_t address, size;
 	uint64_t place;
 	bool does[2];
 	unsigned brings; /* of all its bytes together */
@@ -359,18 +434,22 @@ struct access {
 	bool hot;
 };
 
-/* All is looked at twice: first for what it brings, then to tell where its record is. */
-static void on_entry(struct access *a, struct plog_entry *e, uint32_t record)
+/* Bytes [from, to) of it are an entry's: does it begin or end where no other has? */
+static unsigned brings_edge(const struct access *a, struct plog_entry *e, uint64_t from,
+			    uint64_t to)
 {
-	if (!e)
-		return;
-	a->e = e;
-	a->entries += !record;
-	if (!record) {
-		a->brings |= judge(a->l, e, a->does, a->place);
-		a->hot |= a->l->tx && e->hot;
-		return;
-	}
+	uint8_t edges = (uint8_t)((from == a->address ? PLOG_BEGINS : 0) |
+				  (to == a->address + a->size ? PLOG_ENDS : 0));
+
+	if (!(edges & ~e->edges))
+		return 0;
+	e->edges |= edges;
+	return PLOG_NOVEL;
+}
+
+/* Where its record is. */
+static void link_entry(struct access *a, struct plog_entry *e, uint32_t record)
+{
 	if (a->brings & PLOG_NOVEL || a->entries > 1)
 		keep_chain(a->l, e);
 	if (a->brings & PLOG_NOVEL)
@@ -378,21 +457,37 @@ static void on_entry(struct access *a, struct plog_entry *e, uint32_t record)
 	e->chain = record;
 }
 
-static void each_entry(struct access *a, uint64_t address, uint64_t size, uint32_t record)
+static void on_entry(struct access *a, struct plog_entry *e, uint64_t from, uint64_t to,
+		     uint32_t record)
 {
-	uint64_t end = address + size;
+	if (!e)
+		return;
+	if (record) {
+		link_entry(a, e, record);
+		return;
+	}
+	a->e = e;
+	a->entries++;
+	a->brings |= judge(a->l, e, a->does, a->place) | brings_edge(a, e, from, to);
+	a->hot |= a->l->tx && e->hot;
+}
 
-	for (uint64_t at = address; at < end && !a->l->full; at = (at | 7) + 1) {
+/* All is looked at twice: first for what it brings, then to tell where its record is. */
+static void each_entry(struct access *a, uint32_t record)
+{
+	uint64_t end = a->address + a->size;
+
+	for (uint64_t at = a->address; at < end && !a->l->full; at = (at | 7) + 1) {
 		uint64_t to = end < (at | 7) + 1 ? end : (at | 7) + 1;
 		uint64_t bytes = ((1ull << (to - at)) - 1) << (at & 7);
 		struct plog_entry *e = entry_of(a->l, at >> 3, bytes);
 
 		if (e) {
-			on_entry(a, e, record);
+			on_entry(a, e, at, to, record);
 			continue;
 		}
 		for (uint64_t b = at; b < to && !a->l->full; b++)
-			on_entry(a, entry_of(a->l, b >> 3, 1ull << (b & 7)), record);
+			on_entry(a, entry_of(a->l, b >> 3, 1ull << (b & 7)), b, b + 1, record);
 	}
 }
 
@@ -449,9 +544,9 @@ static void put_access(struct access *a, enum raw_op op, uint64_t address, uint6
 	if (!l->tx || l->full)
 		return;
 	if (a->entries == 1)
-		on_entry(a, a->e, (uint32_t)l->n);
+		link_entry(a, a->e, (uint32_t)l->n);
 	else
-		each_entry(a, address, size, (uint32_t)l->n);
+		each_entry(a, (uint32_t)l->n);
 }
 
 bool plog_does(const struct plog_record *r, int writes)
@@ -520,14 +615,14 @@ void plog_access_slow(struct plog *l, enum raw_op op, uint64_t address, uint64_t
 	bool reads = op != RAW_WRITE && op != RAW_WRITE_RANGE;
 	bool writes = op != RAW_READ && op != RAW_READ_RANGE;
 	bool ranged = op == RAW_READ_RANGE || op == RAW_WRITE_RANGE;
-	struct access a = {.l = l, .does = {reads, writes}};
+	struct access a = {.l = l, .address = address, .size = size, .does = {reads, writes}};
 	bool put;
 
 	if (l->full || !size)
 		return;
 	l->seq++;
 	a.place = plog_mix(plog_mix(l->nodes[node].place, pc), (uint64_t)(reads * 1 + writes * 2));
-	each_entry(&a, address, size, 0);
+	each_entry(&a, 0);
 	if (l->full)
 		return;
 	put = a.brings & PLOG_NOVEL || (l->tx && a.brings) || l->everything;
@@ -556,10 +651,11 @@ void plog_access_slow(struct plog *l, enum raw_op op, uint64_t address, uint64_t
 
 unsigned plog_semaphore(struct plog *l, uint64_t address, uint32_t node, uint64_t pc)
 {
-	struct access a = {.l = l, .does = {true, true}};
+	struct access a = {
+		.l = l, .address = address | 1ull << 47, .size = 1, .does = {true, true}};
 
 	l->seq++;
 	a.place = plog_mix(plog_mix(l->nodes[node].place, pc), 4);
-	each_entry(&a, address | 1ull << 47, 1, 0);
+	each_entry(&a, 0);
 	return a.brings;
 }

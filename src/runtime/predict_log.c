@@ -182,10 +182,11 @@ struct plog *plog_new(void)
 	l->like = rt_pages(PLOG_LIKE * sizeof *l->like);
 	l->segment = 1;
 	l->nnodes = 1;
-	l->nentries = 1;
+	l->nentries = l->nblocks = 1;
 	l->scope = ++l->scopes;
 	l->full = !l->fast || !l->like;
 	if (l->full || !plog_grow(l, &l->nodes, &l->node_cap, 0, sizeof *l->nodes) ||
+	    !plog_grow(l, &l->blocks, &l->block_cap, 0, sizeof *l->blocks) ||
 	    !plog_grow(l, &l->entries, &l->entry_cap, 0, sizeof *l->entries)) {
 		plog_free(l);
 		return NULL;
@@ -201,16 +202,18 @@ void plog_finish(struct plog *l)
 	table_free(&l->seen);
 	if (l->passed)
 		plog_pages_free(l->passed, (l->passed_mask + 1) * sizeof *l->passed);
+	plog_pages_free(l->blocks, l->block_cap * sizeof *l->blocks);
 	plog_pages_free(l->entries, l->entry_cap * sizeof *l->entries);
 	plog_pages_free(l->held, l->held_cap * sizeof *l->held);
 	rt_pages_free(l->fast, PLOG_FAST * sizeof *l->fast);
 	rt_pages_free(l->like, PLOG_LIKE * sizeof *l->like);
 	l->passed = NULL;
+	l->blocks = NULL;
 	l->entries = NULL;
 	l->held = NULL;
 	l->fast = NULL;
 	l->like = NULL;
-	l->entry_cap = l->held_cap = l->nheld = 0;
+	l->block_cap = l->entry_cap = l->held_cap = l->nheld = 0;
 	l->full = true;
 }
 
@@ -562,6 +565,8 @@ static bool release(struct plog *l, struct plog_held *gone, uint64_t what)
 		      !changes_nothing(l, h.at)))
 		return false;
 	all = has_passed(l, plog_mix(stretch_hash(l, h.at), what));
+	if (l->tx && !all)
+		return false;
 	take_back(l, h.at, all);
 	if (all)
 		l->segment_at = h.segment_at; /* for all that is told, it goes on */

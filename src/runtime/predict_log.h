@@ -12,7 +12,8 @@
  * What is kept, so that the engine finds in the log what it would have found in the whole
  * run:
  *
- *  - an access that brings something new, and all others of these bytes in its transaction;
+ *  - an access that brings something new, and all others of these bytes in its transaction. One
+ * that begins or ends where no other has is new: what is a variable depends on that;
  *  - operations on locks, but for those of a stretch that ends with the locks and the
  *    history that it began with, in which nothing was kept, and which the log has already. In
  *    a transaction, nothing may have been accessed for the first time since that stretch was
@@ -81,20 +82,39 @@ struct plog_did {
 	uint64_t place; /* and what it did */
 };
 
-/* A thread's accesses of some bytes in the same 8. */
+/*
+ * A thread's accesses of some bytes in the same 8. Three cache lines: what each access looks at,
+ * what it leaves behind in a transaction, and what only something new has to look at.
+ */
 enum { PLOG_MET = 8 };
+enum { PLOG_BEGINS = 1, PLOG_ENDS = 2 }; /* some access does, with these bytes */
 struct plog_entry {
 	uint64_t key; /* address / 8 << 8 | bytes, or 0 for the first that come */
-	uint64_t tx;  /* that the rest is about */
+	uint64_t tx;  /* that `chain`, `hot`, `first` and `last` are about */
 	uint32_t chain;
-	struct plog_did first[2], last[2]; /* read, write */
-	uint8_t variants[6];               /* by kind, beside one for each state */
-	uint32_t generation, reuse;
+	uint32_t next; /* of other bytes in the same 8; 0: none */
+	uint16_t generation;
 	bool hot;           /* all of this transaction's are kept */
 	bool split;         /* its bytes have entries of their own */
 	uint8_t bytes, all; /* of the first of a granule: its own, and those that have an entry */
-	uint8_t oldest;
+	uint8_t edges, oldest;
 	uint32_t met[PLOG_MET]; /* what was asked lately, and brought nothing new: see question() */
+	struct plog_did first[2], last[2]; /* read, write */
+	uint32_t state[6], variant[6];     /* by kind: of the first witness, others are in `seen` */
+	uint8_t variants[6];               /* beside one for each state */
+	uint32_t reuse;
+};
+_Static_assert(sizeof(struct plog_entry) == 192, "three cache lines");
+
+/* The first entries of 64 times 8 bytes; 0: none. The last that were asked for are known. */
+enum { PLOG_BLOCK = 64, PLOG_NEAR = 64 };
+struct plog_block {
+	uint64_t key; /* address / 512 */
+	uint32_t entry[PLOG_BLOCK];
+};
+struct plog_near {
+	uint64_t key;
+	uint32_t block; /* 0: none */
 };
 
 /* Where a transaction has been. */
@@ -161,8 +181,11 @@ struct plog {
 	struct plog_node *nodes;
 	size_t nnodes, node_cap;
 	struct plog_table by_call;  /* index of a node, and part of its hash */
-	struct plog_table by_bytes; /* the same of an entry */
-	struct plog_table seen;     /* hashes of witnesses */
+	struct plog_table by_bytes; /* the same of a block */
+	struct plog_block *blocks;
+	size_t nblocks, block_cap;
+	struct plog_near near[PLOG_NEAR];
+	struct plog_table seen; /* hashes of witnesses */
 	struct plog_entry *entries;
 	size_t nentries, entry_cap;
 	struct plog_like *like;     /* [PLOG_LIKE] */
@@ -202,7 +225,7 @@ struct plog {
  */
 enum { PLOG_REUSES = 8 };
 struct plog_memory {
-	uint32_t (*generation)(uint64_t address);
+	uint16_t (*generation)(uint64_t address);
 	void (*kept)(uint64_t address, uint64_t size); /* an access of it is in a log */
 	bool (*plenty)(void);
 };

@@ -177,7 +177,7 @@ void rt_choose_mode(void)
 	uint32_t mode = RT_NOTHING;
 
 	rt_lock(&mode_lock);
-	if (rt_threads_out && (record_on || predict_on))
+	if (rt_threads_out && (record_on || (predict_on && !predict_over)))
 		mode = RT_ALL;
 	else if (rt_threads_out && check_on && __atomic_load_n(&check_active, __ATOMIC_SEQ_CST))
 		mode = icd_on ? RT_OWNING : RT_CHECKING;
