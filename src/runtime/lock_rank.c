@@ -16,6 +16,7 @@ static const char *const names[] = {
 	[RT_HISTORIES] = "the histories' lock",
 	[RT_REGIONS] = "the regions' lock",
 	[RT_LEAF] = "a leaf",
+	[RT_MODE] = "the mode's lock",
 	[RT_REPORTER] = "the reporter's connection",
 };
 

@@ -240,7 +240,8 @@ enum rt_rank {
 	RT_REPLAY,      /* of doublechecker: held for as long as that takes */
 	RT_HISTORIES,   /* all of them, held still */
 	RT_REGIONS,     /* of the shadow; before its lists', where a process forks */
-	RT_LEAF,        /* any other: no lock is taken while it is held */
+	RT_LEAF,        /* any other: no lock but the next one is taken while it is held */
+	RT_MODE,        /* rt_choose_mode()'s */
 	RT_REPORTER,    /* the connection: taken by a thread that holds none, and like a leaf */
 };
 

@@ -176,7 +176,7 @@ void rt_choose_mode(void)
 {
 	uint32_t mode = RT_NOTHING;
 
-	rt_lock(&mode_lock);
+	rt_lock_ranked(&mode_lock, RT_MODE);
 	if (rt_threads_out && (record_on || (predict_on && !predict_over)))
 		mode = RT_ALL;
 	else if (rt_threads_out && check_on && __atomic_load_n(&check_active, __ATOMIC_SEQ_CST))
