@@ -85,10 +85,21 @@ struct numbers {
 
 static void numbers_add(struct numbers *x, uint64_t event)
 {
-	if (!event)
-		return;
-	MEM_GROW0(x->bits, x->words, event / 64 + 1);
-	x->bits[event / 64] |= 1ull << event % 64;
+	if (event)
+		x->bits[event / 64] |= 1ull << event % 64;
+}
+
+static uint64_t last_number(const struct finding *f)
+{
+	uint64_t last = f->event > f->transaction.begin ? f->event : f->transaction.begin;
+
+	for (size_t i = 0; i < f->nsteps; i++) {
+		last = f->steps[i].event > last ? f->steps[i].event : last;
+		last = f->steps[i].begin > last ? f->steps[i].begin : last;
+	}
+	for (size_t i = 0; i < f->nschedule; i++)
+		last = f->schedule[i] > last ? f->schedule[i] : last;
+	return last;
 }
 
 static void numbers_count(struct numbers *x)
@@ -117,8 +128,9 @@ static uint64_t rank(const struct numbers *x, uint64_t event)
 
 void live_renumber(struct finding *f)
 {
-	struct numbers x = {0};
+	struct numbers x = {.words = last_number(f) / 64 + 1};
 
+	x.bits = mem_zalloc(x.words * sizeof *x.bits);
 	numbers_add(&x, f->event);
 	numbers_add(&x, f->transaction.begin);
 	for (size_t i = 0; i < f->nsteps; i++) {

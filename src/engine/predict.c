@@ -3,13 +3,12 @@
  * Madhusudan and Sorrentino, "Meta-analysis for atomicity violations under
  * nested locking" (CAV 2009); the schedule, which the paper leaves out, decides.
  *
- * Where two variables are looked at too, or memory is to be saved, a pass finds out which are shared
- * (predict_two.h). The first pass keeps witnesses (predict_witness.h), its end finds which of
- * them fit together (predict_pairs.h). Where some do, a second pass keeps the
- * threads' events (predict_model.h) up to the last that the first candidate of
- * each look needs, and schedules are made and executed (predict_schedule.h). A
- * third pass, over the whole trace, is for candidates that had none by then:
- * a thread may have to run on to where it releases a lock.
+ * Where two variables are looked at too, or memory is to be saved, a pass finds out which are
+ * shared (predict_two.h). The first pass keeps witnesses (predict_witness.h), its end finds which
+ * of them fit together (predict_pairs.h). Where some do, a second pass keeps the threads' events
+ * (predict_model.h) up to the last that the first candidate of each look needs, and schedules are
+ * made and executed (predict_schedule.h). A third pass, over the whole trace, is for candidates
+ * that had none by then: a thread may have to run on to where it releases a lock.
  */
 #include <string.h>
 

@@ -157,10 +157,10 @@ struct witnesses {
 	struct witness_stretch *stretch;
 	struct witness_thread *thread;
 	struct witness_tx *tx;
-	struct two *two; /* NULL: one variable is enough */
+	struct two *two;    /* NULL: one variable is enough */
 	const bool *shared; /* by variable, the first `nshared`: only these; NULL: all */
 	size_t nshared;
-	uint32_t *var;   /* the first entry of each variable, or WITNESS_NONE */
+	uint32_t *var; /* the first entry of each variable, or WITNESS_NONE */
 	size_t n, nentries, nstates, nstretches, nthreads, ntx, nvars;
 	size_t cap, entry_cap, now_cap, state_cap, stretch_cap, thread_cap, tx_cap, var_cap;
 	uint64_t *met;             /* [WITNESS_MET] */
