@@ -97,6 +97,62 @@ static void source_line(struct naming *n, struct units_unit *unit, uint64_t addr
 		f->column = (uint32_t)v;
 }
 
+/* The row of the line table that has the address; -1: none. */
+static ptrdiff_t row_at(Dwarf_Lines *lines, size_t n, uint64_t addr)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		Dwarf_Addr at;
+
+		if (!dwarf_lineaddr(dwarf_onesrcline(lines, mid), &at) && at <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return (ptrdiff_t)lo - 1;
+}
+
+/*
+ * Line 0: the compiler has merged code of several lines into one. The last line before it of the
+ * same function, inlined or not, is better than none.
+ */
+static void line_before(struct naming *n, struct units_unit *unit, struct chain *c, uint64_t addr,
+			struct names_frame *f)
+{
+	enum { ROWS = 32 };
+	Dwarf_Die *own = &c->v[c->n - 1];
+	Dwarf_Lines *lines;
+	size_t count;
+
+	if (dwarf_getsrclines(&unit->lines, &lines, &count))
+		return;
+	for (ptrdiff_t i = row_at(lines, count, addr), last = i - ROWS; i >= 0 && i > last; i--) {
+		Dwarf_Line *line = dwarf_onesrcline(lines, (size_t)i);
+		struct chain there = {.v = {c->v[0]}, .n = 1};
+		struct names_frame before = {0};
+		Dwarf_Addr at;
+		bool end;
+		int v;
+
+		if (dwarf_lineendsequence(line, &end) || end || dwarf_lineaddr(line, &at) ||
+		    dwarf_haspc(&c->v[0], at) < 1)
+			return;
+		if (dwarf_lineno(line, &v) || v <= 0)
+			continue;
+		descend(&there, &c->v[0], at, 0);
+		if (dwarf_dieoffset(&there.v[there.n - 1]) != dwarf_dieoffset(own))
+			continue;
+		source_line(n, unit, at, &before);
+		if (before.file != f->file)
+			continue;
+		f->line = before.line;
+		f->column = before.column;
+		return;
+	}
+}
+
 static void elf_function(struct naming *n, const struct module *m, struct names_frame *f)
 {
 	const struct module_symbol *s = module_symbol_at(&m->functions, f->offset);
@@ -119,6 +175,8 @@ struct frames frames_at(struct naming *n, struct module *m, uint64_t addr)
 		if (units_function_at(m->units, unit, addr, &c.v[0])) {
 			c.n = 1;
 			descend(&c, &c.v[0], addr, 0);
+			if (!at.line)
+				line_before(n, unit, &c, addr, &at);
 		}
 	}
 	out.n = c.n ? c.n : 1;
