@@ -1,8 +1,10 @@
 #include "report/stack.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "report/show.h"
@@ -36,6 +38,71 @@ const struct finding_frame *stack_own_frame(const struct finding_stack *stack)
 			first = frame;
 	}
 	return first;
+}
+
+/* Some word that names of functions for locks have; `n` letters, any case. */
+static bool is_lock_word(const char *word, size_t n)
+{
+	static const char *const words[] = {"lock", "unlock", "trylock", "mutex", "locker"};
+
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+		size_t len = strlen(words[i]);
+
+		if (n == len && !strncasecmp(word, words[i], n))
+			return true;
+		/* "xlock", but not "block" nor "clock" */
+		if (n == len + 1 && !strncasecmp(word + 1, words[i], len) &&
+		    (len > 4 || !strchr("bcfBCF", word[0])))
+			return true;
+	}
+	return false;
+}
+
+/* Words begin behind '_' and with capital letters. */
+static size_t word_length(const char *s, size_t n)
+{
+	size_t i = 1;
+
+	while (i < n && s[i] != '_' &&
+	       !(isupper((unsigned char)s[i]) && !isupper((unsigned char)s[i - 1])))
+		i++;
+	return i < n ? i : n;
+}
+
+/* Is the function called as one that does nothing but take a lock, or give it back? */
+static bool is_for_locks(const char *function)
+{
+	size_t n = strcspn(function, "(<"), from = n, first = 0, last = 0, at;
+
+	while (from && (isalnum((unsigned char)function[from - 1]) || function[from - 1] == '_'))
+		from--;
+	function += from;
+	n -= from;
+	while (n && *function == '_')
+		function++, n--;
+	if (!n)
+		return false;
+	first = word_length(function, n);
+	for (at = 0; at < n; at += last + (at + last < n && function[at + last] == '_'))
+		last = word_length(function + at, n - at);
+	return is_lock_word(function, first) || is_lock_word(function + n - last, last);
+}
+
+const struct finding_frame *stack_step_frame(const struct finding_step *s)
+{
+	const struct finding_frame *own = stack_own_frame(&s->stack);
+	bool lock = step_same_name(s->op, "acq") || step_same_name(s->op, "rel") ||
+		    step_same_name(s->op, "racq") || step_same_name(s->op, "rrel");
+
+	if (!own || !lock)
+		return own;
+	for (const struct finding_frame *f = own; f < s->stack.v + s->stack.n; f++) {
+		if (!f->function || !f->file || is_system(f->file))
+			break;
+		if (!is_for_locks(f->function))
+			return f->line ? f : own;
+	}
+	return own;
 }
 
 static const char *base_name(const char *path)
@@ -135,11 +202,9 @@ static void write_frame(const struct finding_frame *frame, size_t number, FILE *
 	str_free(&where);
 }
 
-void stack_write(const struct report *rep, const struct finding_stack *stack, size_t n, bool quote,
-		 FILE *out)
+void stack_write(const struct report *rep, const struct finding_stack *stack, size_t n,
+		 const struct finding_frame *quote, FILE *out)
 {
-	const struct finding_frame *own = quote ? stack_own_frame(stack) : NULL;
-
 	for (size_t i = 0; i < n; i++) {
 		const struct finding_frame *frame = &stack->v[i];
 
@@ -149,7 +214,7 @@ void stack_write(const struct report *rep, const struct finding_stack *stack, si
 			return;
 		}
 		write_frame(frame, i, out);
-		if (frame == own)
+		if (frame == quote)
 			source_quote(out, HANG, frame->file, frame->line, frame->column,
 				     rep->color);
 	}

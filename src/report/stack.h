@@ -27,6 +27,11 @@
  * system, such as the inside of std::atomic. NULL where no frame has a line.
  */
 const struct finding_frame *stack_own_frame(const struct finding_stack *stack);
+/*
+ * Where a step is: its stack's own frame. An operation on a lock is where somebody wanted it, and not
+ * in the program's own "Mutex::Lock()" or "sched_unlock()".
+ */
+const struct finding_frame *stack_step_frame(const struct finding_step *s);
 
 /* "bank.c:14:17", not made safe yet. With the file's folders, or without. */
 void stack_add_line(struct str *b, const struct finding_frame *frame, bool folders);
@@ -38,8 +43,8 @@ size_t stack_depth(const struct report *rep, const struct finding_stack *stack);
 size_t stack_shared(const struct report *rep, const struct finding_stack *a,
 		    const struct finding_stack *b);
 
-/* The first n frames; the source's line in the program's own one, where `quote` says so. */
-void stack_write(const struct report *rep, const struct finding_stack *stack, size_t n, bool quote,
-		 FILE *out);
+/* The first n frames; with the source's line below one of them, or NULL. */
+void stack_write(const struct report *rep, const struct finding_stack *stack, size_t n,
+		 const struct finding_frame *quote, FILE *out);
 
 #endif

@@ -124,26 +124,31 @@ static size_t own_part(const char *label, size_t n)
 	return 0;
 }
 
-void step_add_short_label(struct str *b, const struct finding *f, const char *label)
+/* How much of "add(int, long) const" is the name. */
+static size_t name_length(const char *label)
 {
 	static const char qualifier[] = " const";
-	size_t n = strlen(label), end = n, depth = 0, from = 0;
+	size_t n = strlen(label), end = n, depth = 0;
 
 	if (n > strlen(qualifier) && !strcmp(label + n - strlen(qualifier), qualifier))
 		end -= strlen(qualifier);
-	if (f->recorded && end && label[end - 1] == ')') {
-		for (size_t i = end; i-- > 1;) {
-			depth += label[i] == ')';
-			depth -= label[i] == '(';
-			if (depth)
-				continue;
-			/* "add (fast)" is somebody's own word. */
-			n = label[i - 1] == ' ' ? n : i;
-			break;
-		}
+	if (!end || label[end - 1] != ')')
+		return n;
+	for (size_t i = end; i-- > 1;) {
+		depth += label[i] == ')';
+		depth -= label[i] == '(';
+		/* "add (fast)" is somebody's own word. */
+		if (!depth)
+			return label[i - 1] == ' ' ? n : i;
 	}
-	if (f->recorded)
-		from = own_part(label, n);
+	return n;
+}
+
+void step_add_short_label(struct str *b, const struct finding *f, const char *label)
+{
+	size_t n = f->recorded ? name_length(label) : strlen(label);
+	size_t from = f->recorded ? own_part(label, n) : 0;
+
 	str_addn(b, label + from, n - from);
 }
 
@@ -180,6 +185,14 @@ size_t step_footnote(const struct finding *f, const struct finding_step *s)
 	return 0;
 }
 
+size_t step_lock_footnote(const struct finding *f, const char *lock)
+{
+	for (size_t i = 0; lock && i < f->nsteps; i++)
+		if (step_same_name(f->steps[i].operand, lock))
+			return step_footnote(f, &f->steps[i]);
+	return 0;
+}
+
 void step_add_short_place(struct str *b, const struct finding *f, const char *place)
 {
 	const char *slash = f->recorded && place ? strrchr(place, '/') : NULL;
@@ -192,7 +205,7 @@ void step_add_short_place(struct str *b, const struct finding *f, const char *pl
 
 void step_add_place(struct str *b, const struct finding *f, const struct finding_step *s)
 {
-	const struct finding_frame *frame = stack_own_frame(&s->stack);
+	const struct finding_frame *frame = stack_step_frame(s);
 
 	if (frame)
 		stack_add_line(b, frame, false);
@@ -292,13 +305,21 @@ void step_add_past(struct str *b, const struct finding_step *s)
 
 void step_add_block(struct str *b, const char *label, uint64_t begin)
 {
+	struct str name = STR_INIT;
+
 	if (!label) {
 		str_fmt(b, "block at event" SHOW_TIE "%" PRIu64, begin);
 		return;
 	}
+	/* What a function is called says more than half of its parameters. */
+	if (strlen(label) > NAME_MAX_COLUMNS)
+		str_addn(&name, label, name_length(label));
+	else
+		str_add(&name, label);
 	str_addc(b, '\'');
-	add_name(b, label, NAME_MAX_COLUMNS);
+	add_name(b, name.s, NAME_MAX_COLUMNS);
 	str_addc(b, '\'');
+	str_free(&name);
 }
 
 void step_add_owner(struct str *b, const char *thread, const char *label, uint64_t begin)

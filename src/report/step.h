@@ -59,6 +59,8 @@ void step_add_short_label(struct str *b, const struct finding *f, const char *la
  */
 enum { STEP_FOOTNOTES_MAX = 32 };
 size_t step_footnote(const struct finding *f, const struct finding_step *s);
+/* The number of a lock that some step is about; 0: none has one. */
+size_t step_lock_footnote(const struct finding *f, const char *lock);
 
 /*
  * Where it was; nothing where that is not known. In a recorded run the line in

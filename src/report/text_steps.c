@@ -34,8 +34,8 @@ static bool has_stacks(const struct finding *f)
 	return false;
 }
 
-/* "l, k (shared)", "none" */
-static void add_locks(struct str *b, const struct finding_step *s)
+/* "l, k (shared), [1]", "none" */
+static void add_locks(struct str *b, const struct finding *f, const struct finding_step *s)
 {
 	if (!s->nheld)
 		str_add(b, "none");
@@ -47,6 +47,10 @@ static void add_locks(struct str *b, const struct finding_step *s)
 			break;
 		}
 		str_add(b, i ? ", " : "");
+		if (step_lock_footnote(f, s->held[i])) {
+			str_fmt(b, "[%zu]", step_lock_footnote(f, s->held[i]));
+			continue;
+		}
 		if (s->stack.n && s->held[i])
 			step_add_without_aside(&name, s->held[i]);
 		else
@@ -113,7 +117,7 @@ static void write_step(const struct report *rep, const struct finding *f,
 		/* It takes a line to say so. */
 		if (shared < 2)
 			shared = 0;
-		stack_write(rep, &s->stack, n - shared, true, out);
+		stack_write(rep, &s->stack, n - shared, stack_step_frame(s), out);
 		if (shared && f->live)
 			fprintf(out, "    #%zu to #%zu as in its first stack above\n", n - shared,
 				n - 1);
@@ -125,7 +129,7 @@ static void write_step(const struct report *rep, const struct finding *f,
 	}
 	if (s->held) {
 		str_add(&b, "Locks held: ");
-		add_locks(&b, s);
+		add_locks(&b, f, s);
 		show_wrap(out, b.s, 4, 6);
 	}
 	putc('\n', out);
@@ -142,7 +146,8 @@ static void write_location(const struct report *rep, const struct finding *f, FI
 	step_add_variable(&b, f, SIZE_MAX);
 	str_add(&b, ", allocated at:");
 	show_wrap(out, b.s, 2, 4);
-	stack_write(rep, &f->allocated, stack_depth(rep, &f->allocated), true, out);
+	stack_write(rep, &f->allocated, stack_depth(rep, &f->allocated),
+		    stack_own_frame(&f->allocated), out);
 	putc('\n', out);
 	str_free(&b);
 }
@@ -179,7 +184,7 @@ static void write_threads(const struct report *rep, const struct finding *f, FIL
 		show_add(&b, t->creator ? t->creator : "?", 24, SHOW_CUT_TAIL);
 		str_add(&b, t->created.n ? " at:" : "");
 		show_wrap(out, b.s, 2, 4);
-		stack_write(rep, &t->created, stack_depth(rep, &t->created), false, out);
+		stack_write(rep, &t->created, stack_depth(rep, &t->created), NULL, out);
 		putc('\n', out);
 		str_free(&who);
 		str_free(&b);
@@ -243,7 +248,7 @@ static void add_events(struct str *b, const struct finding *f, size_t from)
 
 	for (size_t i = from; i < f->nsteps; i++)
 		n += same_locks(&f->steps[from], &f->steps[i]);
-	add_locks(b, &f->steps[from]);
+	add_locks(b, f, &f->steps[from]);
 	if (n == f->nsteps) {
 		str_add(b, f->steps[from].nheld ? " at each step" : " at any step");
 		if (were_given_up(f))

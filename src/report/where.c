@@ -65,7 +65,7 @@ bool where_of_place(struct where *w, const char *place)
 
 bool where_of_step(struct where *w, const struct finding_step *s)
 {
-	return where_of_frame(w, stack_own_frame(&s->stack)) || where_of_place(w, s->place);
+	return where_of_frame(w, stack_step_frame(s)) || where_of_place(w, s->place);
 }
 
 bool where_of_finding(struct where *w, const struct finding *f)
