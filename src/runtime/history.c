@@ -49,6 +49,25 @@ static void put_held(struct rt_thread *t)
 	}
 }
 
+static uint64_t telling, reports; /* the number of the report that is being made, or 0 */
+
+/* Who makes a report takes no lock that this thread may hold: it has those of a higher rank. */
+static void wait_for_report(struct history *h)
+{
+	enum { NAPS = 5000 };
+	uint64_t report = __atomic_load_n(&telling, __ATOMIC_ACQUIRE);
+
+	if (h->telling != report) {
+		h->telling = report;
+		h->told_serial = h->serial;
+	}
+	if (h->serial - h->told_serial < h->nchunks / 2)
+		return;
+	for (uint32_t i = 0; i < NAPS && __atomic_load_n(&telling, __ATOMIC_ACQUIRE) == report; i++)
+		rt_nap();
+	h->told_serial = h->serial;
+}
+
 /*
  * `op` comes next: what it changes has been changed already, and the chunk begins with how things
  * stood before.
@@ -60,6 +79,8 @@ static void new_chunk(struct rt_thread *t, enum raw_op op, uintptr_t pc)
 	struct history_chunk *c;
 	struct rt_log *l = &t->hist;
 
+	if (RT_UNLIKELY(__atomic_load_n(&telling, __ATOMIC_ACQUIRE)))
+		wait_for_report(h);
 	if (h->serial) {
 		h->chunk[h->at].end = l->next;
 		h->at = (h->at + 1) % h->nchunks;
@@ -201,6 +222,7 @@ void history_end(struct rt_thread *t)
 void history_child(struct rt_thread *t)
 {
 	lock = 0;
+	telling = 0;
 	for (size_t i = 0; i < SHADOW_SLOTS; i++) {
 		struct history *h = by_slot[i];
 
@@ -236,6 +258,16 @@ void history_hold(void)
 void history_let_go(void)
 {
 	rt_unlock(&lock);
+}
+
+void history_tell_begin(void)
+{
+	__atomic_store_n(&telling, ++reports, __ATOMIC_RELEASE);
+}
+
+void history_tell_end(void)
+{
+	__atomic_store_n(&telling, 0, __ATOMIC_RELEASE);
 }
 
 struct history *history_of_slot(uint32_t slot)

@@ -51,6 +51,8 @@ struct history {
 	uint32_t nchunks, at; /* chunks in the ring; the one being written */
 	uint64_t *units;
 	uint64_t serial; /* of the last chunk */
+	uint64_t telling,
+		told_serial; /* the report that was being made lately; the one at its start */
 	uintptr_t stack_low, stack_high;
 	struct history *next_free;
 	struct history_chunk chunk[];
@@ -112,6 +114,12 @@ void history_stack(const struct rt_thread *t, struct history_stack *to);
  */
 void history_hold(void);
 void history_let_go(void);
+/*
+ * While a report is made of them a thread that has overwritten half of its history waits, since the
+ * rest may be needed; but not for ever.
+ */
+void history_tell_begin(void);
+void history_tell_end(void);
 struct history *history_of_slot(uint32_t slot);
 /* All of them, NULL at the end. */
 struct history *history_next(struct history *after);

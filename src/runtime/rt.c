@@ -1,11 +1,13 @@
 #include "runtime/rt.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/icd.h"
@@ -171,6 +173,15 @@ void rt_die(const char *fmt, ...)
 void rt_yield(void)
 {
 	syscall(SYS_sched_yield);
+}
+
+void rt_nap(void)
+{
+	struct timespec nap = {.tv_nsec = 100000};
+	int kept = errno;
+
+	syscall(SYS_nanosleep, &nap, NULL);
+	errno = kept;
 }
 
 void rt_halt(void)

@@ -226,6 +226,7 @@ static inline void rt_leave(struct rt_thread *t)
 /* Stop here, with the status that says that something was found. */
 void rt_halt(void) __attribute__((noreturn));
 void rt_yield(void);
+void rt_nap(void); /* a tenth of a millisecond, or more */
 
 /*
  * Locks of our own: held for a few instructions, never while calling out. A thread that holds one

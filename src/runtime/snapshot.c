@@ -166,8 +166,9 @@ static void out_before(struct snapshot *o, uint32_t thread, const bool *told_for
  * is known that they were, what they touched and when. They are told at their place: the thread
  * keeps the last ones, and others are told as if done at the beginning of the function.
  *
- * Of those that are older than what is told of their thread the time says nothing about the clock. But
- * whoever has an edge from them, or from something that came later in their thread, comes behind.
+ * Of those that are older than what is told of their thread the time says nothing about the clock.
+ * But whoever has an edge from them, or from something that came later in their thread, comes
+ * behind.
  */
 enum { REPEATS = 1 << 13 };
 struct repeat {
@@ -433,9 +434,10 @@ static void touch(const struct history *h, struct span span)
 }
 
 /*
- * The units of one chunk of a history. False: there is nothing to tell, or it was overwritten
- * meanwhile.
+ * The units of one chunk of a history. False: it was overwritten meanwhile, and `overwritten` is
+ * set.
  */
+static bool overwritten; /* with the histories held */
 enum { DEEP = 1 << 10 };
 static bool out_chunk(struct snapshot *o, const struct history *h, uint32_t k, uint32_t number,
 		      uint32_t *repeat, const struct until *until, const struct check_cycle *c,
@@ -455,8 +457,10 @@ static bool out_chunk(struct snapshot *o, const struct history *h, uint32_t k, u
 	 */
 	uint64_t dead = __atomic_load_n(&check_lines[h->slot].dead, __ATOMIC_ACQUIRE);
 
-	if (!history_walk(&w, h, k))
+	if (!history_walk(&w, h, k)) {
+		overwritten = true;
 		return false;
+	}
 	p.base = clock = h->chunk[k].base < dead ? 0 : w.clock;
 	at = chunk_open(o, h->thread, number, p.base, 0);
 	if (first && h->chunk[k].started) {
@@ -493,6 +497,7 @@ static bool out_chunk(struct snapshot *o, const struct history *h, uint32_t k, u
 			    depth ? function[(depth - 1) % DEEP] : 0);
 	if (k != h->at && __atomic_load_n(&h->chunk[k].serial, __ATOMIC_ACQUIRE) != serial) {
 		o->n = before;
+		overwritten = true;
 		return false;
 	}
 	chunk_close(o, at);
@@ -627,6 +632,8 @@ bool snapshot_take(struct snapshot *o, uint64_t from, const struct check_cycle *
 	bool far = true, first = false;
 
 	memset(told_fork, 0, sizeof told_fork);
+	overwritten = false;
+	history_tell_begin();
 	out_header(o);
 	nrepeats = ntold = 0;
 	for (struct history *h = NULL; (h = history_next(h)) != NULL;)
@@ -650,8 +657,10 @@ bool snapshot_take(struct snapshot *o, uint64_t from, const struct check_cycle *
 	for (struct history *h = NULL; (h = history_next(h)) != NULL;)
 		if (lived(h, reach)) {
 			struct until until = f ? until_found(h, f) : until_of(h, c, steps);
+			struct span span = span_of(h, reach);
 
-			out_history(o, h, span_of(h, reach), &until, c, told_fork);
+			far &= span.far; /* threads go on */
+			out_history(o, h, span, &until, c, told_fork);
 		}
 	for (struct history *h = NULL; (h = history_next(h)) != NULL;)
 		if (lived(h, reach)) {
@@ -661,7 +670,8 @@ bool snapshot_take(struct snapshot *o, uint64_t from, const struct check_cycle *
 	if (!first)
 		out_first(o, NULL, 0, from, told_fork);
 	sharing_end();
+	history_tell_end();
 	if (!o->failed)
 		((struct raw_header *)o->p)->end = o->n;
-	return far;
+	return far && !overwritten;
 }
