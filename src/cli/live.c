@@ -15,7 +15,6 @@
 #include "cli/live_impl.h"
 #include "cli/printing.h"
 #include "symbol/symbol.h"
-#include "trace/raw_memory.h"
 #include "trace/recorded.h"
 
 #include "base/banned.h"
@@ -86,7 +85,6 @@ struct live_process *live_connect(struct live *s, int fd, pid_t pid)
 	raw_names_init(&p->raw, &p->names);
 	str_add(&p->raw.text, RECORDED_NOTE);
 	raw_names_note(&p->raw);
-	p->memory = raw_memory_new(0);
 	p->resolver = p->names.resolver = symbol_resolver_new();
 	return p;
 }
@@ -108,10 +106,8 @@ void live_disconnect(struct live_process *p)
 	if (p->own_spec)
 		spec_free(p->spec);
 	raw_names_free(&p->raw);
-	raw_memory_free(p->memory);
 	names_free(&p->names);
 	symbol_resolver_free(p->resolver);
-	raw_map_free(&p->vars);
 	raw_map_free(&p->keys);
 	blockspec_names_free(&p->out_names);
 	mem_free(p->module);

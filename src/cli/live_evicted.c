@@ -1,6 +1,6 @@
 /*
  * A finding whose history is gone: the runtime's own steps are all there is. Where the
- * recording still has a step, its stack is known.
+ * recording still has a step, its stack is known, and where it has an allocation, what was there.
  */
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,9 @@
 #include "base/mem.h"
 #include "cli/live_impl.h"
 #include "engine/tell.h"
+#include "symbol/symbol.h"
 #include "trace/raw_file.h"
+#include "trace/recorded.h"
 
 #include "base/banned.h"
 
@@ -49,67 +51,176 @@ struct calls {
 	size_t n, cap;
 };
 
+/* What a finding is told from, and its names. */
+struct source {
+	struct names names;
+	struct raw_names raw;
+	struct raw_memory *memory;   /* empty */
+	struct raw_map vars;         /* address, and what lies there: number */
+	const struct raw_file *file; /* NULL: there is none */
+	struct calls calls;          /* scratch */
+};
+
+static void source_init(struct source *s, const struct live_process *p, const struct raw_file *file)
+{
+	*s = (struct source){.file = file};
+	names_init(&s->names);
+	raw_names_init(&s->raw, &s->names);
+	str_add(&s->raw.text, RECORDED_NOTE);
+	raw_names_note(&s->raw);
+	for (size_t i = 0; i < p->nmodules; i++)
+		raw_names_module(&s->raw, p->module[i].bias, p->module[i].text, p->module[i].len);
+	s->memory = raw_memory_new(0);
+	s->names.resolver = symbol_resolver_beside(p->resolver);
+}
+
+static void source_free(struct source *s)
+{
+	struct names_resolver *resolver = s->names.resolver;
+
+	raw_names_free(&s->raw);
+	raw_memory_free(s->memory);
+	raw_map_free(&s->vars);
+	names_free(&s->names);
+	symbol_resolver_free(resolver);
+	mem_free(s->calls.pc);
+}
+
+static void take_call(struct calls *c, const struct raw_item *item)
+{
+	if (item->op == RAW_CALL) {
+		MEM_GROW(c->pc, c->cap, c->n + 1);
+		c->pc[c->n++] = item->pc;
+	} else if (item->op == RAW_RETURN && c->n) {
+		c->n--;
+	}
+}
+
+/* With those calls around it. */
+static strref stack_place(struct source *s, uint64_t pc)
+{
+	strref place = 0;
+
+	for (size_t i = 0; i < s->calls.n; i++)
+		place = raw_names_place(&s->raw, place, s->calls.pc[i]);
+	return raw_names_place(&s->raw, place, pc);
+}
+
 /*
  * Follow the thread to the step; false where the recording does not have it. What closed the cycle
  * is the thread's last unit, with a time of its own.
  */
-static bool follow(const struct raw_file *file, const struct live_step *s, bool closes,
-		   struct calls *calls)
+static bool follow(struct source *from, const struct live_step *s, bool closes)
 {
 	struct raw_cursor cursor;
 	struct raw_item item;
 	bool here = false;
 
-	calls->n = 0;
-	if (s->thread >= file->nthreads)
+	from->calls.n = 0;
+	if (!from->file || s->thread >= from->file->nthreads)
 		return false;
-	raw_cursor_init(&cursor, &file->threads[s->thread]);
+	raw_cursor_init(&cursor, &from->file->threads[s->thread]);
 	while (raw_cursor_next(&cursor, &item) && (closes || item.time <= s->time)) {
 		here = item.op == s->op && item.pc == s->pc;
 		if (here && !closes && item.time == s->time)
 			return true;
-		if (item.op == RAW_CALL) {
-			MEM_GROW(calls->pc, calls->cap, calls->n + 1);
-			calls->pc[calls->n++] = item.pc;
-		} else if (item.op == RAW_RETURN && calls->n) {
-			calls->n--;
-		}
+		take_call(&from->calls, &item);
 	}
 	return closes && here;
 }
 
 /* The whole stack where the recording has the step, else the one place. */
-static strref place_of(struct live_process *p, const struct raw_file *file,
-		       const struct live_step *s, bool closes, struct calls *calls)
+static strref place_of(struct source *from, const struct live_step *s, bool closes)
 {
-	strref place = 0;
-
 	if (!s->pc)
 		return 0;
-	if (file && follow(file, s, closes, calls))
-		for (size_t i = 0; i < calls->n; i++)
-			place = raw_names_place(&p->raw, place, calls->pc[i]);
-	return raw_names_place(&p->raw, place, s->pc);
+	if (!follow(from, s, closes))
+		from->calls.n = 0;
+	return stack_place(from, s->pc);
+}
+
+/* A block of the heap: as allocated last before a step, and not freed since. */
+struct block {
+	uint64_t address, size, time;
+	strref place; /* 0: there is none */
+};
+
+/* Was it allocated then, and is it younger? What is known of old ones has time 0. */
+static bool is_better(const struct raw_item *item, const struct live_step *s, bool closes,
+		      const struct block *b)
+{
+	return item->op == RAW_ALLOC && s->address - item->address < item->size &&
+	       (closes || item->time <= s->time) && (!b->place || item->time >= b->time);
+}
+
+/* Was it freed before the step? Or allocated again behind it: one without a time may be that. */
+static bool is_gone(const struct source *from, const struct live_step *s, bool closes,
+		    const struct block *b)
+{
+	struct raw_cursor cursor;
+	struct raw_item item;
+
+	for (uint32_t t = 0; t < from->file->nthreads; t++) {
+		raw_cursor_init(&cursor, &from->file->threads[t]);
+		while (raw_cursor_next(&cursor, &item)) {
+			bool before = closes || item.time <= s->time;
+
+			if (item.op == RAW_FREE && item.address == b->address && before &&
+			    item.time > b->time)
+				return true;
+			if (item.op == RAW_ALLOC && s->address - item.address < item.size &&
+			    !before && !b->time)
+				return true;
+		}
+	}
+	return false;
+}
+
+static struct block block_at(struct source *from, const struct live_step *s, bool closes)
+{
+	struct block b = {0};
+	struct raw_cursor cursor;
+	struct raw_item item;
+
+	for (uint32_t t = 0; from->file && t < from->file->nthreads; t++) {
+		raw_cursor_init(&cursor, &from->file->threads[t]);
+		from->calls.n = 0;
+		while (raw_cursor_next(&cursor, &item)) {
+			take_call(&from->calls, &item);
+			if (is_better(&item, s, closes, &b))
+				b = (struct block){item.address, item.size, item.time,
+						   stack_place(from, item.pc)};
+		}
+	}
+	if (b.place && is_gone(from, s, closes, &b))
+		b.place = 0;
+	return b;
 }
 
 /* The number of what lies at an address. */
-static uint32_t memory_at(struct live_process *p, const struct live_step *s, bool lock)
+static uint32_t memory_at(struct source *from, const struct live_step *s, bool lock, bool closes)
 {
-	uint64_t size = lock || !s->aux ? 1 : s->aux, b = size << 1 | lock;
-	uint32_t id = raw_map_get(&p->vars, s->address, b);
+	struct block block = block_at(from, s, closes);
+	uint64_t size = lock || !s->aux ? 1 : s->aux;
+	uint64_t b = (uint64_t)block.place << 32 | size << 1 | lock;
+	uint32_t id = raw_map_get(&from->vars, s->address, b);
 
 	if (id != RAW_MAP_NONE)
 		return id;
-	str_reset(&p->raw.text);
+	str_reset(&from->raw.text);
 	if (lock)
-		str_fmt(&p->raw.text, "%s ",
+		str_fmt(&from->raw.text, "%s ",
 			raw_lock_names[s->op == RAW_SEM_WAIT || s->op == RAW_SEM_POST
 					       ? RAW_SEMAPHORE
 				       : s->aux < RAW_LOCKS ? s->aux
 							    : RAW_MUTEX]);
-	raw_names_add_memory(&p->raw, p->memory, s->address, size);
-	id = raw_names_next(&p->raw, lock ? NAMES_LOCK : NAMES_VAR);
-	raw_map_put(&p->vars, s->address, b, id);
+	if (block.place)
+		raw_names_add_block(&from->raw, s->address - block.address, size, block.size,
+				    block.place);
+	else
+		raw_names_add_memory(&from->raw, from->memory, s->address, size);
+	id = raw_names_next(&from->raw, lock ? NAMES_LOCK : NAMES_VAR);
+	raw_map_put(&from->vars, s->address, b, id);
 	return id;
 }
 
@@ -121,14 +232,15 @@ static const char *thread_name(struct finding *f, uint64_t thread)
 	return arena_strdup(&f->arena, name);
 }
 
-static void set_step(struct live_process *p, struct finding *f, struct finding_step *to,
-		     const struct live_step *s, strref place)
+static void set_step(struct source *from, struct finding *f, struct finding_step *to,
+		     const struct live_step *s, bool closes)
 {
+	strref place = place_of(from, s, closes);
 	struct event e = {.op = (uint8_t)op_of(s->op)};
 
 	to->thread = thread_name(f, s->thread);
-	to->place = tell_string(f, &p->names, place);
-	to->stack = tell_stack(f, &p->names, place);
+	to->place = tell_string(f, &from->names, place);
+	to->stack = tell_stack(f, &from->names, place);
 	if (e.op == OP_NONE)
 		return;
 	to->op = op_info[e.op].spelling;
@@ -137,10 +249,10 @@ static void set_step(struct live_process *p, struct finding *f, struct finding_s
 		to->operand = thread_name(f, s->address);
 		return;
 	}
-	e.operand = memory_at(p, s, op_is_lock(e.op));
-	to->operand = tell_operand(f, &p->names, &e);
+	e.operand = memory_at(from, s, op_is_lock(e.op), closes);
+	to->operand = tell_operand(f, &from->names, &e);
 	if (op_is_access(e.op))
-		tell_variable(f, &p->names, e.operand);
+		tell_variable(f, &from->names, e.operand);
 }
 
 /* Steps in the order of the cycle, numbered in that of time. */
@@ -156,17 +268,18 @@ static void number(struct finding *f, const struct live_step *s)
 }
 
 /* The text of a label, in the recording. */
-static strref marked_label(struct live_process *p, const struct raw_file *file, uint64_t number)
+static strref marked_label(struct source *from, uint64_t number)
 {
+	const struct raw_file *file = from->file;
 	struct raw_cursor cursor;
 	struct raw_item item;
 
-	if (!file->nthreads)
+	if (!file || !file->nthreads)
 		return 0;
 	raw_cursor_init(&cursor, &file->threads[0]);
 	while (raw_cursor_next(&cursor, &item))
 		if (item.op == RAW_LABEL && item.address == number)
-			return raw_names_label(&p->raw, 'a', number, item.text, item.text_len);
+			return raw_names_label(&from->raw, 'a', number, item.text, item.text_len);
 	return 0;
 }
 
@@ -174,19 +287,18 @@ static strref marked_label(struct live_process *p, const struct raw_file *file, 
  * The transaction that the first and the last step belong to. It began before them all. Of the
  * blocks inside of it nothing is known.
  */
-static void set_block(struct live_process *p, struct finding *f, const struct raw_file *file,
-		      const struct live_finding *head)
+static void set_block(struct source *from, struct finding *f, const struct live_finding *head)
 {
 	struct finding_step *ends[] = {f->steps, f->steps + f->nsteps - 1};
 	strref label;
 
 	if (!head->block || f->nsteps < 2)
 		return;
-	label = !head->marked ? raw_names_label(&p->raw, 'f', head->block, NULL, 0)
-		: file        ? marked_label(p, file, head->block)
-			      : 0;
-	f->transaction.label = tell_string(f, &p->names, label);
-	f->transaction.place = tell_string(f, &p->names, raw_names_place(&p->raw, 0, head->begin));
+	label = head->marked ? marked_label(from, head->block)
+			     : raw_names_label(&from->raw, 'f', head->block, NULL, 0);
+	f->transaction.label = tell_string(f, &from->names, label);
+	f->transaction.place =
+		tell_string(f, &from->names, raw_names_place(&from->raw, 0, head->begin));
 	f->transaction.begin = 1;
 	for (size_t i = 0; i < 2; i++) {
 		if (strcmp(ends[i]->thread, f->transaction.thread) != 0)
@@ -206,14 +318,14 @@ static void set_block(struct live_process *p, struct finding *f, const struct ra
 struct finding *live_evicted(struct live_process *p, const struct live_recording *r)
 {
 	struct finding *f = finding_new();
-	struct calls calls = {0};
+	struct source from;
 	struct raw_file file;
 	struct err err = {0};
 	char *bytes = mem_alloc(r->n + 1); /* aligned */
-	bool open, locks = false;
+	bool locks = false;
 
 	memcpy(bytes, r->bytes, r->n);
-	open = !raw_file_open(&file, bytes, r->n, &err);
+	source_init(&from, p, raw_file_open(&file, bytes, r->n, &err) ? NULL : &file);
 
 	f->status = FINDING_OBSERVED;
 	f->kind = "cycle";
@@ -232,8 +344,7 @@ struct finding *live_evicted(struct live_process *p, const struct live_recording
 			f->rests_on = RESTS_ON_NOTHING;
 			continue;
 		}
-		set_step(p, f, &f->steps[i], s,
-			 place_of(p, open ? &file : NULL, s, i + 1 == f->nsteps, &calls));
+		set_step(&from, f, &f->steps[i], s, i + 1 == f->nsteps);
 		locks |= op_is_lock(op);
 	}
 	if (locks)
@@ -241,10 +352,10 @@ struct finding *live_evicted(struct live_process *p, const struct live_recording
 	number(f, r->steps);
 	f->event = f->nsteps ? f->steps[f->nsteps - 1].event : 0;
 	f->transaction.thread = thread_name(f, r->head->thread);
-	set_block(p, f, open ? &file : NULL, r->head);
+	set_block(&from, f, r->head);
 	finding_seal(f);
+	source_free(&from);
 	raw_file_close(&file);
 	mem_free(bytes);
-	mem_free(calls.pc);
 	return f;
 }

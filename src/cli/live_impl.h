@@ -92,8 +92,6 @@ struct live_process {
 	/* Names, for what is asked outside of recordings. */
 	struct names names;
 	struct raw_names raw;
-	struct raw_memory *memory; /* empty */
-	struct raw_map vars;       /* address and size: number */
 	struct names_resolver *resolver;
 	struct reader_module *module;
 	size_t nmodules, module_cap;

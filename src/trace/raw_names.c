@@ -149,6 +149,13 @@ strref raw_names_label(struct raw_names *n, char kind, uint64_t pc, const char *
 	return ref;
 }
 
+void raw_names_add_block(struct raw_names *n, uint64_t offset, uint64_t size, uint64_t block,
+			 strref place)
+{
+	str_fmt(&n->text, "h 0x%" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRIu32, offset, size, block,
+		place);
+}
+
 void raw_names_add_memory(struct raw_names *n, struct raw_memory *m, uint64_t address,
 			  uint64_t size)
 {
@@ -156,8 +163,7 @@ void raw_names_add_memory(struct raw_names *n, struct raw_memory *m, uint64_t ad
 	uint32_t stack_of;
 
 	if (b) {
-		str_fmt(&n->text, "h 0x%" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRIu32,
-			address - b->address, size, b->size, b->place);
+		raw_names_add_block(n, address - b->address, size, b->size, b->place);
 		return;
 	}
 	for (size_t i = n->nmodules; i-- > 0;)

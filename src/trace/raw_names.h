@@ -59,6 +59,9 @@ strref raw_names_place(struct raw_names *n, strref parent, uint64_t pc);
 /* kind: 'f', 's' or 'm'; or 'a' with a text, then `pc` is its number. */
 strref raw_names_label(struct raw_names *n, char kind, uint64_t pc, const char *text, size_t len);
 
+/* Add a part of a block of the heap to n->text: "h OFFSET SIZE BLOCK PLACE". */
+void raw_names_add_block(struct raw_names *n, uint64_t offset, uint64_t size, uint64_t block,
+			 strref place);
 /* Add "g PC SIZE" and so on to n->text. */
 void raw_names_add_memory(struct raw_names *n, struct raw_memory *m, uint64_t address,
 			  uint64_t size);
