@@ -43,7 +43,8 @@ const struct finding_frame *stack_own_frame(const struct finding_stack *stack)
 /* Some word that names of functions for locks have; `n` letters, any case. */
 static bool is_lock_word(const char *word, size_t n)
 {
-	static const char *const words[] = {"lock", "unlock", "trylock", "mutex", "locker"};
+	static const char *const words[] = {"lock",   "unlock", "trylock", "rdlock",
+					    "wrlock", "mutex",  "locker"};
 
 	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
 		size_t len = strlen(words[i]);

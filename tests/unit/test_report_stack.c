@@ -1,0 +1,78 @@
+/* Where a step is: of an operation on a lock, where somebody wanted it. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <setjmp.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "report/stack.h"
+#include "report/step.h"
+
+#include "base/banned.h"
+
+/* The line that the step is said to be at; its frames have 1, 2 and so on. */
+static uint32_t line_of(const char *op, const char *const *function, size_t n, const char *file)
+{
+	struct finding_frame frame[8] = {0};
+	struct finding_step s = {.op = op, .stack = {frame, n}};
+	const struct finding_frame *found;
+
+	for (size_t i = 0; i < n; i++)
+		frame[i] = (struct finding_frame){
+			.function = function[i], .file = file, .line = (uint32_t)i + 1};
+	found = stack_step_frame(&s);
+	return found ? found->line : 0;
+}
+
+#define LINE_OF(op, ...)                                                                           \
+	line_of(op, (const char *const[]){__VA_ARGS__},                                            \
+		sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), "a.c")
+
+static void a_lock_is_where_it_was_wanted(void **state)
+{
+	(void)state;
+	assert_int_equal(LINE_OF("acq", "sched_lock", "do_work"), 2);
+	assert_int_equal(LINE_OF("rel", "xunlock", "sched_unlock", "do_work", "main"), 3);
+	assert_int_equal(LINE_OF("rel", "ns::port::Mutex::Unlock()", "DB::Get(Key const&)"), 2);
+	assert_int_equal(LINE_OF("acq", "Mutex::Lock()", "ns::MutexLock::MutexLock(ns::Mutex*)",
+				 "ns::MutexLock::~MutexLock()", "f(int)"),
+			 4);
+	assert_int_equal(LINE_OF("racq", "table_rdlock", "lock_table", "find"), 3);
+}
+
+static void other_names_are_nobodys_locks(void **state)
+{
+	(void)state;
+	assert_int_equal(LINE_OF("acq", "write_block", "main"), 1);
+	assert_int_equal(LINE_OF("acq", "clock_tick", "main"), 1);
+	assert_int_equal(LINE_OF("acq", "flock", "main"), 1);
+	assert_int_equal(LINE_OF("acq", "(anonymous namespace)::f()", "main"), 1);
+	assert_int_equal(LINE_OF("acq", "___", "main"), 1);
+	assert_int_equal(LINE_OF("acq", "", "main"), 1);
+	/* An access in such a function is one. */
+	assert_int_equal(LINE_OF("w", "sched_lock", "do_work"), 1);
+}
+
+static void there_is_always_a_frame(void **state)
+{
+	const char *const unlock[] = {"unlock", "my_lock"};
+
+	(void)state;
+	assert_int_equal(line_of("rel", unlock, 2, "a.c"), 1);
+	assert_int_equal(line_of("rel", unlock, 2, "/usr/include/a.h"), 1);
+	assert_int_equal(line_of("rel", unlock, 2, NULL), 0);
+	assert_int_equal(line_of("rel", unlock, 0, "a.c"), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_lock_is_where_it_was_wanted),
+		cmocka_unit_test(other_names_are_nobodys_locks),
+		cmocka_unit_test(there_is_always_a_frame),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
