@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-/* Wider names of a recorded run are footnotes. */
+/* In the picture, "w(account.balance)": where a recorded run's are wider the name is a footnote. */
 enum { SHORT_MAX_COLUMNS = 20 };
 
 /* How much of a name a sentence can bear. */
@@ -159,7 +159,7 @@ static bool is_long(const struct finding_step *s)
 
 	if (!s->operand || !s->stack.n)
 		return false;
-	show_add(&safe, s->operand, SIZE_MAX, SHOW_CUT_TAIL);
+	step_add_op(&safe, s, SIZE_MAX);
 	wide = show_columns(safe.s) > SHORT_MAX_COLUMNS;
 	str_free(&safe);
 	return wide;
