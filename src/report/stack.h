@@ -28,8 +28,8 @@
  */
 const struct finding_frame *stack_own_frame(const struct finding_stack *stack);
 /*
- * Where a step is: its stack's own frame. An operation on a lock is where somebody wanted it, and not
- * in the program's own "Mutex::Lock()" or "sched_unlock()".
+ * Where a step is: its stack's own frame. An operation on a lock is where somebody wanted it, and
+ * not in the program's own "Mutex::Lock()" or "sched_unlock()".
  */
 const struct finding_frame *stack_step_frame(const struct finding_step *s);
 
