@@ -134,10 +134,11 @@ enum spec_answer spec_label(struct spec *s, const char *label)
 
 bool spec_rule_at(const struct spec *s, size_t i, struct spec_rule *out)
 {
-	const struct rule *r = &s->v[i];
+	const struct rule *r;
 
 	if (i >= s->n)
 		return false;
+	r = &s->v[i];
 	*out = (struct spec_rule){r->text, r->plain, r->line, r->what};
 	return true;
 }
