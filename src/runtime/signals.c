@@ -128,9 +128,13 @@ void rt_signals_deliver(struct rt_thread *t)
 
 void signals_thread_gone(struct rt_thread *t)
 {
-	rt_pages_free(t->signals, WAITING * sizeof *t->signals);
-	t->signals = NULL;
+	struct rt_signal *signals = t->signals;
+
+	/* One may come at any moment from here on, and must not look for those that wait. */
 	t->pending = 0;
+	t->signals = NULL;
+	RT_COMPILER_BARRIER();
+	rt_pages_free(signals, WAITING * sizeof *signals);
 }
 
 static bool ours(const struct sigaction *a)

@@ -172,10 +172,15 @@ uint32_t thread_count(void)
 	return __atomic_load_n(&next_id, __ATOMIC_RELAXED);
 }
 
+/* Some come here from outside of the runtime, and a signal's handler would come here, too. */
 void rt_choose_mode(void)
 {
+	struct rt_thread *t = &rt_self;
+	bool inside = t->quiet & RT_IN_RUNTIME;
 	uint32_t mode = RT_NOTHING;
 
+	t->quiet |= RT_IN_RUNTIME;
+	RT_COMPILER_BARRIER();
 	rt_lock_ranked(&mode_lock, RT_MODE);
 	if (rt_threads_out && (record_on || (predict_on && !predict_over)))
 		mode = RT_ALL;
@@ -184,6 +189,8 @@ void rt_choose_mode(void)
 	if (rt_mode != mode)
 		__atomic_store_n(&rt_mode, mode, __ATOMIC_SEQ_CST);
 	rt_unlock(&mode_lock);
+	if (!inside)
+		rt_leave(t);
 }
 
 /* Nobody else is there to see when the first thread goes out, and when the last has come back. */
