@@ -13,7 +13,7 @@ struct cycle {
 	struct closing closing;
 	enum finding_rests_on rests_on;
 	bool blamed;
-	bool as_given; /* its steps were */
+	bool as_given;   /* its steps were */
 	uint64_t *steps; /* events, the closing one last */
 	uint32_t nsteps; /* 0: it was given, and is none in this trace */
 	uint32_t nrefuted;

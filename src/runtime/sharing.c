@@ -6,7 +6,7 @@ enum { BITS = 22, NEAR_BITS = 6, MANY = UINT16_MAX, CELLS_MAX = 1 << 22 };
 
 /* By hash of the cell: 1 + slot, or MANY. Neighbours stay neighbours: the cache likes it. */
 static uint16_t *toucher;
-static uint32_t touched;  /* cells; beyond the limit it takes too long */
+static uint32_t touched; /* cells; beyond the limit it takes too long */
 
 void sharing_begin(void)
 {

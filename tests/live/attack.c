@@ -650,6 +650,22 @@ static int ticks(void)
 	return 0;
 }
 
+/* Where threads are created and end, too. */
+static int births(void)
+{
+	struct sigaction a = {.sa_handler = tick, .sa_flags = SA_RESTART};
+	struct itimerval t = {{0, 50}, {0, 50}};
+
+	sigaction(SIGALRM, &a, NULL);
+	setitimer(ITIMER_REAL, &t, NULL);
+	for (int i = 0; i < 2000; i++)
+		run(2, adder, 1);
+	t = (struct itimerval){{0, 0}, {0, 0}};
+	setitimer(ITIMER_REAL, &t, NULL);
+	printf("%ld %d\n", sum, hits > 0);
+	return 0;
+}
+
 /* --- libraries that come and go --- */
 
 static int plugins(void)
@@ -799,6 +815,7 @@ static const struct {
 	{"detach", detach},
 	{"asleep", asleep},
 	{"ticks", ticks},
+	{"births", births},
 	{"plugins", plugins},
 	{"privileges", privileges},
 	{"prison", prison},
