@@ -658,7 +658,7 @@ static int births(void)
 
 	sigaction(SIGALRM, &a, NULL);
 	setitimer(ITIMER_REAL, &t, NULL);
-	for (int i = 0; i < 2000; i++)
+	for (int i = 0; i < 1000; i++)
 		run(2, adder, 1);
 	t = (struct itimerval){{0, 0}, {0, 0}};
 	setitimer(ITIMER_REAL, &t, NULL);
