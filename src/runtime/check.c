@@ -206,6 +206,7 @@ bool check_edge(struct rt_thread *t, uint64_t word, bool *fresh)
 	if (t->seen[step_slot(src)] >= step_index(src))
 		return true;
 	check_behind(t, word);
+	/* With no block open anywhere, only the clocks are of interest. */
 	if (!__atomic_load_n(&check_active, __ATOMIC_RELAXED))
 		return true;
 	if (!*fresh)
