@@ -1,10 +1,13 @@
 /*
  * atomsan as: what clang starts for an assembler when it is to inline the hooks. Its
- * input is bitcode, instrumented, with calls of the hooks and the hooks. This has clang inline
- * those, and make machine code.
+ * input is LLVM's language, as text, instrumented, with calls of the hooks and the hooks. This has
+ * clang inline those, and make machine code.
  *
  * Nothing else is inlined: what is a function of its own for the instrumentation, with its
  * hooks at entry and exit, has to stay one.
+ *
+ * A long function calls the runtime instead: clang's time goes up with the square of its
+ * branches, and each hook brings about ten.
  *
  * In between is a script, `as` in a folder that clang is told of. It and this
  * program learn from the environment what to do.
@@ -15,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/cli.h"
@@ -53,6 +57,67 @@ bool cmd_as_prepare(char *const *compiler, size_t n, char *const *options, size_
 	return ok;
 }
 
+/* What the runtime calls what the hooks call (runtime/inline/hooks.c). */
+#define CALLED "atomsan_1_"
+
+/* A function with more hooks than this is long: with 2,000 clang 14 took more than 3 minutes. */
+enum { HOOKS_MAX = 300 };
+
+/* Behind the next call of a hook that is inlined, or NULL: `*what` becomes its "read8(", ... */
+static const char *next_hook(const char *at, const char *end, const char **what)
+{
+	static const char call[] = "call void @__tsan_";
+
+	while ((at = memmem(at, (size_t)(end - at), call, sizeof call - 1)) != NULL) {
+		at += sizeof call - 1;
+		*what = at;
+		at += strspn(at, "readwrite");
+		if (at - *what >= 4 && *at && strchr("1248", *at) && at[1] == '(')
+			return at;
+	}
+	return NULL;
+}
+
+/* Add a function as it is, or with calls of the runtime where the hooks were called. */
+static void add_function(struct str *out, const char *at, const char *end)
+{
+	const char *what, *behind;
+	size_t n = 0;
+
+	for (const char *p = at; (p = next_hook(p, end, &what)) != NULL;)
+		n++;
+	if (n > HOOKS_MAX) {
+		while ((behind = next_hook(at, end, &what)) != NULL) {
+			str_addn(out, at, (size_t)(what - at) - strlen("__tsan_"));
+			str_add(out, CALLED);
+			str_addn(out, what, (size_t)(behind - what));
+			at = behind;
+		}
+	}
+	str_addn(out, at, (size_t)(end - at));
+}
+
+static int call_in_long_functions(const char *path, struct err *err)
+{
+	struct str in = STR_INIT, out = STR_INIT;
+	const char *at, *end, *next;
+	int ret = file_read(path, &in, err);
+
+	if (!ret) {
+		end = in.s + in.n;
+		for (at = in.s; at < end; at = next) {
+			next = strstr(at, "\n}\n");
+			next = next ? next + 3 : end;
+			add_function(&out, at, next);
+		}
+		if (out.n != in.n)
+			ret = file_replace(path, out.s, out.n, err);
+	}
+	str_free(&in);
+	str_free(&out);
+	return ret;
+}
+
 static int assemble(int argc, char **argv)
 {
 	static const char *const only_hooks[] = {
@@ -63,6 +128,7 @@ static int assemble(int argc, char **argv)
 	const char *words = getenv(WORDS), *in = NULL, *out = NULL;
 	char **command = NULL;
 	size_t n = 0, cap = 0;
+	struct err err = {0};
 
 	for (int i = 0; i < argc; i++) {
 		if (!strcmp(argv[i], "-o") && i + 1 < argc)
@@ -72,6 +138,8 @@ static int assemble(int argc, char **argv)
 	}
 	if (!words || !*words || !in || !out)
 		return cli_error("'atomsan as' is for compilers that atomsan-cc started");
+	if (call_in_long_functions(in, &err))
+		return cli_error("%s", err.text);
 	MEM_GROW(command, cap, strlen(words) + 16 + 2 * sizeof only_hooks / sizeof *only_hooks);
 	while (*words) {
 		size_t len = strcspn(words, "\n");

@@ -253,7 +253,7 @@ static void add_instrumentation(struct command_line *c, const char *lib, bool cl
 }
 
 /*
- * clang inlines the hooks (runtime/inline): what it compiles is bitcode, with the hooks in it and
+ * clang inlines the hooks (runtime/inline): what it compiles is LLVM's language, with the hooks in it and
  * called, and is given to "our" assembler, which has clang make machine code of it (cmd_as.c).
  * Bitcode is read by the clang that wrote it and by newer ones.
  */
@@ -267,7 +267,7 @@ static void add_inlining(struct command_line *c, size_t ncompiler, const struct 
 	    cmd_as_prepare(c->word, ncompiler, a->code, a->ncode)) {
 		add(c, "-fno-integrated-as");
 		add(c, "-Xclang");
-		add(c, "-emit-llvm-bc");
+		add(c, "-emit-llvm");
 		add(c, "-Xclang");
 		add(c, "-mlink-bitcode-file");
 		add(c, "-Xclang");

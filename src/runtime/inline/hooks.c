@@ -5,7 +5,8 @@
  *
  * The names of the runtime's own variables have a number in them: an object that was
  * compiled for a runtime where these look different is refused by the linker. It goes up
- * whenever struct rt_thread's first fields, the shadow's table, a word's form or rt_mode change.
+ * whenever struct rt_thread's first fields, the shadow's table, a word's form or rt_mode change,
+ * here and in cli/cmd_as.c.
  */
 #define rt_self       atomsan_1_self
 #define shadow_region atomsan_1_shadow
