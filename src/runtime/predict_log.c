@@ -100,10 +100,10 @@ bool plog_add(struct plog *l, struct plog_table *t, uint64_t hash, uint32_t inde
 /* Is anybody there, of whom what is known in a scope is known? */
 static bool is_open(const struct plog *l, uint64_t scope)
 {
-	bool open = scope == l->scope || scope == l->tx_scope;
+	bool open = scope == l->scope.id || scope == l->tx_scope.id;
 
 	for (size_t i = 0; i < l->nheld && !open; i++)
-		open = scope == l->held[i].scope;
+		open = scope == l->held[i].scope.id;
 	return open;
 }
 
@@ -142,12 +142,14 @@ static bool passed_room(struct plog *l)
 	return true;
 }
 
-/* Does the log have a stretch with these operations, from here on? From now on it does. */
-static bool has_passed(struct plog *l, uint64_t hash)
+static struct plog_scope new_scope(struct plog *l)
 {
-	uint64_t scope = l->nheld ? l->held[l->nheld - 1].scope : l->tx ? l->tx_scope : l->scope;
+	return (struct plog_scope){.id = ++l->scopes};
+}
 
-	hash = plog_mix(hash, scope);
+/* Is a stretch with these operations in the log, from here on, or about to be? */
+static bool is_there(struct plog *l, uint64_t hash, uint64_t scope)
+{
 	if (!passed_room(l))
 		return true;
 	for (uint64_t at = hash >> 32 & l->passed_mask; l->passed[at].scope;
@@ -158,13 +160,28 @@ static bool has_passed(struct plog *l, uint64_t hash)
 	return false;
 }
 
+/* May a stretch with these operations be left out? */
+static bool has_passed(struct plog *l, uint64_t hash)
+{
+	struct plog_scope *s = l->nheld ? &l->held[l->nheld - 1].scope
+			       : l->tx  ? &l->tx_scope
+					: &l->scope;
+	uint64_t last = s->last;
+
+	hash = plog_mix(hash, s->id);
+	if (hash == last)
+		return true;
+	s->last = hash;
+	return is_there(l, hash, s->id) && (l->full || ++s->turns > PLOG_TURNS);
+}
+
 void plog_refresh(struct plog *l, bool outside)
 {
 	if (outside)
-		l->scope = ++l->scopes;
-	l->tx_scope = ++l->scopes;
+		l->scope = new_scope(l);
+	l->tx_scope = new_scope(l);
 	for (size_t i = 0; i < l->nheld; i++)
-		l->held[i].scope = ++l->scopes;
+		l->held[i].scope = new_scope(l);
 }
 
 /* --- */
@@ -183,7 +200,7 @@ struct plog *plog_new(void)
 	l->segment = 1;
 	l->nnodes = 1;
 	l->nentries = l->nblocks = 1;
-	l->scope = ++l->scopes;
+	l->scope = new_scope(l);
 	l->full = !l->fast || !l->like;
 	if (l->full || !plog_grow(l, &l->nodes, &l->node_cap, 0, sizeof *l->nodes) ||
 	    !plog_grow(l, &l->blocks, &l->block_cap, 0, sizeof *l->blocks) ||
@@ -288,7 +305,7 @@ void plog_begin(struct plog *l, uint32_t node)
 	l->novel = l->n;
 	l->nstates = 0;
 	l->stable++;
-	l->tx_scope = ++l->scopes;
+	l->tx_scope = new_scope(l);
 	enter_state(l);
 	plog_append(l, plog_what((enum raw_op)PLOG_BEGIN, 0, 0), 0, l->time, node, 0);
 }
@@ -530,7 +547,7 @@ static void acquire(struct plog *l, uint64_t lock, bool shared)
 				.kept = l->kept,
 				.stable = l->stable,
 				.segment_at = l->segment_at,
-				.scope = ++l->scopes};
+				.scope = new_scope(l)};
 	moved(l);
 }
 

@@ -26,7 +26,9 @@
  * and since the thread's last fork, join, wait, notify or barrier. Where locks are nested, who
  * keeps a lock for good keeps all that he holds then; so a thread that has been through the stretch
  * before that, and waits for nobody, can go through it again just before that, and through all that
- * lies between.
+ * lies between. Where they are not, or a third thread keeps a lock until it has heard of something,
+ * that may be wrong, and only the same once more, at once, is always possible. So the first
+ * PLOG_TURNS that come again behind others are kept all the same.
  *
  * So a program that goes round in a loop adds nothing. Memory grows with the
  * bytes that a thread touches, and the ways in which it does; not with the run.
@@ -124,6 +126,16 @@ struct plog_state {
 	bool empty;
 };
 
+/*
+ * Since when "already" means what it does for stretches with locks; the last one, and how many came
+ * again behind others, and were kept.
+ */
+enum { PLOG_TURNS = 16 };
+struct plog_scope {
+	uint64_t id, last;
+	uint32_t turns;
+};
+
 /* A lock that is held, and where it was acquired. */
 enum { PLOG_SINCE = 24 };
 struct plog_held {
@@ -137,13 +149,10 @@ struct plog_held {
 	size_t segment_at;
 	uint64_t before;
 	uint64_t tx, kept, stable;
-	uint64_t scope;
+	struct plog_scope scope;
 };
 
-/*
- * A stretch with locks that the log has, by a hash of its operations, and since when: see
- * plog_has_passed().
- */
+/* A stretch with locks that the log has, by a hash of its operations, and the scope's id. */
 struct plog_passed {
 	uint64_t hash, scope;
 };
@@ -193,8 +202,8 @@ struct plog {
 	uint32_t nknown;
 	struct plog_passed *passed;
 	uint64_t passed_mask, npassed;
-	uint64_t scopes, scope,
-		tx_scope; /* how many there were; of what is outside; of the transaction */
+	uint64_t scopes;                   /* how many there were */
+	struct plog_scope scope, tx_scope; /* of what is outside; of the transaction */
 
 	struct plog_held *held;
 	size_t nheld, held_cap;
