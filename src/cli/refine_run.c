@@ -26,10 +26,24 @@ enum { GRACE = 3, OUTPUT_LINES = 10, OUTPUT_BYTES = 4096 };
 
 static volatile sig_atomic_t stop;
 
+/* The files of a run whose recordings are being checked, which may take long. */
+static struct {
+	volatile sig_atomic_t checked;
+	glob_t recordings;
+	const char *folder, *output;
+} left;
+
 static void on_signal(int number)
 {
 	(void)number;
 	stop = 1;
+	if (!left.checked)
+		return;
+	for (size_t i = 0; i < left.recordings.gl_pathc; i++)
+		unlink(left.recordings.gl_pathv[i]);
+	unlink(left.output);
+	rmdir(left.folder);
+	_exit(0);
 }
 
 void refine_answer_free(struct refine_answer *a)
@@ -226,20 +240,24 @@ static char *tail(const char *path)
 }
 
 /* Check the recordings, if they are wanted, and remove them. */
-static void take_all(const struct refine_job *job, const char *folder, bool wanted,
-		     struct refine_answer *out)
+static void take_all(const struct refine_job *job, const char *folder, const char *output,
+		     bool wanted, struct refine_answer *out)
 {
+	glob_t *found = &left.recordings;
 	struct str pattern = STR_INIT;
-	glob_t found;
 
+	left.folder = folder;
+	left.output = output;
 	str_fmt(&pattern, "%s/raw.*", folder);
-	if (!glob(pattern.s, 0, NULL, &found)) {
-		for (size_t i = 0; i < found.gl_pathc; i++) {
-			if (wanted)
-				refine_check(found.gl_pathv[i], job, out);
-			unlink(found.gl_pathv[i]);
+	if (!glob(pattern.s, 0, NULL, found)) {
+		left.checked = 1;
+		for (size_t i = 0; i < found->gl_pathc; i++) {
+			if (wanted && !stop)
+				refine_check(found->gl_pathv[i], job, out);
+			unlink(found->gl_pathv[i]);
 		}
-		globfree(&found);
+		left.checked = 0;
+		globfree(found);
 	}
 	str_free(&pattern);
 }
@@ -276,7 +294,7 @@ static void run(const struct refine_job *job, struct refine_answer *out)
 		if (job->online)
 			take_online(job, folder.s, output.s, wanted, out);
 		else
-			take_all(job, folder.s, wanted, out);
+			take_all(job, folder.s, output.s, wanted, out);
 		out->output = job->show ? NULL : tail(output.s);
 	}
 	unlink(output.s);
