@@ -7,29 +7,16 @@
 
 #include "runtime/predict.h"
 
-/* Into the shadow with it, unless something newer is there. */
-static void tell_shadow(const struct rt_repeat *r)
-{
-	struct shadow_cell *cell = shadow_find(SHADOW_DATA, r->address);
-
-	for (int i = 0; i < 2; i++) {
-		uint64_t kept = r->kept;
-
-		__atomic_compare_exchange_n(&cell->w[i], &kept, r->word, false, __ATOMIC_RELAXED,
-					    __ATOMIC_RELAXED);
-	}
-}
-
 /* The entry is for this cell from now on. */
 static inline void take_over(struct rt_thread *t, struct rt_repeat *r, uint64_t word, uint64_t kept,
 			     uintptr_t address, uintptr_t pc)
 {
 	if (RT_UNLIKELY(r->kept) && r->kept != kept && r->word >= t->dead)
-		tell_shadow(r);
+		check_tell(r);
 	__atomic_store_n(&r->word, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&r->address, address, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->kept, kept, __ATOMIC_RELEASE);
 	r->pc = pc;
-	r->kept = kept;
 	__atomic_store_n(&r->word, word, __ATOMIC_RELEASE);
 }
 
@@ -42,7 +29,8 @@ static inline void make_young(struct rt_thread *t, struct shadow_cell *cell, int
 
 	if (alone) {
 		__atomic_store_n(&cell->w[i], young, __ATOMIC_RELAXED);
-		take_over(t, r, young, 0, address, pc);
+		if (!r->kept || r->word < t->dead)
+			take_over(t, r, young, 0, address, pc);
 	} else if (r->kept != word || (r->address ^ address) & ~7ul) {
 		take_over(t, r, young, word, address, pc);
 	} else if (r->word < t->limit) {
@@ -51,11 +39,68 @@ static inline void make_young(struct rt_thread *t, struct shadow_cell *cell, int
 	}
 }
 
+/*
+ * Of what has readers: the thread keeps it for itself. Two of different bytes become one only if
+ * they are of one stretch and one clock, with the older age; see alike() in check_access.c.
+ */
+static inline void keep(struct rt_thread *t, uint64_t readers, uintptr_t address, uint64_t what,
+			uintptr_t pc, bool *noted)
+{
+	struct rt_repeat *r = &t->repeat[address >> 3 & (RT_REPEATS - 1)];
+	uint64_t word = t->now | what;
+
+	if (r->kept != readers || (r->address ^ address) & ~7ul) {
+		take_over(t, r, word, readers, address, pc);
+		*noted = true;
+		return;
+	}
+	if (check_this_stretch(t, r->word)) {
+		if (r->word >= t->limit && (r->word & what) == what)
+			return;
+		if (!((r->word ^ what) & SHADOW_BYTES)) {
+			r->pc = pc;
+			__atomic_store_n(&r->word, word, __ATOMIC_RELEASE);
+			return;
+		}
+		if ((r->word & what) == what)
+			return;
+		if (r->word >= t->raised)
+			word = r->word | what;
+		else
+			check_tell(r);
+	} else if (r->word >= t->dead && r->word & ~what & SHADOW_BYTES) {
+		check_tell(r);
+	}
+	r->pc = pc;
+	__atomic_store_n(&r->word, word, __ATOMIC_RELEASE);
+	*noted = true;
+}
+
 /* Is it ordered already, whatever of another thread this word is? */
 static inline bool known(const struct rt_thread *t, uint64_t word)
 {
 	return shadow_slot(word) < SHADOW_NOBODY &&
 	       t->seen[shadow_slot(word)] >= (int64_t)(shadow_step(word) & (SHADOW_TIMES * 2 - 1));
+}
+
+/*
+ * Of a cell that has readers: does the thread know all writes that are in its second word? A list
+ * may be freed at any time, not unmapped.
+ */
+static inline bool knows_all(const struct rt_thread *t, const struct shadow_cell *cell,
+			     uint64_t second, uint64_t what)
+{
+	const struct shadow_list *list = shadow_list(second);
+
+	if (!list)
+		return check_mine(t, second) || !check_conflicts(second, what) || known(t, second);
+	for (uint32_t i = 0, n = list->n < list->cap ? list->n : list->cap; i < n; i++) {
+		uint64_t word = __atomic_load_n(&list->w[i], __ATOMIC_RELAXED);
+
+		if (!check_mine(t, word) && check_conflicts(word, what) && !known(t, word))
+			return false;
+	}
+	return __atomic_load_n(&cell->w[1], __ATOMIC_ACQUIRE) == second;
 }
 
 /*
@@ -108,6 +153,12 @@ static inline bool usual(struct rt_thread *t, uintptr_t address, uint64_t what, 
 		return false;
 	w[0] = access_word(cell, 0);
 	w[1] = access_word(cell, 1);
+	if (RT_UNLIKELY(shadow_readers(w[0]))) {
+		if (what & SHADOW_WRITE || !knows_all(t, cell, w[1], what))
+			return false;
+		keep(t, w[0], address, what, pc, noted);
+		return true;
+	}
 	if (!w[1] && !check_mine(t, w[0])) {
 		if (!first_time(t, cell, w[0], what))
 			return false;
@@ -135,6 +186,8 @@ static inline bool usual(struct rt_thread *t, uintptr_t address, uint64_t what, 
 		}
 		if (other)
 			return true;
+	} else if (others && !((other | what) & SHADOW_WRITE)) {
+		return false; /* it is to have readers */
 	}
 	/* Nothing of the word may be left: it is dead, this takes its place, or stands for both. */
 	if (own >= t->dead && own & ~what & (SHADOW_WRITE | SHADOW_BYTES)) {

@@ -11,6 +11,7 @@
 bool check_on;
 uint32_t check_active;
 struct check_line check_lines[SHADOW_SLOTS];
+uint32_t check_slots;
 struct check_counts check_counts;
 
 static struct order order;
@@ -244,6 +245,22 @@ uint64_t check_young(uint64_t word, uintptr_t address)
 		       : word;
 }
 
+uint64_t check_kept(uint32_t slot, uint64_t readers, uintptr_t address)
+{
+	const struct rt_repeat *r = __atomic_load_n(&check_lines[slot].repeat, __ATOMIC_ACQUIRE);
+	uint64_t word;
+
+	if (!r)
+		return 0;
+	r += address >> 3 & (RT_REPEATS - 1);
+	word = __atomic_load_n(&r->word, __ATOMIC_ACQUIRE);
+	if (__atomic_load_n(&r->kept, __ATOMIC_ACQUIRE) != readers ||
+	    (__atomic_load_n(&r->address, __ATOMIC_ACQUIRE) ^ address) & ~7ul ||
+	    __atomic_load_n(&r->word, __ATOMIC_ACQUIRE) != word)
+		return 0;
+	return word;
+}
+
 /* --- threads --- */
 
 static bool enter(struct rt_thread *t)
@@ -253,8 +270,10 @@ static bool enter(struct rt_thread *t)
 	rt_lock_ranked(&order_lock, RT_ORDER);
 	order_threads(&order, (size_t)t->id + 2);
 	slot = order_enter(&order, t->id + 1);
-	rt_unlock(&order_lock);
 	t->slot = slot >= SHADOW_NOBODY ? 0 : slot;
+	if (t->slot >= check_slots)
+		__atomic_store_n(&check_slots, t->slot + 1, __ATOMIC_RELEASE);
+	rt_unlock(&order_lock);
 	return t->slot;
 }
 

@@ -224,6 +224,12 @@ static inline bool check_no_conflict(const struct rt_thread *t, const struct sha
 
 /* The word as its thread would have made it young, where it has not told the shadow. */
 uint64_t check_young(uint64_t word, uintptr_t address);
+/* What a slot has kept for itself of a cell that has readers; 0: nothing. */
+uint64_t check_kept(uint32_t slot, uint64_t readers, uintptr_t address);
+/* Somebody is to know of what is no longer kept. */
+void check_tell(const struct rt_repeat *r);
+/* Slots from here on were never in use. */
+extern uint32_t check_slots;
 
 /*
  * Is anything that the thread does now of interest to others, ever? Only its own edges can make

@@ -61,6 +61,10 @@ static inline bool alone(struct rt_thread *t, struct shadow_cell *cell, uint64_t
 	both = check_mine(t, w[other]);
 	if (!both && check_conflicts(w[other], what))
 		return false;
+	/* What two threads read again is to have readers. */
+	if (!both && w[other] && !((w[other] | what) & SHADOW_WRITE) &&
+	    !check_this_stretch(t, w[i]))
+		return false;
 	if (!check_matters(t))
 		return true; /* no edge can come from here, and nobody will ask */
 	w[i] = check_word_dead(w[i]) ? 0 : behind_own(w[i], what);
@@ -91,12 +95,14 @@ struct words {
 	uint64_t *v;
 	uint32_t n, cap;
 	struct shadow_list *list;
+	uint64_t readers; /* 0, or the word that stands for them */
 	uint64_t own[3];
 };
 
 static void unpack(struct words *ws, struct shadow_cell *cell)
 {
 	ws->list = shadow_list(cell->w[1]);
+	ws->readers = shadow_readers(cell->w[0]) ? cell->w[0] : 0;
 	if (ws->list) {
 		ws->v = ws->list->w;
 		ws->n = ws->list->n;
@@ -106,7 +112,7 @@ static void unpack(struct words *ws, struct shadow_cell *cell)
 	ws->v = ws->own;
 	ws->n = 0;
 	ws->cap = 3;
-	for (int i = 0; i < 2; i++)
+	for (int i = ws->readers != 0; i < 2; i++)
 		if (cell->w[i])
 			ws->v[ws->n++] = cell->w[i];
 }
@@ -148,11 +154,17 @@ static bool add(struct words *ws, struct shadow_cell *cell, uint64_t word)
 
 static void pack(struct words *ws, struct shadow_cell *cell)
 {
-	if (ws->n > 2 && !ws->list)
+	uint32_t room = ws->readers ? 1 : 2;
+
+	if (ws->n > room && !ws->list)
 		drop_dead(ws);
-	if (ws->n <= 2) {
+	if (ws->n <= room) {
 		uint64_t first = ws->n ? ws->v[ws->n - 1] : 0, second = ws->n > 1 ? ws->v[0] : 0;
 
+		if (ws->readers) {
+			second = first;
+			first = ws->readers;
+		}
 		__atomic_store_n(&cell->w[1], second, __ATOMIC_RELEASE);
 		__atomic_store_n(&cell->w[0], first, __ATOMIC_RELEASE);
 		if (ws->list)
@@ -169,8 +181,87 @@ static void pack(struct words *ws, struct shadow_cell *cell)
 		ws->list = list;
 	}
 	ws->list->n = ws->n;
-	__atomic_store_n(&cell->w[0], 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&cell->w[0], ws->readers, __ATOMIC_RELEASE);
 	__atomic_store_n(&cell->w[1], shadow_list_word(ws->list), __ATOMIC_RELEASE);
+}
+
+/* Somebody writes: what the readers have kept for themselves is among the words from now on. */
+static void ask_readers(struct rt_thread *t, struct words *ws, struct shadow_cell *cell,
+			uintptr_t address, uint64_t what)
+{
+	for (uint32_t i = 1, n = __atomic_load_n(&check_slots, __ATOMIC_ACQUIRE); i < n; i++) {
+		uint64_t word = check_kept(i, ws->readers, address);
+
+		if (!word)
+			continue;
+		if (!check_word_dead(word)) {
+			if (!add(ws, cell, word))
+				return;
+		} else if (i != t->slot && check_conflicts(word, what)) {
+			check_behind(t, word);
+		}
+	}
+	ws->readers = 0;
+}
+
+/* Are there reads of more than one thread? */
+static bool is_read_by_many(const struct words *ws)
+{
+	uint64_t first = 0;
+
+	for (uint32_t i = 0; i < ws->n; i++) {
+		if (ws->v[i] & SHADOW_WRITE)
+			continue;
+		if (first && shadow_slot(ws->v[i]) != shadow_slot(first))
+			return true;
+		first = ws->v[i];
+	}
+	return false;
+}
+
+/* Never the same twice: what threads have kept of an earlier one is nothing to this one. */
+static uint64_t new_readers(void)
+{
+	static uint64_t last;
+
+	return (uint64_t)SHADOW_READERS << SHADOW_SLOT_SHIFT |
+	       (__atomic_add_fetch(&last, 1, __ATOMIC_RELAXED) & (SHADOW_TIMES - 1))
+		       << SHADOW_TIME_SHIFT |
+	       SHADOW_BYTES;
+}
+
+void check_tell(const struct rt_repeat *r)
+{
+	struct shadow_cell *cell = shadow_find(SHADOW_DATA, r->address);
+	struct shadow_stripe *stripe = shadow_stripe(r->address);
+	uint32_t kept = 0;
+	struct words ws;
+
+	if (!shadow_readers(r->kept)) {
+		for (int i = 0; i < 2; i++) {
+			uint64_t old = r->kept;
+
+			__atomic_compare_exchange_n(&cell->w[i], &old, r->word, false,
+						    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+		}
+		return;
+	}
+	rt_lock_ranked(&stripe->lock, RT_STRIPE);
+	if (cell->w[0] == r->kept) {
+		unpack(&ws, cell);
+		for (uint32_t i = 0; i < ws.n; i++) {
+			uint64_t word = ws.v[i];
+
+			if (shadow_slot(word) == shadow_slot(r->word))
+				word = behind_own(word, r->word);
+			if (word)
+				ws.v[kept++] = word;
+		}
+		ws.n = kept;
+		if (add(&ws, cell, r->word))
+			pack(&ws, cell);
+	}
+	rt_unlock(&stripe->lock);
 }
 
 /* Edges from all words that conflict with `what`; those bytes are somebody else's afterwards. */
@@ -210,6 +301,8 @@ static void together(struct rt_thread *t, struct shadow_cell *cell, uintptr_t ad
 
 	unpack(&ws, cell);
 	t->at = address & ~7ul;
+	if (RT_UNLIKELY(ws.readers && what & SHADOW_WRITE))
+		ask_readers(t, &ws, cell, address, what);
 	take_edges(t, &ws, what, fresh);
 	t->at = 0;
 	if (check_matters(t)) {
@@ -224,6 +317,8 @@ static void together(struct rt_thread *t, struct shadow_cell *cell, uintptr_t ad
 		*noted = true;
 		if (!add(&ws, cell, word))
 			return;
+		if (!(what & SHADOW_WRITE) && !ws.readers && !record_on && is_read_by_many(&ws))
+			ws.readers = new_readers();
 	}
 	pack(&ws, cell);
 }

@@ -58,14 +58,15 @@ enum { RT_MARKS = 32 };
 
 /*
  * A word of the shadow was made young, here: access.c. Where others have to do with the
- * memory, too, the word that is in the shadow is still the old one: `kept`.
+ * memory, too, the word that is in the shadow is still the old one, or the one that stands for all
+ * readers: `kept`.
  */
 struct rt_repeat {
 	uint64_t word;
 	uintptr_t address, pc;
 	uint64_t kept;
 };
-enum { RT_REPEATS = 1 << 8 };
+enum { RT_REPEATS = 1 << 13 };
 
 /* An edge that came in, for the imprecise check: from whom, and since when both did what they did.
  */

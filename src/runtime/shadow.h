@@ -12,6 +12,12 @@
  * then the second word has slot SHADOW_LIST and the list's address, and the
  * first is empty.
  *
+ * What several threads read again and again: the first word has slot
+ * SHADOW_READERS, a number that was never used before, and all bytes. It
+ * stands for reads that the threads keep for themselves (struct rt_repeat), so
+ * that they need not take the line from each other; who writes asks them all.
+ * The second word is one, or a list, as always.
+ *
  * Cells are changed under the lock of their stripe, with one exception: a
  * thread may store to a cell that has only words of its own, see
  * check_access.c.
@@ -44,7 +50,8 @@ enum {
 	SHADOW_SLOT_SHIFT = 52,
 	SHADOW_SLOTS = 1 << 12,
 	SHADOW_LIST = SHADOW_SLOTS - 1,
-	SHADOW_NOBODY = SHADOW_SLOTS - 2, /* never given out */
+	SHADOW_READERS = SHADOW_SLOTS - 2,
+	SHADOW_NOBODY = SHADOW_READERS, /* from here on none is given out */
 };
 /* Times stay below this: then one subtraction tells whether slot and time are right. */
 #define SHADOW_TIMES (1ull << 42)
@@ -78,6 +85,11 @@ struct shadow_cell *shadow_make(enum shadow_space space, uintptr_t address);
 static inline uint32_t shadow_slot(uint64_t word)
 {
 	return (uint32_t)(word >> SHADOW_SLOT_SHIFT);
+}
+
+static inline bool shadow_readers(uint64_t word)
+{
+	return shadow_slot(word) == SHADOW_READERS;
 }
 
 /* The step of order.h. */
