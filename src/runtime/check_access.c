@@ -15,9 +15,9 @@
  * both read) a step may be forgotten that would have mattered; none is
  * ever invented. It takes two threads in the same few instructions, for the
  * first time with these 8 bytes. The same goes for one that comes to a cell with
- * at most one word in it (access.c). With a recording running, everything
- * happens under one lock, where it also takes its time, so that both tell
- * the same story.
+ * at most one word in it, and for one that reads what has readers (access.c). With a recording
+ * running, everything happens under one lock, where it also takes its time, so that both tell the
+ * same story.
  */
 #include "runtime/check.h"
 #include "runtime/icd.h"
