@@ -186,7 +186,7 @@ static inline bool usual(struct rt_thread *t, uintptr_t address, uint64_t what, 
 		}
 		if (other)
 			return true;
-	} else if (others && !((other | what) & SHADOW_WRITE)) {
+	} else if (others && !((other | what) & SHADOW_WRITE) && !check_reluctance(address)) {
 		return false; /* it is to have readers */
 	}
 	/* Nothing of the word may be left: it is dead, this takes its place, or stands for both. */

@@ -12,6 +12,7 @@ bool check_on;
 uint32_t check_active;
 struct check_line check_lines[SHADOW_SLOTS];
 uint32_t check_slots;
+uint8_t check_written[CHECK_WRITTEN];
 struct check_counts check_counts;
 
 static struct order order;

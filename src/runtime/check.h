@@ -232,6 +232,21 @@ void check_tell(const struct rt_repeat *r);
 extern uint32_t check_slots;
 
 /*
+ * What was written while it had readers, which is dear, does not get them again so soon: by a hash
+ * of its address, how many times it could have had some before it does.
+ */
+enum { CHECK_WRITTEN = 1 << 14 };
+extern uint8_t check_written[CHECK_WRITTEN];
+static inline uint8_t *check_written_at(uintptr_t address)
+{
+	return &check_written[(address >> 3) * 0x9e3779b97f4a7c15ull >> 50];
+}
+static inline uint8_t check_reluctance(uintptr_t address)
+{
+	return __atomic_load_n(check_written_at(address), __ATOMIC_RELAXED);
+}
+
+/*
  * Is anything that the thread does now of interest to others, ever? Only its own edges can make
  * the number more than 0.
  */

@@ -48,7 +48,8 @@ static inline bool alike(const struct rt_thread *t, uint64_t word, uint64_t what
  * Two words hold two ages. Of three, two of one stretch become one, of the older age: then an inner
  * block may be thought not to have touched these bytes, never the other way round.
  */
-static inline bool alone(struct rt_thread *t, struct shadow_cell *cell, uint64_t what, bool *noted)
+static inline bool alone(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address,
+			 uint64_t what, bool *noted)
 {
 	uint64_t w[2] = {__atomic_load_n(&cell->w[0], __ATOMIC_RELAXED),
 			 __atomic_load_n(&cell->w[1], __ATOMIC_RELAXED)};
@@ -61,9 +62,9 @@ static inline bool alone(struct rt_thread *t, struct shadow_cell *cell, uint64_t
 	both = check_mine(t, w[other]);
 	if (!both && check_conflicts(w[other], what))
 		return false;
-	/* What two threads read again is to have readers. */
+	/* What two threads read again may be to have readers. */
 	if (!both && w[other] && !((w[other] | what) & SHADOW_WRITE) &&
-	    !check_this_stretch(t, w[i]))
+	    !check_this_stretch(t, w[i]) && !check_reluctance(address))
 		return false;
 	if (!check_matters(t))
 		return true; /* no edge can come from here, and nobody will ask */
@@ -189,6 +190,8 @@ static void pack(struct words *ws, struct shadow_cell *cell)
 static void ask_readers(struct rt_thread *t, struct words *ws, struct shadow_cell *cell,
 			uintptr_t address, uint64_t what)
 {
+	uint8_t before = check_reluctance(address);
+
 	for (uint32_t i = 1, n = __atomic_load_n(&check_slots, __ATOMIC_ACQUIRE); i < n; i++) {
 		uint64_t word = check_kept(i, ws->readers, address);
 
@@ -202,6 +205,8 @@ static void ask_readers(struct rt_thread *t, struct words *ws, struct shadow_cel
 		}
 	}
 	ws->readers = 0;
+	__atomic_store_n(check_written_at(address), before < 120 ? 2 * before + 15 : 255,
+			 __ATOMIC_RELAXED);
 }
 
 /* Are there reads of more than one thread? */
@@ -217,6 +222,16 @@ static bool is_read_by_many(const struct words *ws)
 		first = ws->v[i];
 	}
 	return false;
+}
+
+/* It could have readers; is it time that it does? */
+static bool is_time(uintptr_t address)
+{
+	uint8_t reluctance = check_reluctance(address);
+
+	if (reluctance)
+		__atomic_store_n(check_written_at(address), reluctance - 1, __ATOMIC_RELAXED);
+	return !reluctance;
 }
 
 /* Never the same twice: what threads have kept of an earlier one is nothing to this one. */
@@ -317,7 +332,8 @@ static void together(struct rt_thread *t, struct shadow_cell *cell, uintptr_t ad
 		*noted = true;
 		if (!add(&ws, cell, word))
 			return;
-		if (!(what & SHADOW_WRITE) && !ws.readers && !record_on && is_read_by_many(&ws))
+		if (!(what & SHADOW_WRITE) && !ws.readers && !record_on && is_read_by_many(&ws) &&
+		    is_time(address))
 			ws.readers = new_readers();
 	}
 	pack(&ws, cell);
@@ -360,7 +376,7 @@ static inline void one_cell(struct rt_thread *t, uintptr_t address, uint64_t wha
 		if (!cell)
 			return;
 	}
-	if (alone(t, cell, what, noted) || done_in_list(t, cell, what) ||
+	if (alone(t, cell, address, what, noted) || done_in_list(t, cell, what) ||
 	    nothing_to_do(t, cell, what))
 		return;
 	stripe = shadow_stripe(address);

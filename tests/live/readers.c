@@ -4,7 +4,7 @@
  * every other time the first one reads more than it can remember meanwhile. Then that other one
  * writes a word in a block, two read it, and a third passes on what it read, to that block. Each of
  * the cuts is to be counted, and no other block is to be blamed. There are 42 rounds at most
- * (window.c).
+ * (window.c). Each has words of its own: what is written often is not taken for what many read.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -13,10 +13,10 @@
 #include "../programs/window.h"
 
 #define ALONE BLOCK static
-enum { READERS = 5, WORDS = 40000 };
+enum { READERS = 5, WRITTEN = 100, WORDS = 40000 };
 
 static pthread_barrier_t barrier;
-static long word[WORDS], answer;
+static long word[WORDS], passed[WRITTEN], answer;
 static int times;
 
 ALONE long look(int n)
@@ -30,33 +30,33 @@ ALONE long look(int n)
 
 ALONE long twice(int n, int round)
 {
-	long before = word[0], sum = 0;
+	long before = word[round], sum = 0;
 
-	for (int i = 2; i < n; i++)
+	for (int i = WRITTEN; i < n; i++)
 		sum += word[i];
 	reached(6 * round);
 	await(6 * round + 1);
-	return word[0] - before + sum;
+	return word[round] - before + sum;
 }
 
-ALONE void put(int value)
+ALONE void put(int round)
 {
-	word[0] = value;
+	word[round] = 1;
 }
 
-ALONE long peek(void)
+ALONE long peek(int round)
 {
-	return word[1];
+	return passed[round];
 }
 
-ALONE void pass_on(void)
+ALONE void pass_on(int round)
 {
-	answer = word[1];
+	answer = passed[round];
 }
 
 ALONE long wide(int round)
 {
-	word[1] = round;
+	passed[round] = round;
 	reached(6 * round + 2);
 	await(6 * round + 5);
 	return answer;
@@ -68,7 +68,7 @@ static void *reads(void *arg)
 	long sum = 0, cuts = 0;
 
 	for (int i = 0; i < times; i++) {
-		int n = i % 2 ? 10 : WORDS;
+		int n = i % 2 ? WRITTEN : WORDS;
 
 		/* Before the second, the barrier makes all of them old. */
 		sum += look(n);
@@ -82,9 +82,9 @@ static void *reads(void *arg)
 				continue;
 			await(6 * i + 2 + k);
 			if (k < 2)
-				sum += peek();
+				sum += peek(i);
 			else
-				pass_on();
+				pass_on(i);
 			reached(6 * i + 3 + k);
 		}
 		pthread_barrier_wait(&barrier);
@@ -101,7 +101,7 @@ static void *writes(void *arg)
 		pthread_barrier_wait(&barrier);
 		pthread_barrier_wait(&barrier);
 		await(6 * i);
-		put(i + 1);
+		put(i);
 		reached(6 * i + 1);
 		if (wide(i) != i)
 			abort();
