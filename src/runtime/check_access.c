@@ -205,7 +205,7 @@ static void ask_readers(struct rt_thread *t, struct words *ws, struct shadow_cel
 		}
 	}
 	ws->readers = 0;
-	__atomic_store_n(check_written_at(address), before < 120 ? 2 * before + 15 : 255,
+	__atomic_store_n(check_written_at(address), before < 120 ? 2 * before + 3 : 255,
 			 __ATOMIC_RELAXED);
 }
 
