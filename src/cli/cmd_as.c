@@ -60,8 +60,12 @@ bool cmd_as_prepare(char *const *compiler, size_t n, char *const *options, size_
 /* What the runtime calls what the hooks call (runtime/inline/hooks.c). */
 #define CALLED "atomsan_1_"
 
-/* A function with more hooks than this is long: with 2,000 clang 14 took more than 3 minutes. */
-enum { HOOKS_MAX = 300 };
+/*
+ * A function with more hooks than this is long: with 2,000 clang 14 took more than 3 minutes. In a
+ * file with very many, each costs a hundredth of a second or more, and most are in functions that
+ * are not short either.
+ */
+enum { HOOKS_MAX = 100, HOOKS_OF_FILE = 10000, HOOKS_MAX_THEN = 20 };
 
 /* Behind the next call of a hook that is inlined, or NULL: `*what` becomes its "read8(", ... */
 static const char *next_hook(const char *at, const char *end, const char **what)
@@ -78,15 +82,22 @@ static const char *next_hook(const char *at, const char *end, const char **what)
 	return NULL;
 }
 
-/* Add a function as it is, or with calls of the runtime where the hooks were called. */
-static void add_function(struct str *out, const char *at, const char *end)
+static size_t count_hooks(const char *at, const char *end)
 {
-	const char *what, *behind;
+	const char *what;
 	size_t n = 0;
 
-	for (const char *p = at; (p = next_hook(p, end, &what)) != NULL;)
+	while ((at = next_hook(at, end, &what)) != NULL)
 		n++;
-	if (n > HOOKS_MAX) {
+	return n;
+}
+
+/* Add a function as it is, or with calls of the runtime where the hooks were called. */
+static void add_function(struct str *out, const char *at, const char *end, size_t most)
+{
+	const char *what, *behind;
+
+	if (count_hooks(at, end) > most) {
 		while ((behind = next_hook(at, end, &what)) != NULL) {
 			str_addn(out, at, (size_t)(what - at) - strlen("__tsan_"));
 			str_add(out, CALLED);
@@ -101,14 +112,16 @@ static int call_in_long_functions(const char *path, struct err *err)
 {
 	struct str in = STR_INIT, out = STR_INIT;
 	const char *at, *end, *next;
+	size_t most;
 	int ret = file_read(path, &in, err);
 
 	if (!ret) {
 		end = in.s + in.n;
+		most = count_hooks(in.s, end) > HOOKS_OF_FILE ? HOOKS_MAX_THEN : HOOKS_MAX;
 		for (at = in.s; at < end; at = next) {
 			next = strstr(at, "\n}\n");
 			next = next ? next + 3 : end;
-			add_function(&out, at, next);
+			add_function(&out, at, next, most);
 		}
 		if (out.n != in.n)
 			ret = file_replace(path, out.s, out.n, err);
