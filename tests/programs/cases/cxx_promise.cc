@@ -31,8 +31,10 @@ int main()
 	reached(2);
 	int a = answer.get();
 	reached(1);
+	lucky.wait();
+	/* The task asks whether it is the last to know of its state, then lets go of it. */
+	other.join();
 	int b = lucky.get();
 	printf("%d %d\n", a, b);
 	one.join();
-	other.join();
 }
