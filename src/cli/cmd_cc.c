@@ -253,9 +253,9 @@ static void add_instrumentation(struct command_line *c, const char *lib, bool cl
 }
 
 /*
- * clang inlines the hooks (runtime/inline): what it compiles is LLVM's language, with the hooks in it and
- * called, and is given to "our" assembler, which has clang make machine code of it (cmd_as.c).
- * Bitcode is read by the clang that wrote it and by newer ones.
+ * clang inlines the hooks (runtime/inline): what it compiles is LLVM's language, with the hooks in
+ * it and called, and is given to "our" assembler, which has clang make machine code of it
+ * (cmd_as.c). Bitcode is read by the clang that wrote it and by newer ones.
  */
 static void add_inlining(struct command_line *c, size_t ncompiler, const struct cc_args *a,
 			 const char *lib)

@@ -115,7 +115,7 @@ int main(int argc, char **argv)
 	pthread_t thread[READERS + 1];
 	int number[READERS], cuts = 0;
 
-	times = argc > 1 ? atoi(argv[1]) : 100;
+	times = argc > 1 ? atoi(argv[1]) : 40;
 	pthread_barrier_init(&barrier, NULL, READERS + 1);
 	for (int i = 0; i < READERS; i++) {
 		number[i] = i;
