@@ -76,13 +76,6 @@ static inline void keep(struct rt_thread *t, uint64_t readers, uintptr_t address
 	*noted = true;
 }
 
-/* Is it ordered already, whatever of another thread this word is? */
-static inline bool known(const struct rt_thread *t, uint64_t word)
-{
-	return shadow_slot(word) < SHADOW_NOBODY &&
-	       t->seen[shadow_slot(word)] >= (int64_t)(shadow_step(word) & (SHADOW_TIMES * 2 - 1));
-}
-
 /*
  * Of a cell that has readers: does the thread know all writes that are in its second word? A list
  * may be freed at any time, not unmapped.
@@ -93,11 +86,12 @@ static inline bool knows_all(const struct rt_thread *t, const struct shadow_cell
 	const struct shadow_list *list = shadow_list(second);
 
 	if (!list)
-		return check_mine(t, second) || !check_conflicts(second, what) || known(t, second);
+		return check_mine(t, second) || !check_conflicts(second, what) ||
+		       check_known(t, second);
 	for (uint32_t i = 0, n = list->n < list->cap ? list->n : list->cap; i < n; i++) {
 		uint64_t word = __atomic_load_n(&list->w[i], __ATOMIC_RELAXED);
 
-		if (!check_mine(t, word) && check_conflicts(word, what) && !known(t, word))
+		if (!check_mine(t, word) && check_conflicts(word, what) && !check_known(t, word))
 			return false;
 	}
 	return __atomic_load_n(&cell->w[1], __ATOMIC_ACQUIRE) == second;
@@ -115,8 +109,8 @@ static inline bool first_time(struct rt_thread *t, struct shadow_cell *cell, uin
 
 	if (other && !beside) {
 		if (check_word_dead(other))
-			check_behind(t, other);
-		else if (!(other & SHADOW_WRITE) || !known(t, other))
+			check_behind_dead(t, other);
+		else if (!(other & SHADOW_WRITE) || !check_known(t, other))
 			return false;
 		else if (!(what & SHADOW_WRITE))
 			beside = true;
@@ -174,7 +168,8 @@ static inline bool usual(struct rt_thread *t, uintptr_t address, uint64_t what, 
 	if (!check_mine(t, own))
 		return false;
 	/* A write that this thread knows to be before it stays where it is. */
-	if (others && check_conflicts(other, what) && (what & SHADOW_WRITE || !known(t, other)))
+	if (others && check_conflicts(other, what) &&
+	    (what & SHADOW_WRITE || !check_known(t, other)))
 		return false;
 	differs = (own ^ what) & (SHADOW_WRITE | SHADOW_BYTES);
 	if (check_this_stretch(t, own) && (own & what) == what) {

@@ -82,7 +82,8 @@ static void bury(struct rt_thread *t)
 {
 	if (!__atomic_load_n(t->others, __ATOMIC_RELAXED)) {
 		t->dead = t->now;
-		__atomic_store_n(&check_lines[t->slot].dead, check_time(t), __ATOMIC_RELAXED);
+		__atomic_store_n(&check_lines[t->slot].dead_clock, t->clock, __ATOMIC_RELAXED);
+		__atomic_store_n(&check_lines[t->slot].dead, check_time(t), __ATOMIC_RELEASE);
 	}
 }
 
@@ -298,7 +299,7 @@ void check_thread_begin(struct rt_thread *t, struct check_point birth)
 	t->self = (uint64_t)t->slot << SHADOW_SLOT_SHIFT;
 	t->seen = order.slot[t->slot].row[ROW_SEEN];
 	t->others = &order.slot[t->slot].others;
-	t->clock = check_lines[t->slot].clock;
+	t->clock = check_lines[t->slot].clock + 1;
 	t->now = t->self | (uint64_t)(step_index(order.slot[t->slot].now) + 1) << SHADOW_TIME_SHIFT;
 	check_clock(t, birth.clock);
 	t->repeat = check_lines[t->slot].repeat;
@@ -725,7 +726,7 @@ void check_join(struct rt_thread *t, uint32_t id, struct check_point last, uint6
 
 /* --- memory --- */
 
-/* The clocks of those who freed memory last, by address. */
+/* The clocks of those who freed memory last, by address, and their slots; 0: there were several. */
 enum { FREED = 1 << 12 };
 static uint64_t freed[FREED];
 
@@ -736,14 +737,16 @@ static uint64_t *freed_at(uintptr_t address)
 
 void check_free(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
-	uint64_t *last = freed_at(address);
+	uint64_t *last = freed_at(address), old = __atomic_load_n(last, __ATOMIC_RELAXED);
 
 	origins_freed(address);
 	if (!rt_threads_out || !t->slot)
 		return;
 	note(t, RAW_FREE, address, 0, pc);
-	if (__atomic_load_n(last, __ATOMIC_RELAXED) < t->clock)
-		__atomic_store_n(last, t->clock, __ATOMIC_RELAXED);
+	if (old / SHADOW_SLOTS < t->clock)
+		__atomic_store_n(last, t->clock * SHADOW_SLOTS + t->slot, __ATOMIC_RELAXED);
+	else if (old / SHADOW_SLOTS == t->clock && old % SHADOW_SLOTS != t->slot)
+		__atomic_store_n(last, t->clock * SHADOW_SLOTS, __ATOMIC_RELAXED);
 	if (icd_on)
 		icd_clear(address, size);
 	else
@@ -765,11 +768,14 @@ void check_clear(uintptr_t address, size_t size)
 
 void check_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
+	uint64_t last = __atomic_load_n(freed_at(address), __ATOMIC_RELAXED);
+
 	if (!icd_on || icd_logs)
 		origins_allocated(t, address, size, pc);
 	if (!rt_threads_out || !t->slot)
 		return;
-	check_clock(t, __atomic_load_n(freed_at(address), __ATOMIC_RELAXED));
+	if (last % SHADOW_SLOTS != t->slot)
+		check_clock(t, last / SHADOW_SLOTS);
 	if (t->history)
 		history_put_sized(t, RAW_ALLOC, address, size, pc);
 	/* What was logged of this memory was of another. */

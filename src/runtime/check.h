@@ -121,6 +121,7 @@ uint64_t check_end(void);
 /* What others want to know of a slot; written by its thread. A line each. */
 struct check_line {
 	uint64_t dead;            /* steps before this time are */
+	uint64_t dead_clock;      /* at least the clock of each of them */
 	uint64_t clock;           /* as rt_thread's */
 	struct rt_repeat *repeat; /* the same: it stays when the thread is gone */
 } __attribute__((aligned(64)));
@@ -129,7 +130,7 @@ extern struct check_line check_lines[SHADOW_SLOTS];
 static inline bool check_word_dead(uint64_t word)
 {
 	return (word >> SHADOW_TIME_SHIFT & (SHADOW_TIMES * 2 - 1)) <
-	       __atomic_load_n(&check_lines[shadow_slot(word)].dead, __ATOMIC_RELAXED);
+	       __atomic_load_n(&check_lines[shadow_slot(word)].dead, __ATOMIC_ACQUIRE);
 }
 
 /*
@@ -150,6 +151,13 @@ static inline void check_clock(struct rt_thread *t, uint64_t clock)
 static inline void check_behind(struct rt_thread *t, uint64_t word)
 {
 	check_clock(t, __atomic_load_n(&check_lines[shadow_slot(word)].clock, __ATOMIC_ACQUIRE));
+}
+
+/* The same where it is dead: what its thread did since then is not known. */
+static inline void check_behind_dead(struct rt_thread *t, uint64_t word)
+{
+	check_clock(t,
+		    __atomic_load_n(&check_lines[shadow_slot(word)].dead_clock, __ATOMIC_RELAXED));
 }
 
 /* Maybe a block begins: what happens in it is to be told from what was before. */
@@ -205,6 +213,13 @@ static inline uint64_t check_bytes(uintptr_t at, uintptr_t end)
 static inline bool check_conflicts(uint64_t word, uint64_t what)
 {
 	return (word & what & SHADOW_BYTES) && ((word | what) & SHADOW_WRITE);
+}
+
+/* Is it ordered already, whatever of another thread this word is? */
+static inline bool check_known(const struct rt_thread *t, uint64_t word)
+{
+	return shadow_slot(word) < SHADOW_NOBODY &&
+	       t->seen[shadow_slot(word)] >= (int64_t)(shadow_step(word) & (SHADOW_TIMES * 2 - 1));
 }
 
 /* Is there no word of others that this conflicts with, and that is of interest? */

@@ -41,6 +41,14 @@ static inline bool alike(const struct rt_thread *t, uint64_t word, uint64_t what
 	       !((word ^ what) & SHADOW_WRITE);
 }
 
+/* Two of its own, of one stretch: one of the older age stands for both. 0: they are not alike. */
+static inline uint64_t merged(const struct rt_thread *t, uint64_t a, uint64_t b)
+{
+	if (!alike(t, a, b) || !alike(t, b, a))
+		return 0;
+	return (a < b ? a : b) | ((a | b) & SHADOW_BYTES);
+}
+
 /*
  * A word of the cell is this thread's, and the other is empty, its own, or has nothing to do with
  * what it does: then it changes its own. False: the lock is needed.
@@ -75,10 +83,15 @@ static inline bool alone(struct rt_thread *t, struct shadow_cell *cell, uintptr_
 		if (w[i] && w[other]) {
 			int merge = alike(t, w[i], what) ? i : other;
 
-			if (!alike(t, w[merge], what))
-				return false;
-			fresh = w[merge] | what;
-			w[merge] = 0;
+			if (alike(t, w[merge], what)) {
+				fresh = w[merge] | what;
+				w[merge] = 0;
+			} else {
+				w[other] = merged(t, w[i], w[other]);
+				w[i] = 0;
+				if (!w[other])
+					return false;
+			}
 		}
 		__atomic_store_n(&cell->w[other], w[i] | w[other], __ATOMIC_RELAXED);
 	} else if (w[i]) {
@@ -201,7 +214,7 @@ static void ask_readers(struct rt_thread *t, struct words *ws, struct shadow_cel
 			if (!add(ws, cell, word))
 				return;
 		} else if (i != t->slot && check_conflicts(word, what)) {
-			check_behind(t, word);
+			check_behind_dead(t, word);
 		}
 	}
 	ws->readers = 0;
@@ -291,7 +304,7 @@ static void take_edges(struct rt_thread *t, struct words *ws, uint64_t what, boo
 			word = behind_own(word, what);
 		} else if (check_conflicts(word, what)) {
 			if (check_word_dead(word)) {
-				check_behind(t, word);
+				check_behind_dead(t, word);
 				continue;
 			}
 			if (!(word & SHADOW_WRITE))
@@ -306,6 +319,25 @@ static void take_edges(struct rt_thread *t, struct words *ws, uint64_t what, boo
 			ws->v[kept++] = word;
 	}
 	ws->n = kept;
+}
+
+/* The word at `i`, with all that are like it; they are taken out. */
+static uint64_t merged_all(const struct rt_thread *t, struct words *ws, uint32_t i)
+{
+	uint64_t word = ws->v[i];
+
+	ws->v[i] = ws->v[--ws->n];
+	while (i < ws->n) {
+		uint64_t both = check_mine(t, ws->v[i]) ? merged(t, word, ws->v[i]) : 0;
+
+		if (both) {
+			word = both;
+			ws->v[i] = ws->v[--ws->n];
+		} else {
+			i++;
+		}
+	}
+	return word;
 }
 
 /* Under the lock of its stripe. */
@@ -323,10 +355,9 @@ static void together(struct rt_thread *t, struct shadow_cell *cell, uintptr_t ad
 	if (check_matters(t)) {
 		uint64_t word = t->now | what;
 
-		for (uint32_t i = 0; i < ws.n; i++)
-			if (check_mine(t, ws.v[i]) && ws.n > 1 && alike(t, ws.v[i], what)) {
-				word = ws.v[i] | what;
-				ws.v[i] = ws.v[--ws.n];
+		for (uint32_t i = 0; i < ws.n && ws.n > 1; i++)
+			if (check_mine(t, ws.v[i]) && alike(t, ws.v[i], what)) {
+				word = merged_all(t, &ws, i) | what;
 				break;
 			}
 		*noted = true;
@@ -468,7 +499,7 @@ static void lock_edges(struct rt_thread *t, struct words *ws, uintptr_t address,
 				if (!shared && !write)
 					continue;
 			} else if (check_word_dead(word)) {
-				check_behind(t, word);
+				check_behind_dead(t, word);
 				if (!(shared && write))
 					continue;
 			} else if (!(shared && !write) && check_edge(t, word, &fresh) && !write) {
@@ -530,7 +561,7 @@ void check_mutex_edges(struct rt_thread *t, struct shadow_cell *cell)
 		if (!word || check_mine(t, word))
 			continue;
 		if (check_word_dead(word))
-			check_behind(t, word);
+			check_behind_dead(t, word);
 		else
 			check_edge(t, word, &fresh);
 	}
