@@ -7,6 +7,9 @@
 
 #include "runtime/predict.h"
 
+/* What became of an access of one cell: noted, if it is the first of its kind in this stretch. */
+enum outcome { NEEDS_LOCK, KNOWN, NOTED };
+
 /* The entry is for this cell from now on. */
 static inline void take_over(struct rt_thread *t, struct rt_repeat *r, uint64_t word, uint64_t kept,
 			     uintptr_t address, uintptr_t pc)
@@ -43,27 +46,26 @@ static inline void make_young(struct rt_thread *t, struct shadow_cell *cell, int
  * Of what has readers: the thread keeps it for itself. Two of different bytes become one only if
  * they are of one stretch and one clock, with the older age; see alike() in check_access.c.
  */
-static inline void keep(struct rt_thread *t, uint64_t readers, uintptr_t address, uint64_t what,
-			uintptr_t pc, bool *noted)
+static inline enum outcome keep(struct rt_thread *t, uint64_t readers, uintptr_t address,
+				uint64_t what, uintptr_t pc)
 {
 	struct rt_repeat *r = &t->repeat[address >> 3 & (RT_REPEATS - 1)];
 	uint64_t word = t->now | what;
 
 	if (r->kept != readers || (r->address ^ address) & ~7ul) {
 		take_over(t, r, word, readers, address, pc);
-		*noted = true;
-		return;
+		return NOTED;
 	}
 	if (check_this_stretch(t, r->word)) {
 		if (r->word >= t->limit && (r->word & what) == what)
-			return;
+			return KNOWN;
 		if (!((r->word ^ what) & SHADOW_BYTES)) {
 			r->pc = pc;
 			__atomic_store_n(&r->word, word, __ATOMIC_RELEASE);
-			return;
+			return KNOWN;
 		}
 		if ((r->word & what) == what)
-			return;
+			return KNOWN;
 		if (r->word >= t->raised)
 			word = r->word | what;
 		else
@@ -73,12 +75,13 @@ static inline void keep(struct rt_thread *t, uint64_t readers, uintptr_t address
 	}
 	r->pc = pc;
 	__atomic_store_n(&r->word, word, __ATOMIC_RELEASE);
-	*noted = true;
+	return NOTED;
 }
 
 /*
  * Of a cell that has readers: does the thread know all writes that are in its second word? A list
- * may be freed at any time, not unmapped.
+ * may be freed at any time, not unmapped. One with something in it that is dead wants to be made
+ * shorter: it is read each time.
  */
 static inline bool knows_all(const struct rt_thread *t, const struct shadow_cell *cell,
 			     uint64_t second, uint64_t what)
@@ -91,7 +94,8 @@ static inline bool knows_all(const struct rt_thread *t, const struct shadow_cell
 	for (uint32_t i = 0, n = list->n < list->cap ? list->n : list->cap; i < n; i++) {
 		uint64_t word = __atomic_load_n(&list->w[i], __ATOMIC_RELAXED);
 
-		if (!check_mine(t, word) && check_conflicts(word, what) && !check_known(t, word))
+		if (check_word_dead(word) ||
+		    (!check_mine(t, word) && check_conflicts(word, what) && !check_known(t, word)))
 			return false;
 	}
 	return __atomic_load_n(&cell->w[1], __ATOMIC_ACQUIRE) == second;
@@ -123,9 +127,17 @@ static inline bool first_time(struct rt_thread *t, struct shadow_cell *cell, uin
 					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
+/* Of two words of its own, which one has more to do with this? Just this, more, less, else. */
+static inline uint32_t fits(uint64_t word, uint64_t what)
+{
+	enum { KIND = SHADOW_WRITE | SHADOW_BYTES };
+
+	return 2 * ((word & what) == (what & KIND)) + !(word & ~what & KIND);
+}
+
 /*
  * A word of the cell is the thread's, and what it does is known from it, or takes its place: it
- * does not conflict with the other word. `noted`: it is the first of its kind in this stretch.
+ * does not conflict with the other word.
  *
  * What was done in this stretch, but not in this function: the word is made young. Where others
  * read the same, a store for each function would drag the line from processor to
@@ -135,64 +147,57 @@ static inline bool first_time(struct rt_thread *t, struct shadow_cell *cell, uin
  * A word of another kind is for check_access.c where there is room for two; where there is
  * not, it stands for both.
  */
-static inline bool usual(struct rt_thread *t, uintptr_t address, uint64_t what, uintptr_t pc,
-			 bool *noted)
+static inline __attribute__((always_inline)) enum outcome
+usual(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, uint64_t what, uintptr_t pc)
 {
-	struct shadow_cell *cell = shadow_find(SHADOW_DATA, address);
-	uint64_t w[2], own, other, differs;
+	uint64_t w0 = access_word(cell, 0), w1 = access_word(cell, 1), own = w0, other = w1, left;
 	bool others;
-	int i;
+	int i = 0;
 
-	if (RT_UNLIKELY(!cell))
-		return false;
-	w[0] = access_word(cell, 0);
-	w[1] = access_word(cell, 1);
-	if (RT_UNLIKELY(shadow_readers(w[0]))) {
-		if (what & SHADOW_WRITE || !knows_all(t, cell, w[1], what))
-			return false;
-		keep(t, w[0], address, what, pc, noted);
-		return true;
+	if (!check_mine(t, w0)) {
+		if (RT_UNLIKELY(shadow_readers(w0))) {
+			if (what & SHADOW_WRITE ||
+			    (!access_kept(t, w0, address, what) && !knows_all(t, cell, w1, what)))
+				return NEEDS_LOCK;
+			return keep(t, w0, address, what, pc);
+		}
+		if (!w1)
+			return first_time(t, cell, w0, what) ? NOTED : NEEDS_LOCK;
+		if (!check_mine(t, w1))
+			return NEEDS_LOCK;
+		i = 1;
+	} else if (check_mine(t, w1)) {
+		i = fits(w1, what) > fits(w0, what);
 	}
-	if (!w[1] && !check_mine(t, w[0])) {
-		if (!first_time(t, cell, w[0], what))
-			return false;
-		*noted = true;
-		return true;
+	if (i) {
+		own = w1;
+		other = w0;
 	}
-	/* Of two of its own, the one that is of this kind. */
-	i = !check_mine(t, w[0]) ||
-	    (check_mine(t, w[1]) && !((w[1] ^ what) & (SHADOW_WRITE | SHADOW_BYTES)));
-	own = w[i];
-	other = w[!i];
 	others = other && !check_mine(t, other);
-	if (!check_mine(t, own))
-		return false;
 	/* A write that this thread knows to be before it stays where it is. */
 	if (others && check_conflicts(other, what) &&
 	    (what & SHADOW_WRITE || !check_known(t, other)))
-		return false;
-	differs = (own ^ what) & (SHADOW_WRITE | SHADOW_BYTES);
+		return NEEDS_LOCK;
 	if (check_this_stretch(t, own) && (own & what) == what) {
 		if (own >= t->limit)
-			return true;
-		if (!differs) {
+			return KNOWN;
+		if (!((own ^ what) & (SHADOW_WRITE | SHADOW_BYTES))) {
 			make_young(t, cell, i, own, !others, address, pc);
-			return true;
+			return KNOWN;
 		}
 		if (other)
-			return true;
-	} else if (others && !((other | what) & SHADOW_WRITE) && !check_reluctance(address)) {
-		return false; /* it is to have readers */
+			return KNOWN;
 	}
 	/* Nothing of the word may be left: it is dead, this takes its place, or stands for both. */
-	if (own >= t->dead && own & ~what & (SHADOW_WRITE | SHADOW_BYTES)) {
-		if ((own ^ (t->now | what)) & ~(uint64_t)SHADOW_BYTES)
-			return false;
-		what |= own & SHADOW_BYTES;
+	left = own & ~what & (SHADOW_WRITE | SHADOW_BYTES);
+	what |= t->now;
+	if (left && own >= t->dead) {
+		if (own < t->limit || own < t->raised || (own ^ what) & SHADOW_WRITE)
+			return NEEDS_LOCK;
+		what = own | (what & SHADOW_BYTES);
 	}
-	__atomic_store_n(&cell->w[i], t->now | what, __ATOMIC_RELAXED);
-	*noted = true;
-	return true;
+	__atomic_store_n(&cell->w[i], what, __ATOMIC_RELAXED);
+	return NOTED;
 }
 
 __attribute__((noinline)) static void slower(enum raw_op op, uintptr_t address, size_t size,
@@ -242,7 +247,8 @@ __attribute__((noinline)) static void precise(enum raw_op op, uintptr_t address,
 	uint64_t write = op == RAW_READ || op == RAW_READ_RANGE ? 0 : SHADOW_WRITE;
 	uintptr_t end = address + size;
 	struct rt_thread *t = &rt_self;
-	bool noted = false, all = true;
+	enum outcome one = KNOWN;
+	bool noted = false;
 
 	if (t->outside && nothing_outside(t, write, address, end))
 		return;
@@ -251,17 +257,68 @@ __attribute__((noinline)) static void precise(enum raw_op op, uintptr_t address,
 		slower(op, address, size, pc);
 		return;
 	}
-	for (uintptr_t at = address; at < end && all; at = (at | 7) + 1)
-		all = usual(t, at, write | check_bytes(at, end), pc, &noted);
-	if (RT_LIKELY(all) && noted) {
+	for (uintptr_t at = address; at < end && one != NEEDS_LOCK; at = (at | 7) + 1) {
+		struct shadow_cell *cell = shadow_find(SHADOW_DATA, at);
+
+		one = RT_LIKELY(cell) ? usual(t, cell, at, write | check_bytes(at, end), pc)
+				      : NEEDS_LOCK;
+		noted |= one == NOTED;
+	}
+	if (RT_LIKELY(one != NEEDS_LOCK) && noted) {
 		if (op > RAW_UPDATE)
 			history_put_sized(t, op, address, size, pc);
 		else
 			history_put(t, op, address, (uint32_t)size, pc);
 	}
 	rt_leave(t);
-	if (RT_UNLIKELY(!all))
+	if (RT_UNLIKELY(one == NEEDS_LOCK))
 		slower(op, address, size, pc);
+}
+
+/* The same for what lies in one cell, in a transaction; the size is a constant. */
+static inline __attribute__((always_inline)) void single(enum raw_op op, const void *p,
+							 uint32_t size, uintptr_t pc)
+{
+	uintptr_t address = (uintptr_t)p;
+	struct shadow_cell *cell = shadow_find(SHADOW_DATA, address);
+	uint64_t what = (op == RAW_READ ? 0 : SHADOW_WRITE) | ((1ull << size) - 1) << (address & 7);
+	struct rt_thread *t = &rt_self;
+	enum outcome one;
+
+	if (RT_UNLIKELY(rt_mode != RT_CHECKING || !t->txn || !cell || size + (address & 7) > 8 ||
+			t->quiet | t->ignoring)) {
+		access_slow(op, address, size, pc);
+		return;
+	}
+	rt_enter(t);
+	one = usual(t, cell, address, what, pc);
+	if (one == NOTED)
+		history_put(t, op, address, size, pc);
+	rt_leave(t);
+	if (RT_UNLIKELY(one == NEEDS_LOCK))
+		slower(op, address, size, pc);
+}
+
+#define SINGLE(bytes)                                                                              \
+	void access_read##bytes(const void *address, uintptr_t pc)                                 \
+	{                                                                                          \
+		single(RAW_READ, address, bytes, pc);                                              \
+	}                                                                                          \
+	void access_write##bytes(const void *address, uintptr_t pc)                                \
+	{                                                                                          \
+		single(RAW_WRITE, address, bytes, pc);                                             \
+	}
+SINGLE(1)
+SINGLE(2)
+SINGLE(4)
+SINGLE(8)
+void access_read16(const void *address, uintptr_t pc)
+{
+	access_slow(RAW_READ, (uintptr_t)address, 16, pc);
+}
+void access_write16(const void *address, uintptr_t pc)
+{
+	access_slow(RAW_WRITE, (uintptr_t)address, 16, pc);
 }
 
 /* Nothing but jumps: whoever it is for needs all registers. */

@@ -16,12 +16,18 @@
 #define ATOMSAN_RUNTIME_ACCESS_H
 
 #include "runtime/check.h"
+#include "runtime/hook_list.h"
 #include "runtime/icd.h"
 #include "runtime/record.h"
 #include "runtime/rt.h"
 
 /* All but the fast path. */
 void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc);
+/* The same, by size. Not part of the hooks: these would have to save registers before they know. */
+#define ACCESS_SLOW(name, bytes)                                                                   \
+	void access_read##bytes(const void *address, uintptr_t pc);                                \
+	void access_write##bytes(const void *address, uintptr_t pc);
+HOOK_SIZES(ACCESS_SLOW, )
 
 #define ACCESS_FAST static inline __attribute__((always_inline))
 
@@ -62,6 +68,18 @@ ACCESS_FAST bool access_done_in(const struct rt_thread *t, const struct shadow_c
 	/* Where it writes, nobody else may have looked since. */
 	return (done || t->outside) && !access_foreign(w0, t->self, what) &&
 	       !access_foreign(w1, t->self, what);
+}
+
+/*
+ * Of a cell that has readers: has the thread kept a read of all these bytes for itself? Nobody has
+ * written them since then, and whoever did before is known to be before it.
+ */
+static inline bool access_kept(const struct rt_thread *t, uint64_t readers, uintptr_t address,
+			       uint64_t what)
+{
+	const struct rt_repeat *r = &t->repeat[address >> 3 & (RT_REPEATS - 1)];
+
+	return r->kept == readers && !((r->address ^ address) & ~7ul) && (r->word & what) == what;
 }
 
 /* The size is a constant where this is called. */

@@ -287,7 +287,7 @@ void check_thread_begin(struct rt_thread *t, struct check_point birth)
 	t->txn = t->cut = 0;
 	t->nmarks = 0;
 	t->txn_mark = 0;
-	t->limit = t->txn_limit = 0;
+	t->limit = t->txn_limit = t->calm = 0;
 	t->started = t->closed = false;
 	if (!check_on)
 		return;
@@ -351,7 +351,7 @@ struct check_point check_thread_end(struct rt_thread *t)
 	rt_unlock(&order_lock);
 	history_end(t);
 	t->slot = 0;
-	t->limit = t->txn_limit = 0;
+	t->limit = t->txn_limit = t->calm = 0;
 	t->outside = false;
 	rt_pages_free(t->held, t->held_cap * sizeof *t->held);
 	t->held = NULL;
@@ -442,7 +442,7 @@ void check_return(struct rt_thread *t, struct rt_frame *f)
 	if (t->txn == depth && !t->txn_mark)
 		end(t);
 	else
-		t->limit = f->limit > t->txn_limit ? f->limit : t->txn_limit;
+		t->limit = f->limit > t->calm ? f->limit : t->calm;
 }
 
 /* Every open block ends; the functions are seen to wait. */
@@ -649,6 +649,7 @@ void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t 
 		return;
 	if (t->history)
 		history_reserve(t);
+	check_synchronises(t);
 	switch (op) {
 	case RAW_ACQUIRE:
 	case RAW_ACQUIRE_SHARED:

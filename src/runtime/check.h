@@ -17,6 +17,11 @@
  * young by its thread when it does the same again; behind a function that has
  * returned the limit is the caller's again.
  *
+ * Calm. A thread that goes on calling functions and does not synchronise with others works for
+ * itself, as a rule: after some hundred calls the limit is no longer raised by them, and what was
+ * done since then is done, whichever function did it. The next operation on a lock, or an
+ * atomic one, raises it, for all functions that are open: `calm`.
+ *
  * The fast path is both: two loads for the shadow's place and the word, a
  * subtraction and a mask, and where the function is new to it a store.
  *
@@ -167,6 +172,22 @@ static inline void check_inner(struct rt_thread *t)
 	t->limit = t->now;
 }
 
+/* So many calls without a synchronisation are told apart. */
+enum { CHECK_CALM = 256 };
+static inline bool check_calm(const struct rt_thread *t)
+{
+	return t->now - t->calm > CHECK_CALM * SHADOW_TICK;
+}
+
+/* The thread synchronises with others. */
+static inline void check_synchronises(struct rt_thread *t)
+{
+	if (check_calm(t)) {
+		check_inner(t);
+		t->calm = t->now;
+	}
+}
+
 static inline void check_call(struct rt_thread *t, struct rt_frame *f)
 {
 	if (RT_UNLIKELY(!t->txn || rt_mode != RT_CHECKING)) {
@@ -174,7 +195,10 @@ static inline void check_call(struct rt_thread *t, struct rt_frame *f)
 		return;
 	}
 	f->limit = t->limit;
-	check_inner(t);
+	if (RT_LIKELY(check_calm(t)))
+		t->now += SHADOW_TICK;
+	else
+		check_inner(t);
 	history_put(t, RAW_CALL, f->function, f->kind, f->caller);
 	f->unit = t->hist.next;
 }
@@ -192,7 +216,7 @@ static inline uint64_t check_time(const struct rt_thread *t)
 static inline void check_new_stretch(struct rt_thread *t)
 {
 	t->now += SHADOW_TICK;
-	t->limit = t->txn_limit = t->now;
+	t->limit = t->txn_limit = t->calm = t->now;
 }
 
 /* Is this word of the thread's stretch? */

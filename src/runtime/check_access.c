@@ -56,8 +56,7 @@ static inline uint64_t merged(const struct rt_thread *t, uint64_t a, uint64_t b)
  * Two words hold two ages. Of three, two of one stretch become one, of the older age: then an inner
  * block may be thought not to have touched these bytes, never the other way round.
  */
-static inline bool alone(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address,
-			 uint64_t what, bool *noted)
+static inline bool alone(struct rt_thread *t, struct shadow_cell *cell, uint64_t what, bool *noted)
 {
 	uint64_t w[2] = {__atomic_load_n(&cell->w[0], __ATOMIC_RELAXED),
 			 __atomic_load_n(&cell->w[1], __ATOMIC_RELAXED)};
@@ -69,10 +68,6 @@ static inline bool alone(struct rt_thread *t, struct shadow_cell *cell, uintptr_
 		return false;
 	both = check_mine(t, w[other]);
 	if (!both && check_conflicts(w[other], what))
-		return false;
-	/* What two threads read again may be to have readers. */
-	if (!both && w[other] && !((w[other] | what) & SHADOW_WRITE) &&
-	    !check_this_stretch(t, w[i]) && !check_reluctance(address))
 		return false;
 	if (!check_matters(t))
 		return true; /* no edge can come from here, and nobody will ask */
@@ -170,7 +165,7 @@ static void pack(struct words *ws, struct shadow_cell *cell)
 {
 	uint32_t room = ws->readers ? 1 : 2;
 
-	if (ws->n > room && !ws->list)
+	if (ws->n > room)
 		drop_dead(ws);
 	if (ws->n <= room) {
 		uint64_t first = ws->n ? ws->v[ws->n - 1] : 0, second = ws->n > 1 ? ws->v[0] : 0;
@@ -363,8 +358,10 @@ static void together(struct rt_thread *t, struct shadow_cell *cell, uintptr_t ad
 		*noted = true;
 		if (!add(&ws, cell, word))
 			return;
-		if (!(what & SHADOW_WRITE) && !ws.readers && !record_on && is_read_by_many(&ws) &&
-		    is_time(address))
+		if (ws.n > 2)
+			drop_dead(&ws);
+		if (ws.n > 2 && !(what & SHADOW_WRITE) && !ws.readers && !record_on &&
+		    is_read_by_many(&ws) && is_time(address))
 			ws.readers = new_readers();
 	}
 	pack(&ws, cell);
@@ -386,12 +383,15 @@ static bool done_in_list(const struct rt_thread *t, const struct shadow_cell *ce
 	const struct shadow_list *list = shadow_list(tag);
 	bool found = false;
 
-	if (!list || what & SHADOW_WRITE)
+	if (!list || (what & SHADOW_WRITE && shadow_readers(__atomic_load_n(&cell->w[0], __ATOMIC_ACQUIRE))))
 		return false;
-	for (uint32_t i = 0, n = list->n < list->cap ? list->n : list->cap; i < n && !found; i++) {
+	for (uint32_t i = 0, n = list->n < list->cap ? list->n : list->cap; i < n; i++) {
 		uint64_t word = __atomic_load_n(&list->w[i], __ATOMIC_RELAXED);
 
-		found = (word & what) == what && check_mine(t, word) && word >= t->limit;
+		if (check_mine(t, word))
+			found |= (word & what) == what && word >= t->limit;
+		else if (what & SHADOW_WRITE && check_conflicts(word, what))
+			return false; /* somebody has looked since */
 	}
 	return found && __atomic_load_n(&cell->w[1], __ATOMIC_ACQUIRE) == tag;
 }
@@ -407,7 +407,7 @@ static inline void one_cell(struct rt_thread *t, uintptr_t address, uint64_t wha
 		if (!cell)
 			return;
 	}
-	if (alone(t, cell, address, what, noted) || done_in_list(t, cell, what) ||
+	if (alone(t, cell, what, noted) || done_in_list(t, cell, what) ||
 	    nothing_to_do(t, cell, what))
 		return;
 	stripe = shadow_stripe(address);
@@ -471,6 +471,7 @@ void check_atomic(struct rt_thread *t, enum raw_op op, uintptr_t address, uint32
 		icd_atomic(t, op, address, size, pc);
 		return;
 	}
+	check_synchronises(t);
 	all_cells(t, address, address + size, op == RAW_READ ? 0 : SHADOW_WRITE, &fresh, &noted);
 	if (noted || fresh)
 		history_put(t, op, address, size, pc);

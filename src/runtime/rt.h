@@ -105,6 +105,7 @@ struct rt_thread {
 	/* The imprecise check's: see icd_known(). */
 	uint32_t icd_owner, icd_mask, icd_shared;
 	uint64_t txn_limit, now, dead;
+	uint64_t calm; /* `now`, when the stretch began or functions had to be told apart again */
 	/* The imprecise check's: see icd.h. */
 	uint32_t icd_do;
 	uint32_t icd_wrex, icd_rdex, icd_seen; /* states of its own; the count it has seen */
