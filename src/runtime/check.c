@@ -126,6 +126,7 @@ static void begin(struct rt_thread *t, size_t txn, uint32_t mark)
 	t->txn_mark = mark;
 	t->outside = false;
 	t->transactions++;
+	t->txn_clock = t->clock;
 	if (RT_UNLIKELY(!t->active && !skipped))
 		activate(t);
 	if (icd_on) {
@@ -177,6 +178,18 @@ static void note_closing(const struct rt_thread *t, uint64_t bytes)
 	closed.closing[n - 1].bytes |= t->at ? bytes : 0;
 }
 
+/* What the transaction of slot `home` reaches by now, and where others are in one. */
+static void note_reach(uint32_t home)
+{
+	closed.nreach = order.n < CHECK_REACH ? order.n : CHECK_REACH;
+	for (uint32_t s = 0; s < closed.nreach; s++) {
+		const order_index *row = order.reach + (size_t)s * order.cap;
+		order_index open = __atomic_load_n(&row[s], __ATOMIC_ACQUIRE);
+
+		closed.reach[s] = (uint64_t)(row[home] < open ? row[home] : open);
+	}
+}
+
 /* The cycle that an edge from a word closes, backwards: order.h's `why` tells the way. */
 static void note_cycle(struct rt_thread *t, uint64_t word)
 {
@@ -190,6 +203,8 @@ static void note_cycle(struct rt_thread *t, uint64_t word)
 		return; /* one access, one report */
 	closed.slot = home;
 	closed.begin = (uint64_t)step_index(order.slot[home].now);
+	closed.clock = t->txn_clock;
+	note_reach(home);
 	closed.step[closed.n++] = shadow_step(t->now);
 	closed.step[closed.n++] = src;
 	while (s != home && closed.n + 2 <= CHECK_STEPS) {

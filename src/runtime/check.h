@@ -317,12 +317,19 @@ void check_lock(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address
 void check_mutex_edges(struct rt_thread *t, struct shadow_cell *cell);
 
 /* A cycle that was closed. */
-enum { CHECK_STEPS = 32, CHECK_CLOSING = 8 };
+enum { CHECK_STEPS = 32, CHECK_CLOSING = 8, CHECK_REACH = 64 };
 struct check_cycle {
 	uint64_t step[CHECK_STEPS]; /* steps of the order, backwards from the closing one */
 	uint32_t n;
 	uint32_t slot;
 	uint64_t begin; /* of the transaction: a time of the slot */
+	uint64_t clock; /* then */
+	/*
+	 * By slot, of the first ones: the time from which on it is reached by the transaction, or
+	 * is in one that is open.
+	 */
+	uint32_t nreach;
+	uint64_t reach[CHECK_REACH];
 	uint32_t nclosing;
 	struct {
 		uintptr_t address; /* of a cell; 0: a lock's */

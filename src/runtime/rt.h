@@ -130,7 +130,8 @@ struct rt_thread {
 	bool active;       /* counted in check_active */
 	size_t cut;        /* frames below this are no blocks any more */
 	uint64_t transactions;
-	uint32_t nreports; /* of this transaction: see report.h */
+	uint64_t txn_clock; /* `clock`, when the transaction began */
+	uint32_t nreports;  /* of this transaction: see report.h */
 	struct rt_mark mark[RT_MARKS];
 	struct rt_repeat *repeat; /* the last ones, by address: RT_REPEATS */
 	struct rt_held *held;

@@ -1,24 +1,32 @@
 #include "runtime/sharing.h"
 
+#include <string.h>
+
 #include "runtime/rt.h"
 
-enum { BITS = 22, NEAR_BITS = 6, MANY = UINT16_MAX, CELLS_MAX = 1 << 22 };
+enum { BITS = 21, NEAR_BITS = 6, MANY = UINT16_MAX, CELLS_MAX = 1 << 22 };
 
-/* By hash of the cell: 1 + slot, or MANY. Neighbours stay neighbours: the cache likes it. */
+/*
+ * By hash of the cell, where it was written: 1 + slot, or MANY. Neighbours stay neighbours: the
+ * cache likes it. Its pages are kept: to get new ones costs more than to clear them.
+ */
 static uint16_t *toucher;
 static uint32_t touched; /* cells; beyond the limit it takes too long */
+static bool on;
 
 void sharing_begin(void)
 {
 	touched = 0;
-	toucher = rt_pages(sizeof *toucher << BITS);
+	if (toucher)
+		memset(toucher, 0, sizeof *toucher << BITS);
+	else
+		toucher = rt_pages(sizeof *toucher << BITS);
+	on = toucher != NULL;
 }
 
 void sharing_end(void)
 {
-	if (toucher)
-		rt_pages_free(toucher, sizeof *toucher << BITS);
-	toucher = NULL;
+	on = false;
 }
 
 static uint16_t *entry(uint64_t address)
@@ -29,21 +37,32 @@ static uint16_t *entry(uint64_t address)
 	return &toucher[group << NEAR_BITS | (cell & ((1u << NEAR_BITS) - 1))];
 }
 
-void sharing_touch(uint32_t slot, uint64_t address, uint64_t size)
+static void touch(uint32_t slot, uint64_t address, uint64_t size, bool write)
 {
 	for (uint64_t at = address & ~7ull; at < address + size; at += 8) {
 		uint16_t *who;
 
-		if (!toucher || touched++ >= CELLS_MAX)
+		if (!on || touched++ >= CELLS_MAX)
 			return;
 		who = entry(at);
-		*who = !*who || *who == slot + 1 ? (uint16_t)(slot + 1) : MANY;
+		if (*who ? *who != slot + 1 && *who != MANY : write)
+			*who = *who ? MANY : (uint16_t)(slot + 1);
 	}
+}
+
+void sharing_write(uint32_t slot, uint64_t address, uint64_t size)
+{
+	touch(slot, address, size, true);
+}
+
+void sharing_read(uint32_t slot, uint64_t address, uint64_t size)
+{
+	touch(slot, address, size, false);
 }
 
 bool sharing_is_shared(uint64_t address, uint64_t size)
 {
-	if (!toucher || touched >= CELLS_MAX)
+	if (!on || touched >= CELLS_MAX)
 		return true;
 	for (uint64_t at = address & ~7ull; at < address + size; at += 8)
 		if (*entry(at) == MANY)

@@ -1,6 +1,7 @@
 /*
- * Which memory do several threads have to do with? For a report, which needs to tell nothing else:
- * a thread's own work is most of what it did.
+ * Which memory do several threads have to do with, one of which writes it? For a report, which
+ * needs to tell nothing else: a thread's own work, and reading what all only read, is most of what
+ * it did.
  *
  * A table by hashes: memory may be taken for shared that is not, never the other way round.
  *
@@ -16,7 +17,9 @@
 void sharing_begin(void);
 void sharing_end(void);
 
-void sharing_touch(uint32_t slot, uint64_t address, uint64_t size);
+/* All that is written comes before all that is read: of other memory nothing is kept. */
+void sharing_write(uint32_t slot, uint64_t address, uint64_t size);
+void sharing_read(uint32_t slot, uint64_t address, uint64_t size);
 /* Asked when all was touched. */
 bool sharing_is_shared(uint64_t address, uint64_t size);
 

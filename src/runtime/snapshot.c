@@ -407,7 +407,10 @@ struct until {
 	const uint64_t *stop; /* behind what closed it, where more was done since; NULL: nothing */
 };
 
-/* What a thread did with memory of its own is left out, unless it is a step. */
+/*
+ * What is done with memory that no cycle can pass through is left out, but for steps. All that was
+ * done with other memory is told: how an access is cut into parts depends on it.
+ */
 static bool is_needed(const struct history *h, const struct history_walk *w,
 		      const struct check_cycle *c)
 {
@@ -417,20 +420,6 @@ static bool is_needed(const struct history *h, const struct history_walk *w,
 		if (step_slot(c->step[i]) == h->slot && (uint64_t)step_index(c->step[i]) == w->time)
 			return true;
 	return false;
-}
-
-static void touch(const struct history *h, struct span span)
-{
-	struct history_walk w;
-
-	EACH_CHUNK(k, h, span)
-	{
-		if (!history_walk(&w, h, k))
-			continue;
-		while (history_walk_next(&w))
-			if (history_is_access(w.op))
-				sharing_touch(h->slot, w.address, w.size);
-	}
 }
 
 /*
@@ -576,6 +565,60 @@ static bool lived(const struct history *h, struct reach reach)
 }
 
 /*
+ * May it be on a cycle of this transaction? What is dead is on none. Else the transaction reaches
+ * it, or it happened behind something that the transaction did, by a way that is not in the order:
+ * then the clock went up. What is in a transaction that is still open is told as well: without the
+ * locks the order may be another.
+ */
+static bool matters(const struct history *h, const struct history_walk *w, uint64_t dead,
+		    const struct check_cycle *c)
+{
+	return w->time >= dead &&
+	       (h->slot >= c->nreach || w->time >= c->reach[h->slot] || w->clock >= c->clock);
+}
+
+static void touch(const struct history *h, struct span span, const struct check_cycle *c,
+		  bool written)
+{
+	uint64_t dead = __atomic_load_n(&check_lines[h->slot].dead, __ATOMIC_ACQUIRE);
+	struct history_walk w;
+
+	EACH_CHUNK(k, h, span)
+	{
+		if (!history_walk(&w, h, k))
+			continue;
+		while (history_walk_next(&w))
+			if (history_is_access(w.op) && writes(w.op) == written &&
+			    matters(h, &w, dead, c))
+				(written ? sharing_write : sharing_read)(h->slot, w.address,
+									 w.size);
+	}
+}
+
+static void touch_repeats(bool written)
+{
+	for (uint32_t i = 0; i < nrepeats; i++) {
+		const struct repeat *r = &repeats[i];
+
+		if (r->address && !!(r->word & SHADOW_WRITE) == written &&
+		    !check_word_dead(r->word))
+			(written ? sharing_write : sharing_read)(shadow_slot(r->word), r->address,
+								 8);
+	}
+}
+
+static void find_shared(struct reach reach)
+{
+	sharing_begin();
+	for (int written = 1; written >= 0; written--) {
+		for (struct history *h = NULL; (h = history_next(h)) != NULL;)
+			if (lived(h, reach))
+				touch(h, span_of(h, reach), reach.cycle, written);
+		touch_repeats(written);
+	}
+}
+
+/*
  * Transactions on the cycle began before their steps, and which of several cycles was closed first
  * depends on what others did since: all is told that is not dead in one of these threads.
  */
@@ -647,10 +690,7 @@ bool snapshot_take(struct snapshot *o, uint64_t from, const struct check_cycle *
 	sort_repeats();
 	/* A replay tells its steps in another way. */
 	if (!f)
-		sharing_begin();
-	for (struct history *h = NULL; !f && (h = history_next(h)) != NULL;)
-		if (lived(h, reach))
-			touch(h, span_of(h, reach));
+		find_shared(reach);
 	for (struct history *h = NULL; nrepeats && (h = history_next(h)) != NULL;)
 		if (lived(h, reach))
 			drop_told(h, span_of(h, reach));
