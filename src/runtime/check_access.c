@@ -383,7 +383,8 @@ static bool done_in_list(const struct rt_thread *t, const struct shadow_cell *ce
 	const struct shadow_list *list = shadow_list(tag);
 	bool found = false;
 
-	if (!list || (what & SHADOW_WRITE && shadow_readers(__atomic_load_n(&cell->w[0], __ATOMIC_ACQUIRE))))
+	if (!list ||
+	    (what & SHADOW_WRITE && shadow_readers(__atomic_load_n(&cell->w[0], __ATOMIC_ACQUIRE))))
 		return false;
 	for (uint32_t i = 0, n = list->n < list->cap ? list->n : list->cap; i < n; i++) {
 		uint64_t word = __atomic_load_n(&list->w[i], __ATOMIC_RELAXED);

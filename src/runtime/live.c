@@ -140,11 +140,9 @@ static int grandchild(void *arg)
 	extern char **environ;
 
 	syscall(SYS_setpgid, 0, 0);
-	if (s->theirs)
-		syscall(SYS_dup2, s->theirs, 0);
-	else
-		syscall(SYS_fcntl, 0, F_SETFD, 0);
-	syscall(SYS_dup2, 2, 1);
+	syscall(SYS_dup2, s->theirs, 0);
+	if (syscall(SYS_dup2, 2, 1) < 0)
+		syscall(SYS_close, 1);
 	close_others();
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &s->mask, NULL, _NSIG / 8);
 	syscall(SYS_execve, s->path, argv, environ);
@@ -158,6 +156,16 @@ static int child(void *arg)
 	const struct start *s = arg;
 
 	return clone(grandchild, s->stack, CLONE_VM | CLONE_VFORK, arg) < 0;
+}
+
+/* A number that the reporter's standard input, output and error do not have, whoever closed his. */
+static int above_standard(int low)
+{
+	int up = low > 2 ? low : (int)syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, 3);
+
+	if (up != low)
+		syscall(SYS_close, low);
+	return up;
 }
 
 static bool start_one(void)
@@ -178,8 +186,8 @@ static bool start_one(void)
 		return false;
 	if (syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		return false;
-	s.ours = pair[0];
-	s.theirs = pair[1];
+	s.ours = above_standard(pair[0]);
+	s.theirs = above_standard(pair[1]);
 	sigfillset(&all);
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &s.mask, _NSIG / 8);
 	/* No signal at its end, and wait() does not see it: the program knows nothing of it. */
