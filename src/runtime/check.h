@@ -182,7 +182,7 @@ static inline bool check_calm(const struct rt_thread *t)
 /* The thread synchronises with others. */
 static inline void check_synchronises(struct rt_thread *t)
 {
-	if (check_calm(t)) {
+	if (rt_mode == RT_CHECKING && check_calm(t)) {
 		check_inner(t);
 		t->calm = t->now;
 	}

@@ -376,7 +376,10 @@ static bool nothing_to_do(struct rt_thread *t, const struct shadow_cell *cell, u
 	return check_no_conflict(t, cell, what);
 }
 
-/* Does a list say that this was done already? It may be freed at any time, not unmapped. */
+/*
+ * Does a list say that this was done already? It may be freed at any time, not unmapped. Not if
+ * something in it is dead: it is to be made shorter.
+ */
 static bool done_in_list(const struct rt_thread *t, const struct shadow_cell *cell, uint64_t what)
 {
 	uint64_t tag = __atomic_load_n(&cell->w[1], __ATOMIC_ACQUIRE);
@@ -389,6 +392,8 @@ static bool done_in_list(const struct rt_thread *t, const struct shadow_cell *ce
 	for (uint32_t i = 0, n = list->n < list->cap ? list->n : list->cap; i < n; i++) {
 		uint64_t word = __atomic_load_n(&list->w[i], __ATOMIC_RELAXED);
 
+		if (check_word_dead(word))
+			return false;
 		if (check_mine(t, word))
 			found |= (word & what) == what && word >= t->limit;
 		else if (what & SHADOW_WRITE && check_conflicts(word, what))
