@@ -18,7 +18,7 @@
  * returned the limit is the caller's again.
  *
  * Calm. A thread that goes on calling functions and does not synchronise with others works for
- * itself, as a rule: after some hundred calls the limit is no longer raised by them, and what was
+ * itself, as a rule: after some dozens of calls the limit is no longer raised by them, and what was
  * done since then is done, whichever function did it. The next operation on a lock, or an
  * atomic one, raises it, for all functions that are open: `calm`.
  *
@@ -173,7 +173,7 @@ static inline void check_inner(struct rt_thread *t)
 }
 
 /* So many calls without a synchronisation are told apart. */
-enum { CHECK_CALM = 256 };
+enum { CHECK_CALM = 64 };
 static inline bool check_calm(const struct rt_thread *t)
 {
 	return t->now - t->calm > CHECK_CALM * SHADOW_TICK;
