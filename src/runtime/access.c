@@ -114,12 +114,11 @@ static inline bool first_time(struct rt_thread *t, struct shadow_cell *cell, uin
 	if (other && !beside) {
 		if (check_word_dead(other))
 			check_behind_dead(t, other);
-		else if (!(other & SHADOW_WRITE) || !check_known(t, other))
+		else if (!(other & SHADOW_WRITE) || !check_known(t, other) ||
+			 (what & SHADOW_WRITE && other & ~what & SHADOW_BYTES))
 			return false;
-		else if (!(what & SHADOW_WRITE))
-			beside = true;
-		else if (other & ~what & SHADOW_BYTES)
-			return false;
+		else
+			beside = !(what & SHADOW_WRITE);
 	}
 	if (beside)
 		other = 0;
