@@ -188,6 +188,11 @@ static bool start_one(void)
 		return false;
 	s.ours = above_standard(pair[0]);
 	s.theirs = above_standard(pair[1]);
+	if (s.ours < 0 || s.theirs < 0) {
+		syscall(SYS_close, s.ours);
+		syscall(SYS_close, s.theirs);
+		return false;
+	}
 	sigfillset(&all);
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &s.mask, _NSIG / 8);
 	/* No signal at its end, and wait() does not see it: the program knows nothing of it. */
