@@ -57,37 +57,46 @@ bool cmd_as_prepare(char *const *compiler, size_t n, char *const *options, size_
 	return ok;
 }
 
-/* What the runtime calls what the hooks call (runtime/inline/hooks.c). */
-#define CALLED "atomsan_1_"
+/* What the runtime calls the hooks that are not inlined (HOOK_CALLED in runtime/hook_list.h). */
+#define CALLED "atomsan_2_call_"
 
 /*
  * A function with more hooks than this is long: with 2,000 clang 14 took more than 3 minutes. In a
  * file with very many, each costs a hundredth of a second or more, and most are in functions that
  * are not short either.
  */
-enum { HOOKS_MAX = 100, HOOKS_OF_FILE = 10000, HOOKS_MAX_THEN = 20 };
+enum { HOOKS_MAX = 500, HOOKS_OF_FILE = 20000, HOOKS_MAX_THEN = 50 };
 
-/* Behind the next call of a hook that is inlined, or NULL: `*what` becomes its "read8(", ... */
-static const char *next_hook(const char *at, const char *end, const char **what)
+/*
+ * Behind the next call of a hook that is inlined, or NULL: `*name` becomes its name and `*what` the
+ * "read8(" in it.
+ */
+static const char *next_hook(const char *at, const char *end, const char **name, const char **what)
 {
-	static const char call[] = "call void @__tsan_";
+	static const char call[] = "call void @__tsan_", unaligned[] = "unaligned_";
 
 	while ((at = memmem(at, (size_t)(end - at), call, sizeof call - 1)) != NULL) {
+		size_t digits;
+
 		at += sizeof call - 1;
+		*name = at - strlen("__tsan_");
+		if (!strncmp(at, unaligned, sizeof unaligned - 1))
+			at += sizeof unaligned - 1;
 		*what = at;
 		at += strspn(at, "readwrite");
-		if (at - *what >= 4 && *at && strchr("1248", *at) && at[1] == '(')
-			return at;
+		digits = strspn(at, "12468");
+		if (at - *what >= 4 && digits && at[digits] == '(')
+			return at + digits;
 	}
 	return NULL;
 }
 
 static size_t count_hooks(const char *at, const char *end)
 {
-	const char *what;
+	const char *name, *what;
 	size_t n = 0;
 
-	while ((at = next_hook(at, end, &what)) != NULL)
+	while ((at = next_hook(at, end, &name, &what)) != NULL)
 		n++;
 	return n;
 }
@@ -95,17 +104,30 @@ static size_t count_hooks(const char *at, const char *end)
 /* Add a function as it is, or with calls of the runtime where the hooks were called. */
 static void add_function(struct str *out, const char *at, const char *end, size_t most)
 {
-	const char *what, *behind;
+	const char *name, *what, *behind;
 
 	if (count_hooks(at, end) > most) {
-		while ((behind = next_hook(at, end, &what)) != NULL) {
-			str_addn(out, at, (size_t)(what - at) - strlen("__tsan_"));
+		while ((behind = next_hook(at, end, &name, &what)) != NULL) {
+			str_addn(out, at, (size_t)(name - at));
 			str_add(out, CALLED);
 			str_addn(out, what, (size_t)(behind - what));
 			at = behind;
 		}
 	}
 	str_addn(out, at, (size_t)(end - at));
+}
+
+/* What is called now is to be declared, with an argument as newer or older clangs write it. */
+static void declare_called(struct str *out)
+{
+	static const char *const sizes[] = {"1", "2", "4", "8", "16"};
+	const char *call = strstr(out->s, "@" CALLED);
+	const char *type = call && strstr(call, "(i8*") == strchr(call, '(') ? "i8*" : "ptr";
+
+	for (size_t i = 0; call && i < sizeof sizes / sizeof *sizes; i++)
+		str_fmt(out,
+			"declare void @" CALLED "read%s(%s)\ndeclare void @" CALLED "write%s(%s)\n",
+			sizes[i], type, sizes[i], type);
 }
 
 static int call_in_long_functions(const char *path, struct err *err)
@@ -123,6 +145,7 @@ static int call_in_long_functions(const char *path, struct err *err)
 			next = next ? next + 3 : end;
 			add_function(&out, at, next, most);
 		}
+		declare_called(&out);
 		if (out.n != in.n)
 			ret = file_replace(path, out.s, out.n, err);
 	}

@@ -213,15 +213,89 @@ __attribute__((noinline)) static void slower(enum raw_op op, uintptr_t address, 
 	rt_leave(t);
 }
 
+static inline bool is_own(const struct rt_thread *t, uint64_t word)
+{
+	return !word || check_mine(t, word) ||
+	       (shadow_slot(word) < SHADOW_NOBODY && check_word_dead(word));
+}
+
+/*
+ * Nothing in the cell is of interest but what this thread did: perhaps nothing is in the whole
+ * line. Who finds that it is does not ask again so soon.
+ */
+static inline bool closes(struct rt_thread *t, struct shadow_line *l, uintptr_t address,
+			  uintptr_t end, uint64_t write)
+{
+	enum { PATIENCE = 4 };
+	const struct shadow_cell *cell = shadow_find(SHADOW_DATA, address);
+
+	if (!cell || !is_own(t, access_word(cell, 0)) || !is_own(t, access_word(cell, 1)))
+		return false;
+	if (t->in_vain && ++t->in_vain % (1u << PATIENCE))
+		return false;
+	t->in_vain = !line_close(t, l, line_bits(address, end), write, address);
+	return !t->in_vain;
+}
+
+/* It is in cells. */
+__attribute__((noinline)) static enum outcome not_in_line(struct rt_thread *t,
+							  struct shadow_line *l, uintptr_t address,
+							  uintptr_t end, uint64_t write,
+							  uintptr_t pc)
+{
+	enum outcome all = KNOWN;
+
+	if (__atomic_load_n(&l->head, __ATOMIC_ACQUIRE) != LINE_IN_CELLS)
+		return NEEDS_LOCK;
+	if (closes(t, l, address, end, write))
+		return NOTED;
+	for (uintptr_t at = address; at < end; at = (at | 7) + 1) {
+		struct shadow_cell *cell = shadow_find(SHADOW_DATA, at);
+		enum outcome one = RT_LIKELY(cell)
+					   ? usual(t, cell, at, write | check_bytes(at, end), pc)
+					   : NEEDS_LOCK;
+
+		if (one == NEEDS_LOCK)
+			return one;
+		all = one == NOTED ? NOTED : all;
+	}
+	return all;
+}
+
+static inline __attribute__((always_inline)) enum outcome in_line(struct rt_thread *t,
+								  struct shadow_line *l,
+								  uintptr_t address, uintptr_t end,
+								  uint64_t write, uintptr_t pc)
+{
+	uint64_t bits = line_bits(address, end);
+	enum line_outcome one = line_note(t, l, bits, write, address, pc);
+
+	if (RT_LIKELY(one != LINE_CELLS))
+		return one == LINE_NOTED ? NOTED : KNOWN;
+	return not_in_line(t, l, address, end, write, pc);
+}
+
 /* Outside of blocks, and of no interest to anybody: only what it would conflict with is. */
 static bool nothing_outside(const struct rt_thread *t, uint64_t write, uintptr_t address,
 			    uintptr_t end)
 {
-	for (uintptr_t at = address; at < end; at = (at | 7) + 1) {
-		const struct shadow_cell *cell = shadow_find(SHADOW_DATA, at);
+	for (uintptr_t at = address, stop; at < end; at = stop) {
+		const struct shadow_line *l = shadow_line_find(at);
 
-		if (!cell || !check_no_conflict(t, cell, write | check_bytes(at, end)))
+		stop = (at | (LINE_SIZE - 1)) + 1;
+		if (stop > end)
+			stop = end;
+		if (!l || l->head == LINE_IN_CELLS) {
+			for (; at < stop; at = (at | 7) + 1) {
+				const struct shadow_cell *cell = shadow_find(SHADOW_DATA, at);
+
+				if (!cell ||
+				    !check_no_conflict(t, cell, write | check_bytes(at, stop)))
+					return false;
+			}
+		} else if (!line_no_conflict(t, l, line_bits(at, stop), write)) {
 			return false;
+		}
 	}
 	return true;
 }
@@ -256,11 +330,13 @@ __attribute__((noinline)) static void precise(enum raw_op op, uintptr_t address,
 		slower(op, address, size, pc);
 		return;
 	}
-	for (uintptr_t at = address; at < end && one != NEEDS_LOCK; at = (at | 7) + 1) {
-		struct shadow_cell *cell = shadow_find(SHADOW_DATA, at);
+	for (uintptr_t at = address, stop; at < end && one != NEEDS_LOCK; at = stop) {
+		struct shadow_line *l = shadow_line_find(at);
 
-		one = RT_LIKELY(cell) ? usual(t, cell, at, write | check_bytes(at, end), pc)
-				      : NEEDS_LOCK;
+		stop = (at | (LINE_SIZE - 1)) + 1;
+		if (stop > end)
+			stop = end;
+		one = RT_LIKELY(l) ? in_line(t, l, at, stop, write, pc) : NEEDS_LOCK;
 		noted |= one == NOTED;
 	}
 	if (RT_LIKELY(one != NEEDS_LOCK) && noted) {
@@ -274,23 +350,22 @@ __attribute__((noinline)) static void precise(enum raw_op op, uintptr_t address,
 		slower(op, address, size, pc);
 }
 
-/* The same for what lies in one cell, in a transaction; the size is a constant. */
+/* The same for what lies in one line, in a transaction; the size is a constant. */
 static inline __attribute__((always_inline)) void single(enum raw_op op, const void *p,
 							 uint32_t size, uintptr_t pc)
 {
 	uintptr_t address = (uintptr_t)p;
-	struct shadow_cell *cell = shadow_find(SHADOW_DATA, address);
-	uint64_t what = (op == RAW_READ ? 0 : SHADOW_WRITE) | ((1ull << size) - 1) << (address & 7);
+	struct shadow_line *l = shadow_line_find(address);
 	struct rt_thread *t = &rt_self;
 	enum outcome one;
 
-	if (RT_UNLIKELY(rt_mode != RT_CHECKING || !t->txn || !cell || size + (address & 7) > 8 ||
-			t->quiet | t->ignoring)) {
+	if (RT_UNLIKELY(rt_mode != RT_CHECKING || !t->txn || !l ||
+			(address & (LINE_SIZE - 1)) + size > LINE_SIZE || t->quiet | t->ignoring)) {
 		access_slow(op, address, size, pc);
 		return;
 	}
 	rt_enter(t);
-	one = usual(t, cell, address, what, pc);
+	one = in_line(t, l, address, address + size, op == RAW_READ ? 0 : SHADOW_WRITE, pc);
 	if (one == NOTED)
 		history_put(t, op, address, size, pc);
 	rt_leave(t);
@@ -311,14 +386,7 @@ SINGLE(1)
 SINGLE(2)
 SINGLE(4)
 SINGLE(8)
-void access_read16(const void *address, uintptr_t pc)
-{
-	access_slow(RAW_READ, (uintptr_t)address, 16, pc);
-}
-void access_write16(const void *address, uintptr_t pc)
-{
-	access_slow(RAW_WRITE, (uintptr_t)address, 16, pc);
-}
+SINGLE(16)
 
 /* Nothing but jumps: whoever it is for needs all registers. */
 void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)

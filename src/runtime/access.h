@@ -5,10 +5,11 @@
  * happened before a thread's creation, or after its join, is ordered, and both
  * end every open block.
  *
- * The fast path asks one question: do the words of the shadow say that this
+ * The fast path asks one question: does the line of the shadow say that this
  * thread did this already, since the innermost function that is open began?
- * (check.h: a word at or behind `limit`.) It is part of each hook that gcc's
- * programs call, and of each access in what clang compiles (inline/hooks.c).
+ * (check.h: it is at or behind `limit`.) It is part of each hook that gcc's
+ * programs call, and of each access in what clang compiles (inline/hooks.c). A few
+ * questions more come before anything is noted.
  *
  * Who may include this: the runtime.
  */
@@ -18,6 +19,7 @@
 #include "runtime/check.h"
 #include "runtime/hook_list.h"
 #include "runtime/icd.h"
+#include "runtime/line.h"
 #include "runtime/record.h"
 #include "runtime/rt.h"
 
@@ -46,28 +48,17 @@ ACCESS_FAST uint64_t access_missing(uint64_t word, uint64_t limit, uint64_t what
 	return (word - limit) >> (SHADOW_SLOT_SHIFT - 1) | (~word & what);
 }
 
-/* Is it another's, and may this conflict with it, or is it a list? */
-ACCESS_FAST bool access_foreign(uint64_t word, uint64_t self, uint64_t what)
+/* access_done() for a cell. Where it writes, nobody else may have looked since. */
+ACCESS_FAST bool access_done_in(const struct rt_thread *t, bool write,
+				const struct shadow_cell *cell, uint64_t bytes)
 {
-	if (!word || !((word ^ self) >> SHADOW_SLOT_SHIFT))
+	uint64_t what = bytes | (write ? SHADOW_WRITE : 0);
+	uint64_t w0 = access_word(cell, 0), w1 = access_word(cell, 1);
+	uint64_t m0 = access_missing(w0, t->limit, what), m1 = access_missing(w1, t->limit, what);
+
+	if (m0 && m1)
 		return false;
-	return (word | what) & SHADOW_WRITE || word >> SHADOW_SLOT_SHIFT == SHADOW_LIST;
-}
-
-ACCESS_FAST bool access_done_in(const struct rt_thread *t, const struct shadow_cell *cell,
-				uint64_t what)
-{
-	uint64_t w0 = access_word(cell, 0), w1 = access_word(cell, 1), limit = t->limit;
-	bool done;
-
-	if (!(w0 | w1))
-		return t->outside;
-	done = access_missing(w0, limit, what) * access_missing(w1, limit, what) == 0;
-	if (done && !(what & SHADOW_WRITE))
-		return true;
-	/* Where it writes, nobody else may have looked since. */
-	return (done || t->outside) && !access_foreign(w0, t->self, what) &&
-	       !access_foreign(w1, t->self, what);
+	return !write || ((!w0 || check_mine(t, w0)) && (!w1 || check_mine(t, w1)));
 }
 
 /*
@@ -82,20 +73,58 @@ static inline bool access_kept(const struct rt_thread *t, uint64_t readers, uint
 	return r->kept == readers && !((r->address ^ address) & ~7ul) && (r->word & what) == what;
 }
 
-/* The size is a constant where this is called. */
+/*
+ * Is the line this thread's, and did it do all of this in the innermost function? What reaches
+ * behind the line is never done. The size is a constant where this is called.
+ */
 ACCESS_FAST bool access_done(bool write, uintptr_t address, uint32_t size)
 {
-	uint64_t what = size >= 8 ? SHADOW_BYTES : ((1ull << size) - 1) << (address & 7);
-	const struct rt_thread *t = &rt_self;
-	uintptr_t base = shadow_base(SHADOW_DATA, address);
-	const struct shadow_cell *cell = shadow_in(base, address);
+	uintptr_t base = shadow_line_base(address);
+	const volatile struct shadow_line *l = shadow_line_in(base, address);
+	uint64_t bits;
 
-	what |= write ? SHADOW_WRITE : 0;
-	if (RT_UNLIKELY(!base || (address & 7) + (size & 7) > 8 || (size >= 8 && address & 7)))
+	if (RT_UNLIKELY(!base))
 		return false;
-	return access_done_in(t, cell, what) &&
-	       (size < 16 || ((address + 8) & ((1ul << SHADOW_REGION) - 1) &&
-			      access_done_in(t, cell + 1, what)));
+	bits = ~((write ? l->w : l->r) >> (address & 63)) & ((1ull << size) - 1);
+	return !((l->head - rt_self.limit) >> (SHADOW_SLOT_SHIFT - 1) | bits);
+}
+
+/*
+ * What access_done() does not know may still be nothing to do: a thread to whom nothing matters,
+ * and no trace of others; a line that several read, and the thread has kept that it did; or cells
+ * that know it.
+ */
+ACCESS_FAST bool access_done_otherwise(bool write, uintptr_t address, uint32_t size)
+{
+	const struct rt_thread *t = &rt_self;
+	const volatile struct shadow_line *l;
+	uint64_t bits = (1ull << size) - 1, head;
+	const struct rt_read *e;
+
+	if (RT_UNLIKELY(rt_mode != RT_CHECKING))
+		return false;
+	l = shadow_line_find(address);
+	if (RT_UNLIKELY(!l))
+		return false;
+	head = l->head;
+	if (t->outside)
+		return (!shadow_slot(head) || check_mine(t, head)) &&
+		       (address & 63) + size <= LINE_SIZE;
+	if (head == LINE_IN_CELLS) {
+		const struct shadow_cell *cell = shadow_find(SHADOW_DATA, address);
+
+		if (size == 16)
+			return cell && !(address & 7) && (address & 63) != 56 &&
+			       access_done_in(t, write, cell, SHADOW_BYTES) &&
+			       access_done_in(t, write, cell + 1, SHADOW_BYTES);
+		return cell && (address & 7) + size <= 8 &&
+		       access_done_in(t, write, cell, bits << (address & 7));
+	}
+	if (write || !shadow_readers(head))
+		return false;
+	e = &t->reads[address >> 6 & (RT_READS - 1)];
+	return e->kept == head && !((e->head - t->limit) >> (SHADOW_SLOT_SHIFT - 1) |
+				    (bits & ~(e->r >> (address & 63))));
 }
 
 /* Is nothing to be done? */
@@ -105,9 +134,9 @@ ACCESS_FAST bool access_known(enum raw_op op, const void *address, uint32_t size
 
 	if (RT_LIKELY(mode == RT_CHECKING))
 		return access_done(op != RAW_READ, (uintptr_t)address, size);
-	if (RT_LIKELY(mode == RT_OWNING))
-		return icd_known(op != RAW_READ, (uintptr_t)address, size);
-	return mode == RT_NOTHING;
+	if (RT_LIKELY(mode == RT_NOTHING))
+		return true;
+	return mode == RT_OWNING && icd_known(op != RAW_READ, (uintptr_t)address, size);
 }
 
 ACCESS_FAST void access_plain(enum raw_op op, const void *address, uint32_t size, uintptr_t pc)

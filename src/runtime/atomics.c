@@ -1,6 +1,6 @@
 /*
  * Atomic operations: the hook performs them. Each excludes the others on the
- * same 16 bytes while it happens and takes its time, so their order in the
+ * same 64 bytes while it happens and takes its time, so their order in the
  * recording is the order in which they happened.
  *
  * They are all performed as sequentially consistent ones. That is one of the
@@ -55,9 +55,15 @@ static inline bool noted(struct rt_thread *t)
  */
 static inline bool repeats(const volatile void *p, uint32_t size)
 {
-	return rt_mode == RT_CHECKING &&
-	       !__atomic_load_n(&shadow_stripe((uintptr_t)p)->lock, __ATOMIC_ACQUIRE) &&
-	       access_done(false, (uintptr_t)p, size);
+	uintptr_t address = (uintptr_t)p;
+	const struct shadow_cell *cell = shadow_find(SHADOW_DATA, address);
+	const struct shadow_line *l = shadow_line_find(address);
+
+	return rt_mode == RT_CHECKING && cell && l && size + (address & 7) <= 8 &&
+	       !__atomic_load_n(&shadow_stripe(address)->lock, __ATOMIC_ACQUIRE) &&
+	       (access_done(false, address, size) ||
+		(l->head == LINE_IN_CELLS &&
+		 access_done_in(&rt_self, false, cell, check_bytes(address, address + size))));
 }
 
 /* What compilers have instructions for; 16 bytes only by compare and exchange. */

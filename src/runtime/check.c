@@ -3,6 +3,7 @@
 #include "engine/order.h"
 #include "runtime/functions.h"
 #include "runtime/icd.h"
+#include "runtime/line.h"
 #include "runtime/live.h"
 #include "runtime/options.h"
 #include "runtime/origins.h"
@@ -127,6 +128,7 @@ static void begin(struct rt_thread *t, size_t txn, uint32_t mark)
 	t->outside = false;
 	t->transactions++;
 	t->txn_clock = t->clock;
+	t->txn_begin = t->now;
 	if (RT_UNLIKELY(!t->active && !skipped))
 		activate(t);
 	if (icd_on) {
@@ -318,11 +320,15 @@ void check_thread_begin(struct rt_thread *t, struct check_point birth)
 	t->now = t->self | (uint64_t)(step_index(order.slot[t->slot].now) + 1) << SHADOW_TIME_SHIFT;
 	check_clock(t, birth.clock);
 	t->repeat = check_lines[t->slot].repeat;
-	if (!t->repeat && !icd_on) {
+	t->reads = check_lines[t->slot].reads;
+	if (!t->reads && !icd_on) {
 		t->repeat = rt_pages(RT_REPEATS * sizeof *t->repeat);
+		t->reads = rt_pages(RT_READS * sizeof *t->reads);
 		__atomic_store_n(&check_lines[t->slot].repeat, t->repeat, __ATOMIC_RELEASE);
+		__atomic_store_n(&check_lines[t->slot].reads, t->reads, __ATOMIC_RELEASE);
 	}
-	if ((!t->repeat && !icd_on) || ((!icd_on || icd_logs) && !history_begin(t))) {
+	if (((!t->repeat || !t->reads) && !icd_on) ||
+	    ((!icd_on || icd_logs) && !history_begin(t))) {
 		rt_say("no memory for the history of thread %u: it is not checked", t->id);
 		t->slot = 0;
 		return;
@@ -681,7 +687,7 @@ void check_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t 
 		if (icd_on)
 			icd_clear_lock(object);
 		else
-			shadow_clear(SHADOW_LOCKS, object, 1);
+			shadow_clear_locks(object, 1);
 		break;
 	case RAW_WAIT:
 	case RAW_BARRIER:
@@ -778,8 +784,8 @@ void check_clear(uintptr_t address, size_t size)
 					  rt_self.hist.pc_high);
 		return;
 	}
-	shadow_clear(SHADOW_DATA, address, size);
-	shadow_clear(SHADOW_LOCKS, address, size);
+	line_clear(address, size);
+	shadow_clear_locks(address, size);
 }
 
 void check_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)

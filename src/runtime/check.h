@@ -22,8 +22,8 @@
  * done since then is done, whichever function did it. The next operation on a lock, or an
  * atomic one, raises it, for all functions that are open: `calm`.
  *
- * The fast path is both: two loads for the shadow's place and the word, a
- * subtraction and a mask, and where the function is new to it a store.
+ * The fast path asks the line (line.h): is it this thread's, at or behind the limit, and has it
+ * all bits of the access?
  *
  * What matters. A step that no open transaction reaches, and that lies in none, will never be on
  * a cycle: `check_lines[slot].dead` is the time before which all steps of a slot are so. A
@@ -128,7 +128,8 @@ struct check_line {
 	uint64_t dead;            /* steps before this time are */
 	uint64_t dead_clock;      /* at least the clock of each of them */
 	uint64_t clock;           /* as rt_thread's */
-	struct rt_repeat *repeat; /* the same: it stays when the thread is gone */
+	struct rt_repeat *repeat; /* the same: these stay when the thread is gone */
+	struct rt_read *reads;
 } __attribute__((aligned(64)));
 extern struct check_line check_lines[SHADOW_SLOTS];
 
@@ -265,6 +266,8 @@ static inline bool check_no_conflict(const struct rt_thread *t, const struct sha
 uint64_t check_young(uint64_t word, uintptr_t address);
 /* What a slot has kept for itself of a cell that has readers; 0: nothing. */
 uint64_t check_kept(uint32_t slot, uint64_t readers, uintptr_t address);
+/* A thread did this: it takes the place of what its slot did before. Under the stripe's lock. */
+void check_add(struct shadow_cell *cell, uint64_t word);
 /* Somebody is to know of what is no longer kept. */
 void check_tell(const struct rt_repeat *r);
 /* Slots from here on were never in use. */
@@ -280,10 +283,26 @@ static inline uint8_t *check_written_at(uintptr_t address)
 {
 	return &check_written[(address >> 3) * 0x9e3779b97f4a7c15ull >> 50];
 }
-static inline uint8_t check_reluctance(uintptr_t address)
+/* It was. */
+static inline void check_had_readers(uintptr_t address)
 {
-	return __atomic_load_n(check_written_at(address), __ATOMIC_RELAXED);
+	uint8_t before = __atomic_load_n(check_written_at(address), __ATOMIC_RELAXED);
+
+	__atomic_store_n(check_written_at(address), before < 120 ? 2 * before + 3 : 255,
+			 __ATOMIC_RELAXED);
 }
+/* It could have readers; is it time that it does? */
+static inline bool check_may_have_readers(uintptr_t address)
+{
+	uint8_t reluctance = __atomic_load_n(check_written_at(address), __ATOMIC_RELAXED);
+
+	if (reluctance)
+		__atomic_store_n(check_written_at(address), reluctance - 1, __ATOMIC_RELAXED);
+	return !reluctance;
+}
+/* A word that stands for readers. Never the same twice: what was kept of another is nothing to it.
+ */
+uint64_t check_new_readers(void);
 
 /*
  * Is anything that the thread does now of interest to others, ever? Only its own edges can make

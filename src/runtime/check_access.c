@@ -21,6 +21,7 @@
  */
 #include "runtime/check.h"
 #include "runtime/icd.h"
+#include "runtime/line.h"
 #include "runtime/record.h"
 
 /* What is left of the thread's own earlier access when it does `what`. */
@@ -198,8 +199,6 @@ static void pack(struct words *ws, struct shadow_cell *cell)
 static void ask_readers(struct rt_thread *t, struct words *ws, struct shadow_cell *cell,
 			uintptr_t address, uint64_t what)
 {
-	uint8_t before = check_reluctance(address);
-
 	for (uint32_t i = 1, n = __atomic_load_n(&check_slots, __ATOMIC_ACQUIRE); i < n; i++) {
 		uint64_t word = check_kept(i, ws->readers, address);
 
@@ -213,8 +212,7 @@ static void ask_readers(struct rt_thread *t, struct words *ws, struct shadow_cel
 		}
 	}
 	ws->readers = 0;
-	__atomic_store_n(check_written_at(address), before < 120 ? 2 * before + 3 : 255,
-			 __ATOMIC_RELAXED);
+	check_had_readers(address);
 }
 
 /* Are there reads of more than one thread? */
@@ -232,33 +230,38 @@ static bool is_read_by_many(const struct words *ws)
 	return false;
 }
 
-/* It could have readers; is it time that it does? */
-static bool is_time(uintptr_t address)
-{
-	uint8_t reluctance = check_reluctance(address);
-
-	if (reluctance)
-		__atomic_store_n(check_written_at(address), reluctance - 1, __ATOMIC_RELAXED);
-	return !reluctance;
-}
-
-/* Never the same twice: what threads have kept of an earlier one is nothing to this one. */
-static uint64_t new_readers(void)
+uint64_t check_new_readers(void)
 {
 	static uint64_t last;
 
 	return (uint64_t)SHADOW_READERS << SHADOW_SLOT_SHIFT |
 	       (__atomic_add_fetch(&last, 1, __ATOMIC_RELAXED) & (SHADOW_TIMES - 1))
-		       << SHADOW_TIME_SHIFT |
-	       SHADOW_BYTES;
+		       << SHADOW_TIME_SHIFT;
+}
+
+void check_add(struct shadow_cell *cell, uint64_t added)
+{
+	uint32_t kept = 0;
+	struct words ws;
+
+	unpack(&ws, cell);
+	for (uint32_t i = 0; i < ws.n; i++) {
+		uint64_t word = ws.v[i];
+
+		if (shadow_slot(word) == shadow_slot(added))
+			word = behind_own(word, added);
+		if (word)
+			ws.v[kept++] = word;
+	}
+	ws.n = kept;
+	if (add(&ws, cell, added))
+		pack(&ws, cell);
 }
 
 void check_tell(const struct rt_repeat *r)
 {
 	struct shadow_cell *cell = shadow_find(SHADOW_DATA, r->address);
 	struct shadow_stripe *stripe = shadow_stripe(r->address);
-	uint32_t kept = 0;
-	struct words ws;
 
 	if (!shadow_readers(r->kept)) {
 		for (int i = 0; i < 2; i++) {
@@ -270,20 +273,8 @@ void check_tell(const struct rt_repeat *r)
 		return;
 	}
 	rt_lock_ranked(&stripe->lock, RT_STRIPE);
-	if (cell->w[0] == r->kept) {
-		unpack(&ws, cell);
-		for (uint32_t i = 0; i < ws.n; i++) {
-			uint64_t word = ws.v[i];
-
-			if (shadow_slot(word) == shadow_slot(r->word))
-				word = behind_own(word, r->word);
-			if (word)
-				ws.v[kept++] = word;
-		}
-		ws.n = kept;
-		if (add(&ws, cell, r->word))
-			pack(&ws, cell);
-	}
+	if (cell->w[0] == r->kept)
+		check_add(cell, r->word);
 	rt_unlock(&stripe->lock);
 }
 
@@ -361,19 +352,10 @@ static void together(struct rt_thread *t, struct shadow_cell *cell, uintptr_t ad
 		if (ws.n > 2)
 			drop_dead(&ws);
 		if (ws.n > 2 && !(what & SHADOW_WRITE) && !ws.readers && !record_on &&
-		    is_read_by_many(&ws) && is_time(address))
-			ws.readers = new_readers();
+		    is_read_by_many(&ws) && check_may_have_readers(address))
+			ws.readers = check_new_readers() | SHADOW_BYTES;
 	}
 	pack(&ws, cell);
-}
-
-/* Nothing of others that conflicts, and nothing to leave behind. */
-static bool nothing_to_do(struct rt_thread *t, const struct shadow_cell *cell, uint64_t what)
-{
-	if (check_matters(t))
-		return false;
-	t->outside = true;
-	return check_no_conflict(t, cell, what);
 }
 
 /*
@@ -405,16 +387,11 @@ static bool done_in_list(const struct rt_thread *t, const struct shadow_cell *ce
 static inline void one_cell(struct rt_thread *t, uintptr_t address, uint64_t what, bool *fresh,
 			    bool *noted)
 {
-	struct shadow_cell *cell = shadow_find(SHADOW_DATA, address);
+	struct shadow_cell *cell = shadow_make(SHADOW_DATA, address);
 	struct shadow_stripe *stripe;
 
-	if (RT_UNLIKELY(!cell)) {
-		cell = shadow_make(SHADOW_DATA, address);
-		if (!cell)
-			return;
-	}
-	if (alone(t, cell, what, noted) || done_in_list(t, cell, what) ||
-	    nothing_to_do(t, cell, what))
+	if (!cell || alone(t, cell, what, noted) || done_in_list(t, cell, what) ||
+	    (!check_matters(t) && check_no_conflict(t, cell, what)))
 		return;
 	stripe = shadow_stripe(address);
 	rt_lock_ranked(&stripe->lock, RT_STRIPE);
@@ -422,15 +399,57 @@ static inline void one_cell(struct rt_thread *t, uintptr_t address, uint64_t wha
 	rt_unlock(&stripe->lock);
 }
 
-/* All cells of an access, with their lock held. */
-static void all_cells(struct rt_thread *t, uintptr_t address, uintptr_t end, uint64_t write,
-		      bool *fresh, bool *noted)
+/*
+ * What lies in one line. Where the thread has it to itself, or nothing of others that conflicts and
+ * nothing to leave behind, its cells need not know. `locked`: the lock of the stripe is held.
+ */
+static void one_line(struct rt_thread *t, uintptr_t at, uintptr_t end, uint64_t write, uintptr_t pc,
+		     bool locked, bool *fresh, bool *noted)
 {
-	for (uintptr_t at = address; at < end && check_on; at = (at | 7) + 1) {
-		struct shadow_cell *cell = shadow_make(SHADOW_DATA, at);
+	struct shadow_line *l = shadow_line_make(at);
+	uint64_t bits = line_bits(at, end);
 
+	if (!l)
+		return;
+	if (check_matters(t)) {
+		enum line_outcome one = line_note(t, l, bits, write, at, pc);
+
+		*noted |= one == LINE_NOTED;
+		if (one != LINE_CELLS)
+			return;
+	} else {
+		t->outside = true;
+		if (line_no_conflict(t, l, bits, write))
+			return;
+	}
+	if (!line_open(l, at)) {
+		/* Nothing in it is of interest. */
+		if (check_matters(t) && line_note(t, l, bits, write, at, pc) == LINE_NOTED)
+			*noted = true;
+		return;
+	}
+	for (; at < end; at = (at | 7) + 1) {
+		uint64_t what = write | check_bytes(at, end);
+		struct shadow_cell *cell;
+
+		if (!locked) {
+			one_cell(t, at, what, fresh, noted);
+			continue;
+		}
+		cell = shadow_make(SHADOW_DATA, at);
 		if (cell)
-			together(t, cell, at, write | check_bytes(at, end), fresh, noted);
+			together(t, cell, at, what, fresh, noted);
+	}
+}
+
+static void all_lines(struct rt_thread *t, uintptr_t address, uintptr_t end, uint64_t write,
+		      uintptr_t pc, bool locked, bool *fresh, bool *noted)
+{
+	for (uintptr_t at = address, stop; at < end && check_on; at = stop) {
+		stop = (at | (LINE_SIZE - 1)) + 1;
+		if (stop > end)
+			stop = end;
+		one_line(t, at, stop, write, pc, locked, fresh, noted);
 	}
 }
 
@@ -451,11 +470,10 @@ void check_access(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t
 
 		rt_lock_ranked(&stripe->lock, RT_STRIPE);
 		*time = check_record_time(stripe);
-		all_cells(t, address, end, write, &fresh, &noted);
+		all_lines(t, address, end, write, pc, true, &fresh, &noted);
 		rt_unlock(&stripe->lock);
 	} else {
-		for (uintptr_t at = address; at < end && check_on; at = (at | 7) + 1)
-			one_cell(t, at, write | check_bytes(at, end), &fresh, &noted);
+		all_lines(t, address, end, write, pc, false, &fresh, &noted);
 	}
 	if (noted || fresh) {
 		if (op == RAW_READ_RANGE || op == RAW_WRITE_RANGE)
@@ -478,7 +496,8 @@ void check_atomic(struct rt_thread *t, enum raw_op op, uintptr_t address, uint32
 		return;
 	}
 	check_synchronises(t);
-	all_cells(t, address, address + size, op == RAW_READ ? 0 : SHADOW_WRITE, &fresh, &noted);
+	all_lines(t, address, address + size, op == RAW_READ ? 0 : SHADOW_WRITE, pc, true, &fresh,
+		  &noted);
 	if (noted || fresh)
 		history_put(t, op, address, size, pc);
 }

@@ -38,6 +38,17 @@
 	HOOK_SIZES(X, __tsan_unaligned_read_write)
 
 /*
+ * What clang's programs call, since they have the hooks of accesses inlined (inline/hooks.c): for
+ * what those do not know, void name##bytes(void *addr, void *caller); and in their place where
+ * there are too many of them, void name##bytes(void *addr).
+ */
+#define HOOK_CALLED(READ, WRITE)                                                                   \
+	HOOK_SIZES(READ, atomsan_2_read)                                                           \
+	HOOK_SIZES(WRITE, atomsan_2_write)                                                         \
+	HOOK_SIZES(READ, atomsan_2_call_read)                                                      \
+	HOOK_SIZES(WRITE, atomsan_2_call_write)
+
+/*
  * Atomic operations of one width: X(bits, type, operation). The hook performs
  * the operation. With T for the type, A for `volatile T *`:
  *

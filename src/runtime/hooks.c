@@ -17,14 +17,16 @@ void __tsan_init(void)
 	RT_EXPORT void name##bytes(void *address);                                                 \
 	void name##bytes(void *address)                                                            \
 	{                                                                                          \
-		if (!access_known(RAW_READ, address, bytes))                                       \
+		if (!access_known(RAW_READ, address, bytes) &&                                     \
+		    !access_done_otherwise(false, (uintptr_t)address, bytes))                      \
 			access_read##bytes(address, RT_CALLER);                                    \
 	}
 #define WRITE(name, bytes)                                                                         \
 	RT_EXPORT void name##bytes(void *address);                                                 \
 	void name##bytes(void *address)                                                            \
 	{                                                                                          \
-		if (!access_known(RAW_WRITE, address, bytes))                                      \
+		if (!access_known(RAW_WRITE, address, bytes) &&                                    \
+		    !access_done_otherwise(true, (uintptr_t)address, bytes))                       \
 			access_write##bytes(address, RT_CALLER);                                   \
 	}
 /* Not one event: nothing keeps others out between the two. */
@@ -41,22 +43,21 @@ HOOK_READS(READ)
 HOOK_WRITES(WRITE)
 HOOK_UPDATES(UPDATE)
 
-/* What inline/hooks.c calls, and needs to know. */
-#define INLINED(bytes)                                                                             \
-	RT_EXPORT void atomsan_1_read##bytes(void *address);                                       \
-	void atomsan_1_read##bytes(void *address)                                                  \
+/* What inline/hooks.c calls, and what is called in its place where there are too many of them. */
+#define INLINED(name, bytes)                                                                       \
+	RT_EXPORT void atomsan_2_read##bytes(void *address, void *caller);                         \
+	void atomsan_2_read##bytes(void *address, void *caller)                                    \
 	{                                                                                          \
-		access_read##bytes(address, RT_CALLER);                                            \
+		access_read##bytes(address, (uintptr_t)caller);                                    \
 	}                                                                                          \
-	RT_EXPORT void atomsan_1_write##bytes(void *address);                                      \
-	void atomsan_1_write##bytes(void *address)                                                 \
+	RT_EXPORT void atomsan_2_write##bytes(void *address, void *caller);                        \
+	void atomsan_2_write##bytes(void *address, void *caller)                                   \
 	{                                                                                          \
-		access_write##bytes(address, RT_CALLER);                                           \
+		access_write##bytes(address, (uintptr_t)caller);                                   \
 	}
-INLINED(1)
-INLINED(2)
-INLINED(4)
-INLINED(8)
+HOOK_SIZES(INLINED, )
+HOOK_SIZES(READ, atomsan_2_call_read)
+HOOK_SIZES(WRITE, atomsan_2_call_write)
 
 RT_EXPORT void __tsan_read_range(void *address, unsigned long size);
 void __tsan_read_range(void *address, unsigned long size)

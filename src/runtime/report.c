@@ -62,7 +62,11 @@ static bool can_be_step(enum raw_op op, bool source)
 	}
 }
 
-/* An operation at this time, of this memory if there is one, else the first. */
+/*
+ * An operation at this time, of this memory if there is one, else the first. A line has one time
+ * for all that was done with it in a stretch: the access itself may have come later, up to the next
+ * edge.
+ */
 static bool look_in(const struct history *h, uint32_t k, uint64_t time, uint64_t address,
 		    bool source, struct live_step *to)
 {
@@ -72,13 +76,17 @@ static bool look_in(const struct history *h, uint32_t k, uint64_t time, uint64_t
 	if (!history_walk(&w, h, k))
 		return false;
 	to->time = w.clock;
-	while (history_walk_next(&w) && w.time <= time) {
-		to->time = w.clock;
-		if (w.time != time || w.prologue || !can_be_step(w.op, source))
-			continue;
+	while (history_walk_next(&w)) {
+		if (w.time > time && (!address || !source || w.op == (enum raw_op)HISTORY_EDGE))
+			break;
 		here = address && (address == w.address || address - w.address < w.size);
-		if (any && !here)
+		if (w.time <= time)
+			to->time = w.clock;
+		if (w.time < time || w.prologue || !can_be_step(w.op, source) ||
+		    (w.time > time && !history_is_access(w.op)) ||
+		    (!here && (any || w.time > time)))
 			continue;
+		to->time = w.clock;
 		to->address = w.address;
 		to->pc = w.pc;
 		to->op = (uint8_t)w.op;

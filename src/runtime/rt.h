@@ -68,6 +68,16 @@ struct rt_repeat {
 };
 enum { RT_REPEATS = 1 << 13 };
 
+/*
+ * What the thread has read of a line that several read: see line.h. `kept` is the line's head; what
+ * it did earlier and is still of interest is in `old`, with the time of the first.
+ */
+struct rt_read {
+	uint64_t kept, head, r, young;
+	uint64_t old, old_r;
+} __attribute__((aligned(64)));
+enum { RT_READS = 1 << 12 };
+
 /* An edge that came in, for the imprecise check: from whom, and since when both did what they did.
  */
 struct rt_came {
@@ -101,6 +111,7 @@ enum rt_quiet {
 struct rt_thread {
 	/* The check's: see check.h. First what the fast path needs. */
 	uint64_t limit, self;
+	struct rt_read *reads; /* RT_READS, by address */
 	bool outside; /* of transactions, and nobody reaches it: nothing that it does matters */
 	/* The imprecise check's: see icd_known(). */
 	uint32_t icd_owner, icd_mask, icd_shared;
@@ -129,8 +140,10 @@ struct rt_thread {
 	bool closed;       /* a cycle, which is still to be reported */
 	bool active;       /* counted in check_active */
 	size_t cut;        /* frames below this are no blocks any more */
+	uint32_t in_vain;  /* it asked to have a line to itself: see closes() in access.c */
 	uint64_t transactions;
 	uint64_t txn_clock; /* `clock`, when the transaction began */
+	uint64_t txn_begin; /* `now`, then */
 	uint32_t nreports;  /* of this transaction: see report.h */
 	struct rt_mark mark[RT_MARKS];
 	struct rt_repeat *repeat; /* the last ones, by address: RT_REPEATS */

@@ -7,8 +7,10 @@
 #include "runtime/check.h"
 
 uintptr_t shadow_region[SHADOW_SPACES][SHADOW_REGIONS];
-RT_EXPORT extern uintptr_t atomsan_1_shadow[SHADOW_SPACES][SHADOW_REGIONS]
+RT_EXPORT extern uintptr_t atomsan_2_cells[SHADOW_SPACES][SHADOW_REGIONS]
 	__attribute__((alias("shadow_region")));
+uintptr_t shadow_lines[SHADOW_REGIONS];
+RT_EXPORT extern uintptr_t atomsan_2_lines[SHADOW_REGIONS] __attribute__((alias("shadow_lines")));
 struct shadow_stripe shadow_stripes[SHADOW_STRIPES];
 uint64_t shadow_stripe_mask = SHADOW_STRIPES - 1;
 static uint32_t region_lock, list_lock;
@@ -41,30 +43,46 @@ static uintptr_t memory_of(const struct shadow_cell *cell)
 	return 0;
 }
 
+/* The base of a region; 0: no memory, which has been said. */
+static uintptr_t make_region(uintptr_t *region, size_t bytes, uintptr_t cells_of)
+{
+	void *shadow;
+
+	if (RT_LIKELY(__atomic_load_n(region, __ATOMIC_ACQUIRE) != 0))
+		return *region;
+	rt_lock_ranked(&region_lock, RT_REGIONS);
+	if (!*region) {
+		shadow = rt_pages(bytes);
+		if (!shadow) {
+			rt_unlock(&region_lock);
+			check_give_up("no address space for shadow memory");
+			return 0;
+		}
+		/* Large pages would be filled with what nobody asked for. */
+		syscall(SYS_madvise, shadow, bytes, MADV_NOHUGEPAGE);
+		syscall(SYS_madvise, shadow, bytes, MADV_DONTDUMP);
+		if (cells_of)
+			note_made((uintptr_t)shadow, cells_of);
+		__atomic_store_n(region, (uintptr_t)shadow, __ATOMIC_RELEASE);
+	}
+	rt_unlock(&region_lock);
+	return *region;
+}
+
 struct shadow_cell *shadow_make(enum shadow_space space, uintptr_t address)
 {
 	uintptr_t *region = &shadow_region[space][address >> SHADOW_REGION & (SHADOW_REGIONS - 1)];
-	size_t bytes = 2ul << SHADOW_REGION;
+	uintptr_t base = make_region(region, 2ul << SHADOW_REGION, address);
 
-	if (RT_UNLIKELY(!__atomic_load_n(region, __ATOMIC_ACQUIRE))) {
-		rt_lock_ranked(&region_lock, RT_REGIONS);
-		if (!*region) {
-			void *shadow = rt_pages(bytes);
+	return base ? shadow_in(base, address) : NULL;
+}
 
-			if (!shadow) {
-				rt_unlock(&region_lock);
-				check_give_up("no address space for shadow memory");
-				return NULL;
-			}
-			/* Large pages would be filled with what nobody asked for. */
-			syscall(SYS_madvise, shadow, bytes, MADV_NOHUGEPAGE);
-			syscall(SYS_madvise, shadow, bytes, MADV_DONTDUMP);
-			note_made((uintptr_t)shadow, address);
-			__atomic_store_n(region, (uintptr_t)shadow, __ATOMIC_RELEASE);
-		}
-		rt_unlock(&region_lock);
-	}
-	return shadow_find(space, address);
+struct shadow_line *shadow_line_make(uintptr_t address)
+{
+	uintptr_t *region = &shadow_lines[address >> SHADOW_REGION & (SHADOW_REGIONS - 1)];
+	uintptr_t base = make_region(region, 1ul << (SHADOW_REGION - 1), 0);
+
+	return base ? shadow_line_in(base, address) : NULL;
 }
 
 /* --- lists: classes of 64, 128, ... bytes from stores, which know each other --- */
@@ -87,7 +105,7 @@ static uint32_t class_of(uint32_t cap)
 	return class;
 }
 
-static void give_back(struct shadow_list *list)
+static void list_give_back(struct shadow_list *list)
 {
 	uint32_t class = class_of(list->cap);
 
@@ -125,7 +143,7 @@ static void find_lost(void)
 			if (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
 				continue;
 			if (is_lost(list))
-				give_back(list);
+				list_give_back(list);
 			rt_unlock(lock);
 		}
 }
@@ -179,16 +197,26 @@ struct shadow_list *shadow_list_new(struct shadow_cell *cell, uint32_t cap)
 void shadow_list_free(struct shadow_list *list)
 {
 	rt_lock(&list_lock);
-	give_back(list);
+	list_give_back(list);
 	rt_unlock(&list_lock);
 }
 
 /* --- clearing --- */
 
-static void clear_cell(struct shadow_cell *cell, uintptr_t address)
+void shadow_clear_cell(struct shadow_cell *cell)
+{
+	struct shadow_list *list = shadow_list(cell->w[1]);
+
+	if (!(cell->w[0] | cell->w[1]))
+		return;
+	cell->w[0] = cell->w[1] = 0;
+	if (list)
+		shadow_list_free(list);
+}
+
+static void clear_lock(struct shadow_cell *cell, uintptr_t address)
 {
 	struct shadow_stripe *stripe;
-	struct shadow_list *list;
 
 	if (!(cell->w[0] | cell->w[1]))
 		return;
@@ -198,43 +226,56 @@ static void clear_cell(struct shadow_cell *cell, uintptr_t address)
 	}
 	stripe = shadow_stripe(address);
 	rt_lock_ranked(&stripe->lock, RT_STRIPE);
-	list = shadow_list(cell->w[1]);
-	cell->w[0] = cell->w[1] = 0;
-	if (list)
-		shadow_list_free(list);
+	shadow_clear_cell(cell);
 	rt_unlock(&stripe->lock);
 }
 
-/* From this size on pages are given back, which also makes them zero; lists in there are lost. */
-enum { LARGE = 1 << 18, PAGE = 4096 };
+/* Pages that lie in here become zero, and so does what is left. */
+static void give_back(uintptr_t from, uintptr_t to)
+{
+	enum { PAGE = 4096 };
+	uintptr_t first = (from + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+	uintptr_t last = to & ~(uintptr_t)(PAGE - 1);
 
-void shadow_clear(enum shadow_space space, uintptr_t address, size_t bytes)
+	if (first >= last) {
+		__builtin_memset((void *)from, 0, to - from);
+		return;
+	}
+	syscall(SYS_madvise, first, last - first, MADV_DONTNEED);
+	__builtin_memset((void *)from, 0, first - from);
+	__builtin_memset((void *)last, 0, to - last);
+}
+
+void shadow_give_back(uintptr_t address, uintptr_t end)
+{
+	uintptr_t line = (uintptr_t)shadow_line_find(address);
+	uintptr_t cell = (uintptr_t)shadow_find(SHADOW_DATA, address);
+
+	if (line)
+		give_back(line, line + (end - address) / 2);
+	if (cell)
+		give_back(cell, cell + 2 * (end - address));
+}
+
+/* From this size on pages are given back, which also makes them zero; lists in there are lost. */
+enum { LARGE = 1 << 18 };
+
+void shadow_clear_locks(uintptr_t address, size_t bytes)
 {
 	uintptr_t end = (address + bytes + 7) & ~7ul;
 
 	for (address &= ~7ul; address < end;) {
 		uintptr_t stop = (address | ((1ul << SHADOW_REGION) - 1)) + 1;
-		struct shadow_cell *cell = shadow_find(space, address);
+		struct shadow_cell *cell = shadow_find(SHADOW_LOCKS, address);
 
 		if (stop > end)
 			stop = end;
-		if (!cell) {
-			address = stop;
-			continue;
-		}
-		if (stop - address >= LARGE) {
-			uintptr_t from = (uintptr_t)cell, to = from + 2 * (stop - address);
-			uintptr_t first = (from + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
-			uintptr_t last = to & ~(uintptr_t)(PAGE - 1);
-
-			syscall(SYS_madvise, first, last - first, MADV_DONTNEED);
-			__builtin_memset((void *)from, 0, first - from);
-			__builtin_memset((void *)last, 0, to - last);
-			address = stop;
-			continue;
-		}
-		for (; address < stop; address += 8, cell++)
-			clear_cell(cell, address);
+		if (cell && stop - address >= LARGE)
+			give_back((uintptr_t)cell, (uintptr_t)cell + 2 * (stop - address));
+		else
+			for (; cell && address < stop; address += 8, cell++)
+				clear_lock(cell, address);
+		address = stop;
 	}
 }
 

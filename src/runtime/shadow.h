@@ -1,6 +1,8 @@
 /*
  * Shadow memory: for each 8 bytes of the program's memory, who touched them
- * last. And the same for locks, in a space of their own.
+ * last. And the same for locks, in a space of their own. In front of the cells are
+ * lines, of 64 bytes each, and while one thread has such a line to itself they are not used
+ *(line.h).
  *
  * A word is one last access: the slot of its thread, when in the life of that
  * slot, whether it wrote, and which of the 8 bytes:
@@ -35,6 +37,11 @@
 
 struct shadow_cell {
 	uint64_t w[2];
+};
+
+/* 64 bytes of memory, as long as one thread has them to itself: see line.h. */
+struct shadow_line {
+	uint64_t head, r, w, young;
 };
 
 struct shadow_list {
@@ -79,7 +86,28 @@ static inline struct shadow_cell *shadow_find(enum shadow_space space, uintptr_t
 	return RT_LIKELY(base != 0) ? shadow_in(base, address) : NULL;
 }
 
-/* The same, and makes it; NULL: no memory, which has been said. */
+/* By region: where its lines are. */
+extern uintptr_t shadow_lines[SHADOW_REGIONS];
+
+static inline uintptr_t shadow_line_base(uintptr_t address)
+{
+	return shadow_lines[address >> SHADOW_REGION & (SHADOW_REGIONS - 1)];
+}
+
+static inline struct shadow_line *shadow_line_in(uintptr_t base, uintptr_t address)
+{
+	return (struct shadow_line *)(base + (address >> 1 & ((1ul << (SHADOW_REGION - 1)) - 32)));
+}
+
+static inline struct shadow_line *shadow_line_find(uintptr_t address)
+{
+	uintptr_t base = shadow_line_base(address);
+
+	return RT_LIKELY(base != 0) ? shadow_line_in(base, address) : NULL;
+}
+
+/* These, and make it; NULL: no memory, which has been said. */
+struct shadow_line *shadow_line_make(uintptr_t address);
 struct shadow_cell *shadow_make(enum shadow_space space, uintptr_t address);
 
 static inline uint32_t shadow_slot(uint64_t word)
@@ -114,11 +142,15 @@ static inline uint64_t shadow_list_word(const struct shadow_list *list)
 struct shadow_list *shadow_list_new(struct shadow_cell *cell, uint32_t cap);
 void shadow_list_free(struct shadow_list *list);
 
-/* This memory is somebody else's from now on: nobody has touched it. */
-void shadow_clear(enum shadow_space space, uintptr_t address, size_t bytes);
+/* Nobody has touched it. Under the stripe's lock. */
+void shadow_clear_cell(struct shadow_cell *cell);
+/* The same for all locks in this memory. */
+void shadow_clear_locks(uintptr_t address, size_t bytes);
+/* Of much memory, which begins and ends with a line: lines and cells are zero, and cost nothing. */
+void shadow_give_back(uintptr_t address, uintptr_t end);
 
 /*
- * A stripe holds 16 bytes of memory in one. A line each: threads that use different ones do not
+ * A stripe holds whole lines. A line each: threads that use different ones do not
  * meet. While the program is recorded as well as checked there is only one (shadow_one_stripe()),
  * and all that may conflict happens, and takes its time, under its lock: the order of the recording
  * is the order of the check.
@@ -133,7 +165,7 @@ extern uint64_t shadow_stripe_mask;
 
 static inline struct shadow_stripe *shadow_stripe(uintptr_t address)
 {
-	return &shadow_stripes[(address >> 4) * 0x9e3779b97f4a7c15ull >> 54 & shadow_stripe_mask];
+	return &shadow_stripes[(address >> 6) * 0x9e3779b97f4a7c15ull >> 54 & shadow_stripe_mask];
 }
 
 void shadow_one_stripe(void);

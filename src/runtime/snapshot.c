@@ -191,12 +191,12 @@ static uint64_t word_time(uint64_t word)
 	return (uint64_t)step_index(shadow_step(word));
 }
 
-/* Is this the access that the edge came from? */
+/* Is this the access that the edge came from? One of a line may have come later: see line.h. */
 static bool is_repeat(const struct repeat *r, const struct history_walk *w, uint32_t slot)
 {
 	uintptr_t first = r->address + (uintptr_t)__builtin_ctzll(r->word & SHADOW_BYTES);
 
-	return shadow_slot(r->word) == slot && w->time == word_time(r->word) &&
+	return shadow_slot(r->word) == slot && w->time >= word_time(r->word) &&
 	       writes(w->op) == !!(r->word & SHADOW_WRITE) && first >= w->address &&
 	       first < w->address + w->size;
 }
@@ -330,10 +330,11 @@ static bool is_of(uint32_t i, uint32_t slot)
 	return i < nrepeats && shadow_slot(repeats[i].word) == slot;
 }
 
-/* Times go up in both. */
+/* Times go up in both. With an edge a stretch is over. */
 static void drop_told(const struct history *h, struct span span)
 {
-	uint32_t i = first_repeat(h->slot);
+	enum { LATELY = 64 };
+	uint32_t i = first_repeat(h->slot), end = i;
 	struct history_walk w;
 
 	EACH_CHUNK(k, h, span)
@@ -341,12 +342,16 @@ static void drop_told(const struct history *h, struct span span)
 		if (!history_walk(&w, h, k))
 			continue;
 		while (is_of(i, h->slot) && history_walk_next(&w)) {
+			if (w.op == (enum raw_op)HISTORY_EDGE)
+				while (is_of(i, h->slot) && word_time(repeats[i].word) < w.time)
+					i++;
+			while (is_of(end, h->slot) && word_time(repeats[end].word) <= w.time)
+				end++;
 			if (!history_is_access(w.op))
 				continue;
-			while (is_of(i, h->slot) && word_time(repeats[i].word) < w.time)
-				i++;
-			for (uint32_t j = i;
-			     is_of(j, h->slot) && word_time(repeats[j].word) == w.time; j++)
+			if (end > i + LATELY)
+				i = end - LATELY;
+			for (uint32_t j = i; j < end; j++)
 				repeats[j].told =
 					repeats[j].told || is_repeat(&repeats[j], &w, h->slot);
 		}

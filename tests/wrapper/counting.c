@@ -43,19 +43,17 @@ __attribute__((destructor)) static void say(void)
 HOOK_READS(READ)
 HOOK_WRITES(WRITE)
 /* Where the hooks are inlined, all of them call. */
-EXPORT extern volatile unsigned atomsan_1_mode;
-EXPORT volatile unsigned atomsan_1_mode = 2;
-EXPORT extern unsigned long atomsan_1_shadow[1];
-EXPORT unsigned long atomsan_1_shadow[1];
-EXPORT extern unsigned long atomsan_1_states[1];
-EXPORT unsigned long atomsan_1_states[1];
-EXPORT extern __thread char atomsan_1_self[64];
-EXPORT __thread char atomsan_1_self[64];
-#define INLINED(bytes) READ(atomsan_1_read, bytes) WRITE(atomsan_1_write, bytes)
-INLINED(1)
-INLINED(2)
-INLINED(4)
-INLINED(8)
+EXPORT extern volatile unsigned atomsan_2_mode;
+EXPORT volatile unsigned atomsan_2_mode = 2;
+EXPORT extern unsigned long atomsan_2_lines[1];
+EXPORT unsigned long atomsan_2_lines[1];
+EXPORT extern unsigned long atomsan_2_cells[1];
+EXPORT unsigned long atomsan_2_cells[1];
+EXPORT extern unsigned long atomsan_2_states[1];
+EXPORT unsigned long atomsan_2_states[1];
+EXPORT extern __thread char atomsan_2_self[64];
+EXPORT __thread char atomsan_2_self[64];
+HOOK_CALLED(READ, WRITE)
 READ(__tsan_read_range, )
 WRITE(__tsan_write_range, )
 WRITE(__tsan_vptr_update, )

@@ -8,30 +8,48 @@
  * whenever struct rt_thread's first fields, the shadow's table, a word's form or rt_mode change,
  * here and in cli/cmd_as.c.
  */
-#define rt_self       atomsan_1_self
-#define shadow_region atomsan_1_shadow
-#define rt_mode       atomsan_1_mode
-#define icd_region    atomsan_1_states
+#define rt_self       atomsan_2_self
+#define shadow_lines  atomsan_2_lines
+#define shadow_region atomsan_2_cells
+#define rt_mode       atomsan_2_mode
+#define icd_region    atomsan_2_states
 
 #include "runtime/access.h"
 
 /* Each is there when the instrumentation comes, and is not instrumented itself. */
 #define INLINED ACCESS_FAST __attribute__((used, disable_sanitizer_instrumentation))
 
-#define HOOK(bytes)                                                                                \
-	void atomsan_1_read##bytes(void *address);                                                 \
-	void atomsan_1_write##bytes(void *address);                                                \
-	INLINED void __tsan_read##bytes(void *address)                                             \
+/*
+ * What the fast path does not know is done by a function of its own that keeps nearly all
+ * registers, so that the program need not save them before it knows.
+ */
+#define OTHERWISE __attribute__((preserve_most, noinline, cold, disable_sanitizer_instrumentation))
+
+#define INLINE(op, name, bytes, otherwise)                                                         \
+	INLINED void name##bytes(void *address)                                                    \
 	{                                                                                          \
-		if (!access_known(RAW_READ, address, bytes))                                       \
-			atomsan_1_read##bytes(address);                                            \
-	}                                                                                          \
-	INLINED void __tsan_write##bytes(void *address)                                            \
-	{                                                                                          \
-		if (!access_known(RAW_WRITE, address, bytes))                                      \
-			atomsan_1_write##bytes(address);                                           \
+		if (RT_UNLIKELY(!access_known(op, address, bytes)))                                \
+			otherwise(address);                                                        \
 	}
+#define HOOK(bytes)                                                                                \
+	void atomsan_2_read##bytes(void *address, void *caller);                                   \
+	void atomsan_2_write##bytes(void *address, void *caller);                                  \
+	static OTHERWISE void otherwise_read##bytes(void *address)                                 \
+	{                                                                                          \
+		if (!access_done_otherwise(false, (uintptr_t)address, bytes))                      \
+			atomsan_2_read##bytes(address, __builtin_return_address(0));               \
+	}                                                                                          \
+	static OTHERWISE void otherwise_write##bytes(void *address)                                \
+	{                                                                                          \
+		if (!access_done_otherwise(true, (uintptr_t)address, bytes))                       \
+			atomsan_2_write##bytes(address, __builtin_return_address(0));              \
+	}                                                                                          \
+	INLINE(RAW_READ, __tsan_read, bytes, otherwise_read##bytes)                                \
+	INLINE(RAW_READ, __tsan_unaligned_read, bytes, otherwise_read##bytes)                      \
+	INLINE(RAW_WRITE, __tsan_write, bytes, otherwise_write##bytes)                             \
+	INLINE(RAW_WRITE, __tsan_unaligned_write, bytes, otherwise_write##bytes)
 HOOK(1)
 HOOK(2)
 HOOK(4)
 HOOK(8)
+HOOK(16)

@@ -57,15 +57,12 @@ HOOK_WRITES(ACCESS)
 HOOK_UPDATES(ACCESS)
 
 /* What inlined hooks need to know (inline/hooks.c): the mode says that there is nothing to do. */
-EXPORT volatile unsigned atomsan_1_mode;
-EXPORT unsigned long atomsan_1_shadow[1];
-EXPORT unsigned long atomsan_1_states[1];
-EXPORT __thread char atomsan_1_self[64] __attribute__((tls_model("initial-exec")));
-#define INLINED(bytes) ACCESS(atomsan_1_read, bytes) ACCESS(atomsan_1_write, bytes)
-INLINED(1)
-INLINED(2)
-INLINED(4)
-INLINED(8)
+EXPORT volatile unsigned atomsan_2_mode;
+EXPORT unsigned long atomsan_2_lines[1];
+EXPORT unsigned long atomsan_2_cells[1];
+EXPORT unsigned long atomsan_2_states[1];
+EXPORT __thread char atomsan_2_self[64] __attribute__((tls_model("initial-exec")));
+HOOK_CALLED(ACCESS, ACCESS)
 
 #define INTERFACE(type, name)                                                                      \
 	EXPORT type name(void)                                                                     \

@@ -1,0 +1,510 @@
+#include "runtime/line.h"
+
+#include "runtime/record.h"
+
+/* All bits of the cells that these bits are in. */
+static uint64_t whole_cells(uint64_t bits)
+{
+	bits |= bits >> 4;
+	bits |= bits >> 2;
+	bits |= bits >> 1;
+	return (bits & 0x0101010101010101ull) * 0xff;
+}
+
+static uint64_t cells_of(uint64_t bits)
+{
+	uint64_t cells = 0;
+
+	for (uint32_t i = 0; i < 8; i++)
+		cells |= (uint64_t)((bits >> 8 * i & 0xff) != 0) << i;
+	return cells;
+}
+
+/* Where it did what it does again, for reports: see make_young() in access.c. */
+static void keep_place(struct rt_thread *t, uint64_t bits, bool write, uintptr_t address,
+		       uintptr_t pc)
+{
+	struct rt_repeat *r = &t->repeat[address >> 3 & (RT_REPEATS - 1)];
+	uint64_t bytes = bits >> (address & 56) & SHADOW_BYTES;
+
+	if (r->kept && r->word >= t->dead)
+		return;
+	__atomic_store_n(&r->word, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->address, address, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->kept, 0, __ATOMIC_RELEASE);
+	r->pc = pc;
+	__atomic_store_n(&r->word, t->now | bytes | (write ? SHADOW_WRITE : 0), __ATOMIC_RELEASE);
+}
+
+/* With a recording the one lock there is is held already, and so is an atomic operation's. */
+static uint32_t *lock(uintptr_t address)
+{
+	uint32_t *it = &shadow_stripe(address)->lock;
+
+	if (record_on || rt_self.atomic_lock == it)
+		return NULL;
+	rt_lock_ranked(it, RT_STRIPE);
+	return it;
+}
+
+static void unlock(uint32_t *it)
+{
+	if (it)
+		rt_unlock(it);
+}
+
+/* What a thread did, as words. False: nobody is interested. */
+static bool tell_cells(uint64_t head, uint64_t r, uint64_t w, uint64_t young, uintptr_t address)
+{
+	struct shadow_cell *cell = shadow_make(SHADOW_DATA, address & ~(uintptr_t)(LINE_SIZE - 1));
+
+	if (check_word_dead(head)) {
+		/* Whoever comes here next comes after it. */
+		if (rt_self.slot && !check_mine(&rt_self, head))
+			check_behind_dead(&rt_self, head);
+		return false;
+	}
+	if (rt_self.slot && !check_mine(&rt_self, head))
+		check_behind(&rt_self, head);
+	for (uint32_t i = 0; cell && i < 8; i++, cell++) {
+		uint64_t wrote = w >> 8 * i & SHADOW_BYTES,
+			 read = r >> 8 * i & SHADOW_BYTES & ~wrote;
+		uint64_t age =
+			(young >> i & 1 ? young : head) & ~(uint64_t)(SHADOW_WRITE | SHADOW_BYTES);
+
+		if (wrote)
+			check_add(cell, age | SHADOW_WRITE | wrote);
+		if (read)
+			check_add(cell, age | read);
+	}
+	return true;
+}
+
+/*
+ * What the thread did with a line, in this stretch, is older than the function that is open, or
+ * than the thread's clock. LINE_NOTED: the bits are to be set. LINE_CELLS: an age begins. With a
+ * recording all of them are told apart.
+ */
+static enum line_outcome again(struct rt_thread *t, uint64_t head, uint64_t r, uint64_t w,
+			       uint64_t *age, uint64_t bits, bool write, uintptr_t address,
+			       uintptr_t pc)
+{
+	uint64_t whole = whole_cells(bits), cells = cells_of(bits), young = *age;
+	bool current = young >= t->limit && young >= t->raised;
+	bool known = !(bits & ~(write ? w : r));
+
+	if (known && head >= t->limit)
+		return LINE_KNOWN;
+	if (record_on || (check_this_stretch(t, young) && !current))
+		return LINE_CELLS;
+	/* One that goes on with it had better find it its own. */
+	if (known && ((current && !(cells & ~young)) || (r & whole) != bits ||
+		      (w & whole) != (write ? bits : 0)))
+		return LINE_CELLS;
+	if (!known && r & whole)
+		return LINE_CELLS;
+	__atomic_store_n(age, (current ? young : t->now) | cells, __ATOMIC_RELAXED);
+	if (known)
+		keep_place(t, bits, write, address, pc);
+	return known ? LINE_KNOWN : LINE_NOTED;
+}
+
+/*
+ * It is the thread's, and another age begins: what it did so far is told to the cells, where
+ * nothing but this thread's words are of interest, and the line is its own as before.
+ */
+static enum line_outcome begin_age(struct rt_thread *t, struct shadow_line *l, uint64_t head,
+				   uint64_t bits, bool write, uintptr_t address)
+{
+	uint64_t busy = t->now | LINE_BUSY | LINE_USED_CELLS;
+	uint32_t *it = lock(address);
+	bool mine = __atomic_compare_exchange_n(&l->head, &head, busy, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED);
+
+	if (mine) {
+		tell_cells(head, l->r, l->w, l->young, address);
+		l->r = bits;
+		l->w = write ? bits : 0;
+		l->young = 0;
+		__atomic_store_n(&l->head, t->now | LINE_USED_CELLS | LINE_BENEATH,
+				 __ATOMIC_RELEASE);
+	}
+	unlock(it);
+	return mine ? LINE_NOTED : LINE_CELLS;
+}
+
+enum line_outcome line_again(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
+			     uintptr_t address, uintptr_t pc)
+{
+	uint64_t head = __atomic_load_n(&l->head, __ATOMIC_RELAXED), r = l->r, w = l->w;
+	enum line_outcome one = again(t, head, r, w, &l->young, bits, write, address, pc);
+
+	if (one == LINE_CELLS)
+		return begin_age(t, l, head, bits, write, address);
+	if (one == LINE_KNOWN)
+		return one;
+	__atomic_store_n(&l->r, r | bits, __ATOMIC_RELAXED);
+	if (write)
+		__atomic_store_n(&l->w, w | bits, __ATOMIC_RELAXED);
+	RT_COMPILER_BARRIER();
+	return __atomic_load_n(&l->head, __ATOMIC_RELAXED) == head ? LINE_NOTED : LINE_CELLS;
+}
+
+/* --- what several read --- */
+
+static struct rt_read *read_at(struct rt_read *table, uintptr_t address, uint32_t i)
+{
+	return &table[(address >> 6 ^ i) & (RT_READS - 1)];
+}
+
+/* The thread's entry for the line, or one that is of no interest any more; NULL: there is none. */
+static struct rt_read *find_read(struct rt_thread *t, uint64_t kept, uintptr_t address)
+{
+	struct rt_read *any = NULL;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct rt_read *e = read_at(t->reads, address, i);
+
+		if (e->kept == kept)
+			return e;
+		if (!any && (!e->kept || e->head < t->dead))
+			any = e; /* and so is what is older */
+	}
+	return any;
+}
+
+/*
+ * A stretch begins for an entry: it is for this line, and has read nothing but this. Others may be
+ * looking at it. What it read before is dead, or has been read again, or goes to what is old.
+ * There, stretches of one transaction are one, with the time of the first: all of it is told by the
+ * history, and for the verdict a transaction is one. False: they are not of one.
+ */
+static bool begin_read(struct rt_thread *t, struct rt_read *e, uint64_t kept, uint64_t bits)
+{
+	uint64_t old = e->old, old_r = e->old_r;
+
+	if (e->kept != kept || old < t->dead)
+		old = old_r = 0;
+	if (e->kept == kept && e->head >= t->dead && e->r & ~bits) {
+		if (old && (!t->txn || old < t->txn_begin))
+			return false;
+		old = old ? old : e->head;
+		old_r |= e->r;
+	}
+	__atomic_store_n(&e->kept, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&e->old_r, old_r, __ATOMIC_RELEASE);
+	__atomic_store_n(&e->old, old, __ATOMIC_RELEASE);
+	__atomic_store_n(&e->young, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&e->r, bits, __ATOMIC_RELEASE);
+	__atomic_store_n(&e->head, t->now, __ATOMIC_RELEASE);
+	__atomic_store_n(&e->kept, kept, __ATOMIC_RELEASE);
+	return true;
+}
+
+static enum line_outcome note_read(struct rt_thread *t, struct shadow_line *l, uint64_t kept,
+				   uint64_t bits, uintptr_t address, uintptr_t pc)
+{
+	struct rt_read *e = find_read(t, kept, address);
+	enum line_outcome one = LINE_NOTED;
+
+	if (!e) {
+		check_had_readers(address); /* too many at a time: not this one again, so soon */
+		return LINE_CELLS;
+	}
+	if (e->kept != kept || !check_this_stretch(t, e->head)) {
+		if (!begin_read(t, e, kept, bits))
+			return LINE_CELLS;
+	} else {
+		if (e->head < t->limit || e->head < t->raised)
+			one = again(t, e->head, e->r, 0, &e->young, bits, false, address, pc);
+		else if (!(bits & ~e->r))
+			one = LINE_KNOWN;
+		if (one == LINE_CELLS && begin_read(t, e, kept, bits))
+			one = LINE_NOTED;
+		else if (one == LINE_NOTED)
+			__atomic_store_n(&e->r, e->r | bits, __ATOMIC_RELAXED);
+	}
+	RT_COMPILER_BARRIER();
+	return __atomic_load_n(&l->head, __ATOMIC_RELAXED) == kept ? one : LINE_CELLS;
+}
+
+/* One thread has read it, and another one comes to read it, too. */
+static bool let_read(struct shadow_line *l, uint64_t head, uintptr_t address)
+{
+	uint64_t kept;
+
+	if (record_on || l->w || head & LINE_BENEATH ||
+	    !check_may_have_readers(address & ~(uintptr_t)(LINE_SIZE - 1)))
+		return false;
+	kept = check_new_readers() | (head & LINE_USED_CELLS);
+	if (!__atomic_compare_exchange_n(&l->head, &head, kept | LINE_BUSY, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
+		return false;
+	/* Should the first one set bits just now, its head is still one of its words. */
+	__atomic_store_n(&l->young, head, __ATOMIC_RELEASE);
+	__atomic_store_n(&l->head, kept, __ATOMIC_RELEASE);
+	return true;
+}
+
+/* --- */
+
+/*
+ * It is nobody's, or what its thread did is dead; or it is the thread's own, and what it does takes
+ * the place of all that it did; or several read it.
+ */
+enum line_outcome line_claim(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
+			     uintptr_t address, uintptr_t pc)
+{
+	for (;;) {
+		uint64_t head = __atomic_load_n(&l->head, __ATOMIC_ACQUIRE);
+		uint64_t flags = head & LINE_USED_CELLS;
+		bool mine = check_mine(t, head);
+
+		if (head & LINE_BUSY || line_is_in_cells(head))
+			return LINE_CELLS;
+		if (shadow_readers(head))
+			return write ? LINE_CELLS : note_read(t, l, head, bits, address, pc);
+		if (mine && head >= t->dead && (l->r & ~bits || (l->w && !write)))
+			return begin_age(t, l, head, bits, write, address);
+		if (mine && head >= t->dead)
+			flags |= head & LINE_BENEATH;
+		if (shadow_slot(head) && !mine) {
+			if (!check_word_dead(head)) {
+				if (!write && let_read(l, head, address))
+					continue;
+				return LINE_CELLS;
+			}
+			if ((write ? l->r : l->w) & bits)
+				check_behind_dead(t, head);
+		}
+		if (!__atomic_compare_exchange_n(&l->head, &head, t->now | LINE_BUSY | flags, false,
+						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			continue;
+		l->r = bits;
+		l->w = write ? bits : 0;
+		l->young = 0;
+		__atomic_store_n(&l->head, t->now | flags, __ATOMIC_RELEASE);
+		return LINE_NOTED;
+	}
+}
+
+/* Whoever claims it needs a few instructions for that. One that was in a forked process's parent
+ * does not come back. */
+static void wait_for_claim(struct shadow_line *l, uint64_t head)
+{
+	enum { SPINS = 1 << 14 };
+
+	for (uint32_t i = 0; i < SPINS; i++) {
+		if (__atomic_load_n(&l->head, __ATOMIC_ACQUIRE) != head)
+			return;
+		if (i < 100)
+			__builtin_ia32_pause();
+		else
+			rt_yield();
+	}
+	__atomic_compare_exchange_n(&l->head, &head, LINE_USED_CELLS, false, __ATOMIC_ACQ_REL,
+				    __ATOMIC_RELAXED);
+}
+
+/* Somebody writes, or cannot keep what it has read: what all have read is told. */
+static bool tell_reads(const struct shadow_line *l, uint64_t kept, uintptr_t address)
+{
+	bool told = tell_cells(l->young, l->r, 0, 0, address);
+
+	for (uint32_t i = 1, n = __atomic_load_n(&check_slots, __ATOMIC_ACQUIRE); i < n; i++) {
+		struct rt_read *table = __atomic_load_n(&check_lines[i].reads, __ATOMIC_ACQUIRE);
+
+		for (uint32_t k = 0; table && k < 2; k++) {
+			const struct rt_read *e = read_at(table, address, k);
+			uint64_t head = __atomic_load_n(&e->head, __ATOMIC_ACQUIRE);
+			uint64_t r = __atomic_load_n(&e->r, __ATOMIC_ACQUIRE);
+			uint64_t young = __atomic_load_n(&e->young, __ATOMIC_ACQUIRE);
+			uint64_t old = __atomic_load_n(&e->old, __ATOMIC_ACQUIRE);
+			uint64_t old_r = __atomic_load_n(&e->old_r, __ATOMIC_ACQUIRE);
+
+			if (__atomic_load_n(&e->kept, __ATOMIC_ACQUIRE) != kept ||
+			    __atomic_load_n(&e->head, __ATOMIC_ACQUIRE) != head)
+				continue;
+			if (old)
+				told |= tell_cells(old, old_r, 0, 0, address);
+			told |= tell_cells(head, r, 0, young, address);
+		}
+	}
+	check_had_readers(address & ~(uintptr_t)(LINE_SIZE - 1));
+	return told;
+}
+
+/* Under the lock. */
+static bool open_locked(struct shadow_line *l, uintptr_t address)
+{
+	for (;;) {
+		uint64_t head = __atomic_load_n(&l->head, __ATOMIC_ACQUIRE);
+		bool told = true;
+
+		if (head == LINE_IN_CELLS)
+			return true;
+		if (head & LINE_BUSY) {
+			wait_for_claim(l, head);
+			continue;
+		}
+		if (!__atomic_compare_exchange_n(&l->head, &head, LINE_IN_CELLS | LINE_BUSY, false,
+						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			continue;
+		if (shadow_readers(head))
+			told = tell_reads(l, head, address);
+		else if (shadow_slot(head))
+			tell_cells(head, l->r, l->w, l->young, address);
+		__atomic_store_n(&l->head, told ? LINE_IN_CELLS : LINE_USED_CELLS,
+				 __ATOMIC_RELEASE);
+		return told;
+	}
+}
+
+bool line_open(struct shadow_line *l, uintptr_t address)
+{
+	uint32_t *it = lock(address);
+	bool in_cells = open_locked(l, address);
+
+	unlock(it);
+	return in_cells;
+}
+
+/* Whose words in the cells are of interest? */
+enum whose { NOBODYS, OWN, OTHERS };
+
+static enum whose whose_word(const struct rt_thread *t, uint64_t word)
+{
+	if (!word || (shadow_slot(word) < SHADOW_NOBODY && check_word_dead(word)))
+		return NOBODYS;
+	return check_mine(t, word) ? OWN : OTHERS;
+}
+
+static enum whose whose_cells(const struct rt_thread *t, const struct shadow_cell *cell)
+{
+	enum whose all = NOBODYS;
+
+	for (uint32_t i = 0; i < 16 && all != OTHERS; i++) {
+		uint64_t word = __atomic_load_n(&cell[i / 2].w[i % 2], __ATOMIC_ACQUIRE);
+		const struct shadow_list *list = shadow_list(word);
+		enum whose one = list ? NOBODYS : whose_word(t, word);
+
+		/* It may be freed at any time, not unmapped. */
+		for (uint32_t k = 0; list && k < list->n && k < list->cap && one != OTHERS; k++) {
+			enum whose in = whose_word(t, list->w[k]);
+
+			one = in > one ? in : one;
+		}
+		all = one > all ? one : all;
+	}
+	return all;
+}
+
+/* What is dead, and conflicts, comes before. */
+static void come_behind(struct rt_thread *t, const struct shadow_cell *cell)
+{
+	for (uint32_t i = 0; i < 8; i++)
+		for (uint32_t k = 0; k < 2; k++) {
+			uint64_t word = cell[i].w[k];
+
+			if (word && shadow_slot(word) < SHADOW_NOBODY && !check_mine(t, word))
+				check_behind_dead(t, word);
+		}
+}
+
+bool line_close(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
+		uintptr_t address)
+{
+	struct shadow_cell *cell;
+	enum whose whose;
+	uint32_t *it;
+
+	address &= ~(uintptr_t)(LINE_SIZE - 1);
+	cell = shadow_find(SHADOW_DATA, address);
+	if (!cell || whose_cells(t, cell) == OTHERS)
+		return false;
+	it = lock(address);
+	whose = l->head == LINE_IN_CELLS ? whose_cells(t, cell) : OTHERS;
+	if (whose != OTHERS) {
+		come_behind(t, cell);
+		l->r = bits;
+		l->w = write ? bits : 0;
+		l->young = 0;
+		__atomic_store_n(&l->head,
+				 t->now | LINE_USED_CELLS | (whose == OWN ? LINE_BENEATH : 0),
+				 __ATOMIC_RELEASE);
+	}
+	unlock(it);
+	return whose != OTHERS;
+}
+
+/* --- clearing --- */
+
+/* Of a line, the cells that have a bit here. */
+static void clear_cells(uintptr_t address, uint64_t bits)
+{
+	struct shadow_cell *cell = shadow_find(SHADOW_DATA, address & ~(uintptr_t)(LINE_SIZE - 1));
+
+	for (uint32_t i = 0; cell && i < 8; i++)
+		if (bits >> 8 * i & 0xff)
+			shadow_clear_cell(&cell[i]);
+}
+
+static void clear_line(struct shadow_line *l, uintptr_t address, uint64_t bits)
+{
+	uint64_t head = __atomic_load_n(&l->head, __ATOMIC_ACQUIRE);
+	uint32_t *it;
+
+	if (!head)
+		return;
+	if (!(head & (LINE_BUSY | LINE_USED_CELLS)) && !line_is_in_cells(head)) {
+		if (bits == ~0ull &&
+		    __atomic_compare_exchange_n(&l->head, &head, 0, false, __ATOMIC_ACQ_REL,
+						__ATOMIC_RELAXED))
+			return;
+		if (bits != ~0ull && check_mine(&rt_self, head)) {
+			l->r &= ~bits;
+			l->w &= ~bits;
+			RT_COMPILER_BARRIER();
+			if (__atomic_load_n(&l->head, __ATOMIC_ACQUIRE) == head)
+				return;
+		} else if (bits != ~0ull && check_word_dead(head)) {
+			return;
+		}
+	}
+	it = &shadow_stripe(address)->lock;
+	rt_lock_ranked(it, RT_STRIPE);
+	if (open_locked(l, address))
+		clear_cells(address, bits);
+	if (bits == ~0ull)
+		__atomic_store_n(&l->head, 0, __ATOMIC_RELEASE);
+	rt_unlock(it);
+}
+
+/* From this size on pages are given back, which also makes them zero; lists in there are lost. */
+enum { LARGE = 1 << 18 };
+
+void line_clear(uintptr_t address, size_t bytes)
+{
+	uintptr_t end = (address + bytes + 7) & ~7ul;
+
+	for (address &= ~7ul; address < end;) {
+		uintptr_t stop = (address | ((1ul << SHADOW_REGION) - 1)) + 1;
+		struct shadow_line *l = shadow_line_find(address);
+
+		if (stop > end)
+			stop = end;
+		if (l && stop - address >= LARGE) {
+			uintptr_t first = (address + LINE_SIZE - 1) & ~(uintptr_t)(LINE_SIZE - 1);
+			uintptr_t last = stop & ~(uintptr_t)(LINE_SIZE - 1);
+
+			if (first > address)
+				clear_line(l, address, line_bits(address, stop));
+			shadow_give_back(first, last);
+			address = last;
+			l = shadow_line_find(address);
+		}
+		for (; l && address < stop; address = (address | (LINE_SIZE - 1)) + 1, l++)
+			clear_line(l, address, line_bits(address, stop));
+		address = stop;
+	}
+}
