@@ -226,7 +226,7 @@ static inline bool is_own(const struct rt_thread *t, uint64_t word)
 static inline bool closes(struct rt_thread *t, struct shadow_line *l, uintptr_t address,
 			  uintptr_t end, uint64_t write)
 {
-	enum { PATIENCE = 4 };
+	enum { PATIENCE = 1 };
 	const struct shadow_cell *cell = shadow_find(SHADOW_DATA, address);
 
 	if (!cell || !is_own(t, access_word(cell, 0)) || !is_own(t, access_word(cell, 1)))
@@ -359,6 +359,10 @@ static inline __attribute__((always_inline)) void single(enum raw_op op, const v
 	struct rt_thread *t = &rt_self;
 	enum outcome one;
 
+	if (rt_mode == RT_CHECKING && t->outside && l &&
+	    (address & (LINE_SIZE - 1)) + size <= LINE_SIZE &&
+	    line_no_conflict(t, l, line_bits(address, address + size), op != RAW_READ))
+		return;
 	if (RT_UNLIKELY(rt_mode != RT_CHECKING || !t->txn || !l ||
 			(address & (LINE_SIZE - 1)) + size > LINE_SIZE || t->quiet | t->ignoring)) {
 		access_slow(op, address, size, pc);

@@ -439,7 +439,7 @@ bool line_close(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool 
 
 /* --- clearing --- */
 
-/* Of a line, the cells that have a bit here. */
+/* Of a line, the cells that have a bit here. Under the lock. */
 static void clear_cells(uintptr_t address, uint64_t bits)
 {
 	struct shadow_cell *cell = shadow_find(SHADOW_DATA, address & ~(uintptr_t)(LINE_SIZE - 1));
@@ -449,33 +449,37 @@ static void clear_cells(uintptr_t address, uint64_t bits)
 			shadow_clear_cell(&cell[i]);
 }
 
+/* It is a thread's, or nobody's: false where it is not any more, or another's who is interested. */
+static bool clear_own(struct shadow_line *l, uint64_t head, uint64_t bits)
+{
+	if (!check_mine(&rt_self, head) && shadow_slot(head) && !check_word_dead(head))
+		return false;
+	if (bits == ~0ull)
+		return __atomic_compare_exchange_n(&l->head, &head, 0, false, __ATOMIC_ACQ_REL,
+						   __ATOMIC_RELAXED);
+	if (check_mine(&rt_self, head)) {
+		l->r &= ~bits;
+		l->w &= ~bits;
+		RT_COMPILER_BARRIER();
+	}
+	return __atomic_load_n(&l->head, __ATOMIC_ACQUIRE) == head;
+}
+
 static void clear_line(struct shadow_line *l, uintptr_t address, uint64_t bits)
 {
 	uint64_t head = __atomic_load_n(&l->head, __ATOMIC_ACQUIRE);
-	uint32_t *it;
+	uint32_t *it = &shadow_stripe(address)->lock;
+	bool simple = shadow_slot(head) < SHADOW_NOBODY && !(head & LINE_BUSY), done;
 
 	if (!head)
 		return;
-	if (!(head & (LINE_BUSY | LINE_USED_CELLS)) && !line_is_in_cells(head)) {
-		if (bits == ~0ull &&
-		    __atomic_compare_exchange_n(&l->head, &head, 0, false, __ATOMIC_ACQ_REL,
-						__ATOMIC_RELAXED))
-			return;
-		if (bits != ~0ull && check_mine(&rt_self, head)) {
-			l->r &= ~bits;
-			l->w &= ~bits;
-			RT_COMPILER_BARRIER();
-			if (__atomic_load_n(&l->head, __ATOMIC_ACQUIRE) == head)
-				return;
-		} else if (bits != ~0ull && check_word_dead(head)) {
-			return;
-		}
-	}
-	it = &shadow_stripe(address)->lock;
+	done = simple && clear_own(l, head, bits);
+	if (done && !(head & LINE_USED_CELLS))
+		return;
 	rt_lock_ranked(it, RT_STRIPE);
-	if (open_locked(l, address))
+	if (done || open_locked(l, address))
 		clear_cells(address, bits);
-	if (bits == ~0ull)
+	if (!done && bits == ~0ull)
 		__atomic_store_n(&l->head, 0, __ATOMIC_RELEASE);
 	rt_unlock(it);
 }
