@@ -20,6 +20,8 @@ static struct order order;
 static uint32_t order_lock;
 /* Of this thread, and still to be reported. */
 static __thread struct check_cycle closed __attribute__((tls_model("initial-exec")));
+/* The step whose edge closed it last. */
+static __thread step closed_by __attribute__((tls_model("initial-exec")));
 
 _Static_assert(ORDER_INDEX_BITS == SHADOW_SLOT_SHIFT - SHADOW_TIME_SHIFT &&
 		       sizeof(order_index) == sizeof(int64_t),
@@ -200,6 +202,7 @@ static void note_cycle(struct rt_thread *t, uint64_t word)
 
 	__atomic_fetch_add(&check_counts.cycles, 1, __ATOMIC_RELAXED);
 	t->closed = true;
+	closed_by = src;
 	note_closing(t, word & SHADOW_BYTES);
 	if (closed.n)
 		return; /* one access, one report */
@@ -225,6 +228,9 @@ bool check_edge(struct rt_thread *t, uint64_t word, bool *fresh)
 
 	if (t->seen[step_slot(src)] >= step_index(src))
 		return true;
+	/* Of a large access, what there is to tell has been told. */
+	if (t->closed && src == closed_by && closed.nclosing == CHECK_CLOSING)
+		return false;
 	check_behind(t, word);
 	/* With no block open anywhere, only the clocks are of interest. */
 	if (!__atomic_load_n(&check_active, __ATOMIC_RELAXED))
