@@ -12,10 +12,12 @@
  *	            only from that word's time on: they were first touched, or touched in just
  *	            the same way again, by a function that was called later, or behind a clock
  *	            that went up.
- *	read        slot SHADOW_READERS, and a number that was never used before: several threads
- *read it, and each keeps what it has read for itself (struct rt_read), so that they need not take
- *the line from each other; who writes asks them all. What the first of them had read by then is
- *still there, and its head is in `young` in cells    LINE_IN_CELLS: the cells tell
+ *	read        slot SHADOW_READERS, and a number that was never used before: several
+ *	            threads read it, and each keeps what it has read for itself (struct
+ *	            rt_read), so that they need not take the line from each other; who
+ *	            writes asks them all. What the first of them had read by then is
+ *	            still there, and its head is in `young`
+ *	in cells    LINE_IN_CELLS: the cells tell
  *
  * What the thread did in an earlier stretch, or at a third age, is told to the cells beneath. Where
  * a second thread comes, while the first one's accesses are still of interest, all is, and the line
