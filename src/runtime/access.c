@@ -215,26 +215,31 @@ __attribute__((noinline)) static void slower(enum raw_op op, uintptr_t address, 
 
 static inline bool is_own(const struct rt_thread *t, uint64_t word)
 {
-	return !word || check_mine(t, word) ||
+	return !word || check_mine(t, word) || check_known(t, word) ||
 	       (shadow_slot(word) < SHADOW_NOBODY && check_word_dead(word));
 }
 
 /*
  * Nothing in the cell is of interest but what this thread did: perhaps nothing is in the whole
- * line. Who finds that it is does not ask again so soon.
+ * line. Where that was so in vain it is asked half as often: `young` says for how many times.
  */
 static inline bool closes(struct rt_thread *t, struct shadow_line *l, uintptr_t address,
 			  uintptr_t end, uint64_t write)
 {
-	enum { PATIENCE = 1 };
-	const struct shadow_cell *cell = shadow_find(SHADOW_DATA, address);
+	enum { MAX = 5 };
+	uint64_t vain = __atomic_load_n(&l->young, __ATOMIC_RELAXED);
+	const struct shadow_cell *cell;
 
+	if (t->asked++ & ((1u << vain % 8) - 1))
+		return false;
+	cell = shadow_find(SHADOW_DATA, address);
 	if (!cell || !is_own(t, access_word(cell, 0)) || !is_own(t, access_word(cell, 1)))
 		return false;
-	if (t->in_vain && ++t->in_vain % (1u << PATIENCE))
-		return false;
-	t->in_vain = !line_close(t, l, line_bits(address, end), write, address);
-	return !t->in_vain;
+	if (line_close(t, l, line_bits(address, end), write, address))
+		return true;
+	if (vain < MAX)
+		__atomic_store_n(&l->young, vain + 1, __ATOMIC_RELAXED);
+	return false;
 }
 
 /* It is in cells. */
@@ -350,31 +355,71 @@ __attribute__((noinline)) static void precise(enum raw_op op, uintptr_t address,
 		slower(op, address, size, pc);
 }
 
-/* The same for what lies in one line, in a transaction; the size is a constant. */
+/* Of a line that several read: the thread keeps it, in the first place where it may. */
+static inline bool quick_read(struct rt_thread *t, uint64_t kept, uint64_t bits, uintptr_t address)
+{
+	struct rt_read *e = line_read(t->reads, address, 0);
+
+	if (e->kept == kept && access_current(t, e->head)) {
+		__atomic_store_n(&e->r, e->r | bits, __ATOMIC_RELAXED);
+		return true;
+	}
+	if (e->head >= t->dead ||
+	    (e->kept != kept && line_read(t->reads, address, 1)->kept == kept))
+		return false;
+	line_begin_read(e, kept, t->now, bits, 0, 0);
+	return true;
+}
+
+/* Is it what most accesses are, the first of these bytes in a line that is open to the thread? */
+static inline bool quick(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
+			 uintptr_t address)
+{
+	uint64_t head = __atomic_load_n(&l->head, __ATOMIC_RELAXED);
+
+	if (access_current(t, head)) {
+		__atomic_store_n(&l->r, l->r | bits, __ATOMIC_RELAXED);
+		if (write)
+			__atomic_store_n(&l->w, l->w | bits, __ATOMIC_RELAXED);
+	} else if (write || !shadow_readers(head) || head & LINE_BUSY ||
+		   !quick_read(t, head, bits, address)) {
+		return false;
+	}
+	RT_COMPILER_BARRIER();
+	return RT_LIKELY(__atomic_load_n(&l->head, __ATOMIC_RELAXED) == head);
+}
+
+/*
+ * What lies in one line; the size is a constant. Nothing is called before it is clear that it
+ * has to be, so that no registers are saved.
+ */
 static inline __attribute__((always_inline)) void single(enum raw_op op, const void *p,
 							 uint32_t size, uintptr_t pc)
 {
 	uintptr_t address = (uintptr_t)p;
 	struct shadow_line *l = shadow_line_find(address);
+	uint64_t bits = ((1ull << size) - 1) << (address & (LINE_SIZE - 1));
 	struct rt_thread *t = &rt_self;
-	enum outcome one;
+	bool done;
 
-	if (rt_mode == RT_CHECKING && t->outside && l &&
-	    (address & (LINE_SIZE - 1)) + size <= LINE_SIZE &&
-	    line_no_conflict(t, l, line_bits(address, address + size), op != RAW_READ))
+	if (RT_UNLIKELY(rt_mode != RT_CHECKING || !l || t->quiet | t->ignoring ||
+			(address & (LINE_SIZE - 1)) + size > LINE_SIZE)) {
+		access_slow(op, address, size, pc);
 		return;
-	if (RT_UNLIKELY(rt_mode != RT_CHECKING || !t->txn || !l ||
-			(address & (LINE_SIZE - 1)) + size > LINE_SIZE || t->quiet | t->ignoring)) {
+	}
+	if (t->outside && line_no_conflict(t, l, bits, op != RAW_READ))
+		return;
+	if (RT_UNLIKELY(t->outside || !t->slot || !history_has_room(t, pc))) {
 		access_slow(op, address, size, pc);
 		return;
 	}
 	rt_enter(t);
-	one = in_line(t, l, address, address + size, op == RAW_READ ? 0 : SHADOW_WRITE, pc);
-	if (one == NOTED)
-		history_put(t, op, address, size, pc);
+	done = quick(t, l, bits, op != RAW_READ, address);
+	if (done)
+		history_put_here(t, op, address, size, pc);
 	rt_leave(t);
-	if (RT_UNLIKELY(one == NEEDS_LOCK))
-		slower(op, address, size, pc);
+	if (!done)
+		access_slow(op, address, size, pc);
 }
 
 #define SINGLE(bytes)                                                                              \

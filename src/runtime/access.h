@@ -127,6 +127,12 @@ ACCESS_FAST bool access_done_otherwise(bool write, uintptr_t address, uint32_t s
 				    (bits & ~(e->r >> (address & 63))));
 }
 
+/* Of this thread, in the innermost function, and since its clock went up? */
+static inline bool access_current(const struct rt_thread *t, uint64_t word)
+{
+	return !((word - t->limit) >> (SHADOW_SLOT_SHIFT - 1)) && word >= t->raised;
+}
+
 /* Is nothing to be done? */
 ACCESS_FAST bool access_known(enum raw_op op, const void *address, uint32_t size)
 {

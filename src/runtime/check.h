@@ -266,7 +266,10 @@ static inline bool check_no_conflict(const struct rt_thread *t, const struct sha
 uint64_t check_young(uint64_t word, uintptr_t address);
 /* What a slot has kept for itself of a cell that has readers; 0: nothing. */
 uint64_t check_kept(uint32_t slot, uint64_t readers, uintptr_t address);
-/* A thread did this: it takes the place of what its slot did before. Under the stripe's lock. */
+/*
+ * A thread did this, after all that is in the cell: it takes the place of what its slot did, and of
+ * what it wrote over. Under the stripe's lock.
+ */
 void check_add(struct shadow_cell *cell, uint64_t word);
 /* Somebody is to know of what is no longer kept. */
 void check_tell(const struct rt_repeat *r);

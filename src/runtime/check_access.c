@@ -248,7 +248,7 @@ void check_add(struct shadow_cell *cell, uint64_t added)
 	for (uint32_t i = 0; i < ws.n; i++) {
 		uint64_t word = ws.v[i];
 
-		if (shadow_slot(word) == shadow_slot(added))
+		if (shadow_slot(word) == shadow_slot(added) || added & SHADOW_WRITE)
 			word = behind_own(word, added);
 		if (word)
 			ws.v[kept++] = word;

@@ -79,19 +79,32 @@ static inline void history_reserve(struct rt_thread *t)
 }
 
 /* At the thread's time and clock. There is always room for two more. */
-static inline void history_put(struct rt_thread *t, enum raw_op op, uint64_t address, uint32_t aux,
-			       uintptr_t pc)
+static inline bool history_has_room(const struct rt_thread *t, uintptr_t pc)
+{
+	const struct rt_log *l = &t->hist;
+
+	return RT_LIKELY(!(l->next >= l->end || t->clock != l->clock || (pc ^ l->pc_high) >> 32 ||
+			   ((t->now >> SHADOW_TIME_SHIFT) - l->base) >> 32));
+}
+
+/* Where there is room. */
+static inline void history_put_here(struct rt_thread *t, enum raw_op op, uint64_t address,
+				    uint32_t aux, uintptr_t pc)
 {
 	struct rt_log *l = &t->hist;
-	uint64_t *to;
+	uint64_t *to = l->next;
 
-	if (RT_UNLIKELY(l->next >= l->end || t->clock != l->clock || (pc ^ l->pc_high) >> 32 ||
-			((t->now >> SHADOW_TIME_SHIFT) - l->base) >> 32))
-		history_room(t, op, pc);
-	to = l->next;
 	to[0] = record_what(op, address, aux);
 	to[1] = (uint32_t)((t->now >> SHADOW_TIME_SHIFT) - l->base) | (uint64_t)pc << 32;
 	__atomic_store_n(&l->next, to + 2, __ATOMIC_RELEASE);
+}
+
+static inline void history_put(struct rt_thread *t, enum raw_op op, uint64_t address, uint32_t aux,
+			       uintptr_t pc)
+{
+	if (RT_UNLIKELY(!history_has_room(t, pc)))
+		history_room(t, op, pc);
+	history_put_here(t, op, address, aux, pc);
 }
 
 static inline void history_put_sized(struct rt_thread *t, enum raw_op op, uint64_t address,

@@ -110,8 +110,8 @@ static enum line_outcome again(struct rt_thread *t, uint64_t head, uint64_t r, u
 }
 
 /*
- * It is the thread's, and another age begins: what it did so far is told to the cells, where
- * nothing but this thread's words are of interest, and the line is its own as before.
+ * It is the thread's, and another age begins: what it did so far is told to the cells, and the line
+ * is its own as before.
  */
 static enum line_outcome begin_age(struct rt_thread *t, struct shadow_line *l, uint64_t head,
 				   uint64_t bits, bool write, uintptr_t address)
@@ -152,18 +152,13 @@ enum line_outcome line_again(struct rt_thread *t, struct shadow_line *l, uint64_
 
 /* --- what several read --- */
 
-static struct rt_read *read_at(struct rt_read *table, uintptr_t address, uint32_t i)
-{
-	return &table[(address >> 6 ^ i) & (RT_READS - 1)];
-}
-
 /* The thread's entry for the line, or one that is of no interest any more; NULL: there is none. */
 static struct rt_read *find_read(struct rt_thread *t, uint64_t kept, uintptr_t address)
 {
 	struct rt_read *any = NULL;
 
 	for (uint32_t i = 0; i < 2; i++) {
-		struct rt_read *e = read_at(t->reads, address, i);
+		struct rt_read *e = line_read(t->reads, address, i);
 
 		if (e->kept == kept)
 			return e;
@@ -191,13 +186,7 @@ static bool begin_read(struct rt_thread *t, struct rt_read *e, uint64_t kept, ui
 		old = old ? old : e->head;
 		old_r |= e->r;
 	}
-	__atomic_store_n(&e->kept, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&e->old_r, old_r, __ATOMIC_RELEASE);
-	__atomic_store_n(&e->old, old, __ATOMIC_RELEASE);
-	__atomic_store_n(&e->young, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&e->r, bits, __ATOMIC_RELEASE);
-	__atomic_store_n(&e->head, t->now, __ATOMIC_RELEASE);
-	__atomic_store_n(&e->kept, kept, __ATOMIC_RELEASE);
+	line_begin_read(e, kept, t->now, bits, old, old_r);
 	return true;
 }
 
@@ -315,7 +304,7 @@ static bool tell_reads(const struct shadow_line *l, uint64_t kept, uintptr_t add
 		struct rt_read *table = __atomic_load_n(&check_lines[i].reads, __ATOMIC_ACQUIRE);
 
 		for (uint32_t k = 0; table && k < 2; k++) {
-			const struct rt_read *e = read_at(table, address, k);
+			const struct rt_read *e = line_read(table, address, k);
 			uint64_t head = __atomic_load_n(&e->head, __ATOMIC_ACQUIRE);
 			uint64_t r = __atomic_load_n(&e->r, __ATOMIC_ACQUIRE);
 			uint64_t young = __atomic_load_n(&e->young, __ATOMIC_ACQUIRE);
@@ -354,6 +343,7 @@ static bool open_locked(struct shadow_line *l, uintptr_t address)
 			told = tell_reads(l, head, address);
 		else if (shadow_slot(head))
 			tell_cells(head, l->r, l->w, l->young, address);
+		__atomic_store_n(&l->young, 0, __ATOMIC_RELAXED); /* see closes() in access.c */
 		__atomic_store_n(&l->head, told ? LINE_IN_CELLS : LINE_USED_CELLS,
 				 __ATOMIC_RELEASE);
 		return told;
@@ -369,14 +359,14 @@ bool line_open(struct shadow_line *l, uintptr_t address)
 	return in_cells;
 }
 
-/* Whose words in the cells are of interest? */
+/* Whose words in the cells are of interest? What the thread knows to be before it is as its own. */
 enum whose { NOBODYS, OWN, OTHERS };
 
 static enum whose whose_word(const struct rt_thread *t, uint64_t word)
 {
 	if (!word || (shadow_slot(word) < SHADOW_NOBODY && check_word_dead(word)))
 		return NOBODYS;
-	return check_mine(t, word) ? OWN : OTHERS;
+	return check_mine(t, word) || check_known(t, word) ? OWN : OTHERS;
 }
 
 static enum whose whose_cells(const struct rt_thread *t, const struct shadow_cell *cell)

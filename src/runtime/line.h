@@ -21,7 +21,11 @@
  *
  * What the thread did in an earlier stretch, or at a third age, is told to the cells beneath. Where
  * a second thread comes, while the first one's accesses are still of interest, all is, and the line
- * is in cells until all words in them are dead, or of the one thread that wants it for itself.
+ * is in cells until all words in them are dead, or of the one thread that wants it for itself,
+ * or known to it to be before what it does (memory that was handed on, with a lock, say). These
+ * stay in the cells beneath: the thread needs no edge from them, and whoever comes next finds
+ * them there. When the thread's own accesses are dead so are they: whoever reaches them
+ * reaches it.
  *
  * Who changes it. A thread sets bits in its own line without further ado. A line that is nobody's,
  * or whose accesses are dead, is claimed: the head is exchanged, with LINE_BUSY in it until the
@@ -40,7 +44,7 @@
 enum {
 	LINE_BUSY = 1,
 	LINE_USED_CELLS = 2, /* there may be words in them */
-	LINE_BENEATH = 4,    /* and some of the thread's own are of interest */
+	LINE_BENEATH = 4,    /* and some are of interest, all of which the thread knows */
 	LINE_SIZE = 64,
 };
 #define LINE_IN_CELLS ((uint64_t)SHADOW_LIST << SHADOW_SLOT_SHIFT)
@@ -76,6 +80,25 @@ static inline uint64_t line_bits(uintptr_t at, uintptr_t end)
 	uint64_t bits = ~0ull << (at & (LINE_SIZE - 1));
 
 	return stop > end ? bits & ~0ull >> (stop - end) : bits;
+}
+
+/* Of what several read, where a thread may keep what it has: in one of two places. */
+static inline struct rt_read *line_read(struct rt_read *table, uintptr_t address, uint32_t i)
+{
+	return &table[(address >> 6 ^ i) & (RT_READS - 1)];
+}
+
+/* A stretch begins for it. Others may be looking at it. */
+static inline void line_begin_read(struct rt_read *e, uint64_t kept, uint64_t now, uint64_t bits,
+				   uint64_t old, uint64_t old_r)
+{
+	__atomic_store_n(&e->kept, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&e->old_r, old_r, __ATOMIC_RELEASE);
+	__atomic_store_n(&e->old, old, __ATOMIC_RELEASE);
+	__atomic_store_n(&e->young, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&e->r, bits, __ATOMIC_RELEASE);
+	__atomic_store_n(&e->head, now, __ATOMIC_RELEASE);
+	__atomic_store_n(&e->kept, kept, __ATOMIC_RELEASE);
 }
 
 /* In a thread to whom it matters, and within the runtime. */

@@ -140,7 +140,7 @@ struct rt_thread {
 	bool closed;       /* a cycle, which is still to be reported */
 	bool active;       /* counted in check_active */
 	size_t cut;        /* frames below this are no blocks any more */
-	uint32_t in_vain;  /* it asked to have a line to itself: see closes() in access.c */
+	uint32_t asked;    /* how often it could have had a line to itself: closes() in access.c */
 	uint64_t transactions;
 	uint64_t txn_clock; /* `clock`, when the transaction began */
 	uint64_t txn_begin; /* `now`, then */
