@@ -215,31 +215,25 @@ __attribute__((noinline)) static void slower(enum raw_op op, uintptr_t address, 
 
 static inline bool is_own(const struct rt_thread *t, uint64_t word)
 {
-	return !word || check_mine(t, word) || check_known(t, word) ||
+	return !word || check_mine(t, word) || check_settled(t, word) ||
 	       (shadow_slot(word) < SHADOW_NOBODY && check_word_dead(word));
 }
 
 /*
  * Nothing in the cell is of interest but what this thread did: perhaps nothing is in the whole
- * line. Where that was so in vain it is asked half as often: `young` says for how many times.
+ * line. Each time that this was asked in vain it is asked half as often.
  */
 static inline bool closes(struct rt_thread *t, struct shadow_line *l, uintptr_t address,
 			  uintptr_t end, uint64_t write)
 {
-	enum { MAX = 5 };
 	uint64_t vain = __atomic_load_n(&l->young, __ATOMIC_RELAXED);
 	const struct shadow_cell *cell;
 
-	if (t->asked++ & ((1u << vain % 8) - 1))
+	if (t->asked++ & ((1u << vain % (LINE_VAIN + 1)) - 1))
 		return false;
 	cell = shadow_find(SHADOW_DATA, address);
-	if (!cell || !is_own(t, access_word(cell, 0)) || !is_own(t, access_word(cell, 1)))
-		return false;
-	if (line_close(t, l, line_bits(address, end), write, address))
-		return true;
-	if (vain < MAX)
-		__atomic_store_n(&l->young, vain + 1, __ATOMIC_RELAXED);
-	return false;
+	return cell && is_own(t, access_word(cell, 0)) && is_own(t, access_word(cell, 1)) &&
+	       line_close(t, l, line_bits(address, end), write, address);
 }
 
 /* It is in cells. */

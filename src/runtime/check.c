@@ -372,6 +372,7 @@ struct check_point check_thread_end(struct rt_thread *t)
 	}
 	__atomic_fetch_add(&check_counts.transactions, t->transactions, __ATOMIC_RELAXED);
 	rt_lock_ranked(&order_lock, RT_ORDER);
+	__atomic_store_n(&check_lines[t->slot].stretch, check_time(t) + 1, __ATOMIC_RELEASE);
 	/* Whoever gets the slot goes on counting here. */
 	order.slot[t->slot].now = shadow_step(t->now) + 1;
 	order_leave(&order, t->id + 1);

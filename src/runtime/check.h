@@ -128,6 +128,7 @@ struct check_line {
 	uint64_t dead;            /* steps before this time are */
 	uint64_t dead_clock;      /* at least the clock of each of them */
 	uint64_t clock;           /* as rt_thread's */
+	uint64_t stretch;         /* when the thread's began */
 	struct rt_repeat *repeat; /* the same: these stay when the thread is gone */
 	struct rt_read *reads;
 } __attribute__((aligned(64)));
@@ -218,6 +219,7 @@ static inline void check_new_stretch(struct rt_thread *t)
 {
 	t->now += SHADOW_TICK;
 	t->limit = t->txn_limit = t->calm = t->now;
+	__atomic_store_n(&check_lines[t->slot].stretch, check_time(t), __ATOMIC_RELEASE);
 }
 
 /* Is this word of the thread's stretch? */
@@ -245,6 +247,14 @@ static inline bool check_known(const struct rt_thread *t, uint64_t word)
 {
 	return shadow_slot(word) < SHADOW_NOBODY &&
 	       t->seen[shadow_slot(word)] >= (int64_t)(shadow_step(word) & (SHADOW_TIMES * 2 - 1));
+}
+
+/* The same, and its thread is at something else by now: it adds nothing to this. */
+static inline bool check_settled(const struct rt_thread *t, uint64_t word)
+{
+	return check_known(t, word) &&
+	       (shadow_step(word) & (SHADOW_TIMES * 2 - 1)) <
+		       __atomic_load_n(&check_lines[shadow_slot(word)].stretch, __ATOMIC_ACQUIRE);
 }
 
 /* Is there no word of others that this conflicts with, and that is of interest? */

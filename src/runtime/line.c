@@ -133,10 +133,10 @@ static enum line_outcome begin_age(struct rt_thread *t, struct shadow_line *l, u
 	return mine ? LINE_NOTED : LINE_CELLS;
 }
 
-enum line_outcome line_again(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
-			     uintptr_t address, uintptr_t pc)
+enum line_outcome line_again(struct rt_thread *t, struct shadow_line *l, uint64_t head,
+			     uint64_t bits, bool write, uintptr_t address, uintptr_t pc)
 {
-	uint64_t head = __atomic_load_n(&l->head, __ATOMIC_RELAXED), r = l->r, w = l->w;
+	uint64_t r = l->r, w = l->w;
 	enum line_outcome one = again(t, head, r, w, &l->young, bits, write, address, pc);
 
 	if (one == LINE_CELLS)
@@ -343,7 +343,7 @@ static bool open_locked(struct shadow_line *l, uintptr_t address)
 			told = tell_reads(l, head, address);
 		else if (shadow_slot(head))
 			tell_cells(head, l->r, l->w, l->young, address);
-		__atomic_store_n(&l->young, 0, __ATOMIC_RELAXED); /* see closes() in access.c */
+		__atomic_store_n(&l->young, 0, __ATOMIC_RELAXED); /* asked in vain */
 		__atomic_store_n(&l->head, told ? LINE_IN_CELLS : LINE_USED_CELLS,
 				 __ATOMIC_RELEASE);
 		return told;
@@ -366,7 +366,7 @@ static enum whose whose_word(const struct rt_thread *t, uint64_t word)
 {
 	if (!word || (shadow_slot(word) < SHADOW_NOBODY && check_word_dead(word)))
 		return NOBODYS;
-	return check_mine(t, word) || check_known(t, word) ? OWN : OTHERS;
+	return check_mine(t, word) || check_settled(t, word) ? OWN : OTHERS;
 }
 
 static enum whose whose_cells(const struct rt_thread *t, const struct shadow_cell *cell)
@@ -406,15 +406,19 @@ bool line_close(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool 
 {
 	struct shadow_cell *cell;
 	enum whose whose;
+	bool in_cells;
 	uint32_t *it;
 
 	address &= ~(uintptr_t)(LINE_SIZE - 1);
 	cell = shadow_find(SHADOW_DATA, address);
-	if (!cell || whose_cells(t, cell) == OTHERS)
+	if (!cell || (l->young >= LINE_VAIN && whose_cells(t, cell) == OTHERS))
 		return false;
 	it = lock(address);
-	whose = l->head == LINE_IN_CELLS ? whose_cells(t, cell) : OTHERS;
-	if (whose != OTHERS) {
+	in_cells = l->head == LINE_IN_CELLS;
+	whose = in_cells ? whose_cells(t, cell) : OTHERS;
+	if (in_cells && whose == OTHERS) {
+		l->young += l->young < LINE_VAIN;
+	} else if (in_cells) {
 		come_behind(t, cell);
 		l->r = bits;
 		l->w = write ? bits : 0;

@@ -25,7 +25,8 @@
  * or known to it to be before what it does (memory that was handed on, with a lock, say). These
  * stay in the cells beneath: the thread needs no edge from them, and whoever comes next finds
  * them there. When the thread's own accesses are dead so are they: whoever reaches them
- * reaches it.
+ * reaches it. They are of stretches that have ended: a thread that may be about to set bits
+ * of its own, since it has just found the line its own, keeps it from becoming another's.
  *
  * Who changes it. A thread sets bits in its own line without further ado. A line that is nobody's,
  * or whose accesses are dead, is claimed: the head is exchanged, with LINE_BUSY in it until the
@@ -53,8 +54,8 @@ enum {
 enum line_outcome { LINE_KNOWN, LINE_NOTED, LINE_CELLS };
 
 /* The slow halves of line_note(). */
-enum line_outcome line_again(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
-			     uintptr_t address, uintptr_t pc);
+enum line_outcome line_again(struct rt_thread *t, struct shadow_line *l, uint64_t head,
+			     uint64_t bits, bool write, uintptr_t address, uintptr_t pc);
 enum line_outcome line_claim(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
 			     uintptr_t address, uintptr_t pc);
 /*
@@ -62,7 +63,11 @@ enum line_outcome line_claim(struct rt_thread *t, struct shadow_line *l, uint64_
  * and it is nobody's.
  */
 bool line_open(struct shadow_line *l, uintptr_t address);
-/* Nothing in its cells is of interest but what the thread did: then it is its own, with this. */
+/*
+ * Nothing in its cells is of interest but what the thread did, or knows: then it is its own, with
+ * this. While it is in cells `young` counts how often that was asked in vain, up to LINE_VAIN.
+ */
+enum { LINE_VAIN = 5 };
 bool line_close(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
 		uintptr_t address);
 /* This memory is somebody else's from now on. */
@@ -112,7 +117,7 @@ line_note(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
 		return line_is_in_cells(head) ? LINE_CELLS
 					      : line_claim(t, l, bits, write, address, pc);
 	if (RT_UNLIKELY(head < t->limit || head < t->raised))
-		return line_again(t, l, bits, write, address, pc);
+		return line_again(t, l, head, bits, write, address, pc);
 	r = l->r;
 	w = l->w;
 	if (!(bits & ~(write ? w : r)))
