@@ -229,7 +229,7 @@ static inline bool closes(struct rt_thread *t, struct shadow_line *l, uintptr_t 
 	uint64_t vain = __atomic_load_n(&l->young, __ATOMIC_RELAXED);
 	const struct shadow_cell *cell;
 
-	if (t->asked++ & ((1u << vain % (LINE_VAIN + 1)) - 1))
+	if (t->asked++ & ((1u << (vain & LINE_LOW) % (LINE_VAIN + 1)) - 1))
 		return false;
 	cell = shadow_find(SHADOW_DATA, address);
 	return cell && is_own(t, access_word(cell, 0)) && is_own(t, access_word(cell, 1)) &&
@@ -403,12 +403,12 @@ static inline __attribute__((always_inline)) void single(enum raw_op op, const v
 	}
 	if (t->outside && line_no_conflict(t, l, bits, op != RAW_READ))
 		return;
-	if (RT_UNLIKELY(t->outside || !t->slot || !history_has_room(t, pc))) {
+	if (RT_UNLIKELY(t->outside || !t->slot)) {
 		access_slow(op, address, size, pc);
 		return;
 	}
 	rt_enter(t);
-	done = quick(t, l, bits, op != RAW_READ, address);
+	done = history_has_room(t, pc) && quick(t, l, bits, op != RAW_READ, address);
 	if (done)
 		history_put_here(t, op, address, size, pc);
 	rt_leave(t);

@@ -120,7 +120,7 @@ ACCESS_FAST bool access_done_otherwise(bool write, uintptr_t address, uint32_t s
 		return cell && (address & 7) + size <= 8 &&
 		       access_done_in(t, write, cell, bits << (address & 7));
 	}
-	if (write || !shadow_readers(head))
+	if (write || !shadow_readers(head) || RT_UNLIKELY(!t->reads))
 		return false;
 	e = &t->reads[address >> 6 & (RT_READS - 1)];
 	return e->kept == head && !((e->head - t->limit) >> (SHADOW_SLOT_SHIFT - 1) |

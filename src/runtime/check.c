@@ -413,6 +413,20 @@ void check_fork_parent(void)
 		icd_fork_parent();
 }
 
+/* In the child, those who are not there any more: whoever gets their slots goes on counting. */
+static void leave_behind(const struct rt_thread *t)
+{
+	enum { MARGIN = 16 }; /* it may have been about to count */
+
+	for (struct history *h = history_next(NULL); h; h = history_next(h)) {
+		if (!h->owner || h->owner == t || !h->owner->slot)
+			continue;
+		order.slot[h->slot].now = shadow_step(h->owner->now) + MARGIN;
+		__atomic_store_n(&check_lines[h->slot].stretch, check_time(h->owner) + MARGIN,
+				 __ATOMIC_RELEASE);
+	}
+}
+
 void check_fork_child(struct rt_thread *t)
 {
 	if (!check_on)
@@ -421,6 +435,7 @@ void check_fork_child(struct rt_thread *t)
 	order_lock = 0;
 	rt_rank_child();
 	shadow_child();
+	leave_behind(t);
 	history_child(t);
 	functions_child();
 	live_child();

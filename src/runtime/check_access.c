@@ -487,6 +487,7 @@ void check_access(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t
 void check_atomic(struct rt_thread *t, enum raw_op op, uintptr_t address, uint32_t size,
 		  uintptr_t pc)
 {
+	uintptr_t end = address + size, line = (address | (LINE_SIZE - 1)) + 1;
 	bool noted = false, fresh = false;
 
 	if (!t->slot || !check_on)
@@ -496,8 +497,10 @@ void check_atomic(struct rt_thread *t, enum raw_op op, uintptr_t address, uint32
 		return;
 	}
 	check_synchronises(t);
-	all_lines(t, address, address + size, op == RAW_READ ? 0 : SHADOW_WRITE, pc, true, &fresh,
-		  &noted);
+	/* One that reaches into the next line is not atomic anywhere: only this line's lock is
+	 * held. */
+	all_lines(t, address, end < line ? end : line, op == RAW_READ ? 0 : SHADOW_WRITE, pc, true,
+		  &fresh, &noted);
 	if (noted || fresh)
 		history_put(t, op, address, size, pc);
 }

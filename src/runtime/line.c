@@ -66,6 +66,9 @@ static bool tell_cells(uint64_t head, uint64_t r, uint64_t w, uint64_t young, ui
 	}
 	if (rt_self.slot && !check_mine(&rt_self, head))
 		check_behind(&rt_self, head);
+	/* A store of somebody who had the line before, and was late with it, is nothing. */
+	if ((young ^ head) >> SHADOW_SLOT_SHIFT)
+		young = 0;
 	for (uint32_t i = 0; cell && i < 8; i++, cell++) {
 		uint64_t wrote = w >> 8 * i & SHADOW_BYTES,
 			 read = r >> 8 * i & SHADOW_BYTES & ~wrote;
@@ -103,7 +106,11 @@ static enum line_outcome again(struct rt_thread *t, uint64_t head, uint64_t r, u
 		return LINE_CELLS;
 	if (!known && r & whole)
 		return LINE_CELLS;
-	__atomic_store_n(age, (current ? young : t->now) | cells, __ATOMIC_RELAXED);
+	/* Somebody takes the line, and young is for something else by now: it is not the thread's.
+	 */
+	if (!__atomic_compare_exchange_n(age, &young, (current ? young : t->now) | cells, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return LINE_CELLS;
 	if (known)
 		keep_place(t, bits, write, address, pc);
 	return known ? LINE_KNOWN : LINE_NOTED;
@@ -229,6 +236,10 @@ static bool let_read(struct shadow_line *l, uint64_t head, uintptr_t address)
 	if (!__atomic_compare_exchange_n(&l->head, &head, kept | LINE_BUSY, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
 		return false;
+	if (__atomic_load_n(&l->w, __ATOMIC_ACQUIRE)) {
+		__atomic_store_n(&l->head, head, __ATOMIC_RELEASE);
+		return false;
+	}
 	/* Should the first one set bits just now, its head is still one of its words. */
 	__atomic_store_n(&l->young, head, __ATOMIC_RELEASE);
 	__atomic_store_n(&l->head, kept, __ATOMIC_RELEASE);
@@ -277,22 +288,25 @@ enum line_outcome line_claim(struct rt_thread *t, struct shadow_line *l, uint64_
 	}
 }
 
-/* Whoever claims it needs a few instructions for that. One that was in a forked process's parent
- * does not come back. */
+/*
+ * Whoever claims it needs a few instructions for that, and a processor. One that was in a forked
+ * process's parent does not come back.
+ */
 static void wait_for_claim(struct shadow_line *l, uint64_t head)
 {
-	enum { SPINS = 1 << 14 };
+	enum { SPINS = 100, YIELDS = 1000 };
 
-	for (uint32_t i = 0; i < SPINS; i++) {
-		if (__atomic_load_n(&l->head, __ATOMIC_ACQUIRE) != head)
-			return;
-		if (i < 100)
+	for (uint32_t i = 0; __atomic_load_n(&l->head, __ATOMIC_ACQUIRE) == head; i++) {
+		if (i < SPINS)
 			__builtin_ia32_pause();
-		else
+		else if (i < YIELDS)
 			rt_yield();
+		else if (!shadow_forked)
+			rt_nap();
+		else
+			__atomic_compare_exchange_n(&l->head, &head, LINE_USED_CELLS, false,
+						    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	}
-	__atomic_compare_exchange_n(&l->head, &head, LINE_USED_CELLS, false, __ATOMIC_ACQ_REL,
-				    __ATOMIC_RELAXED);
 }
 
 /* Somebody writes, or cannot keep what it has read: what all have read is told. */
@@ -343,7 +357,9 @@ static bool open_locked(struct shadow_line *l, uintptr_t address)
 			told = tell_reads(l, head, address);
 		else if (shadow_slot(head))
 			tell_cells(head, l->r, l->w, l->young, address);
-		__atomic_store_n(&l->young, 0, __ATOMIC_RELAXED); /* asked in vain */
+		/* Whose it was last, and that nobody has asked in vain. */
+		__atomic_store_n(&l->young, (shadow_readers(head) ? l->young : head) & ~LINE_LOW,
+				 __ATOMIC_RELAXED);
 		__atomic_store_n(&l->head, told ? LINE_IN_CELLS : LINE_USED_CELLS,
 				 __ATOMIC_RELEASE);
 		return told;
@@ -401,6 +417,14 @@ static void come_behind(struct rt_thread *t, const struct shadow_cell *cell)
 		}
 }
 
+/* Is the thread whose line it was in the stretch that it had it in? It may be about to set bits. */
+static bool is_in_use(const struct rt_thread *t, uint64_t last)
+{
+	return shadow_slot(last) && !check_mine(t, last) &&
+	       (shadow_step(last) & (SHADOW_TIMES * 2 - 1)) >=
+		       __atomic_load_n(&check_lines[shadow_slot(last)].stretch, __ATOMIC_ACQUIRE);
+}
+
 bool line_close(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
 		uintptr_t address)
 {
@@ -411,13 +435,14 @@ bool line_close(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool 
 
 	address &= ~(uintptr_t)(LINE_SIZE - 1);
 	cell = shadow_find(SHADOW_DATA, address);
-	if (!cell || (l->young >= LINE_VAIN && whose_cells(t, cell) == OTHERS))
+	if (!cell || ((l->young & LINE_LOW) >= LINE_VAIN &&
+		      (is_in_use(t, l->young) || whose_cells(t, cell) == OTHERS)))
 		return false;
 	it = lock(address);
 	in_cells = l->head == LINE_IN_CELLS;
-	whose = in_cells ? whose_cells(t, cell) : OTHERS;
+	whose = in_cells && !is_in_use(t, l->young) ? whose_cells(t, cell) : OTHERS;
 	if (in_cells && whose == OTHERS) {
-		l->young += l->young < LINE_VAIN;
+		l->young += (l->young & LINE_LOW) < LINE_VAIN;
 	} else if (in_cells) {
 		come_behind(t, cell);
 		l->r = bits;
@@ -451,10 +476,10 @@ static bool clear_own(struct shadow_line *l, uint64_t head, uint64_t bits)
 	if (bits == ~0ull)
 		return __atomic_compare_exchange_n(&l->head, &head, 0, false, __ATOMIC_ACQ_REL,
 						   __ATOMIC_RELAXED);
-	if (check_mine(&rt_self, head)) {
-		l->r &= ~bits;
-		l->w &= ~bits;
-		RT_COMPILER_BARRIER();
+	/* Should it become another's just now, these bits are nobody's there, either. */
+	if (check_mine(&rt_self, head) && head >= rt_self.dead) {
+		__atomic_fetch_and(&l->r, ~bits, __ATOMIC_SEQ_CST);
+		__atomic_fetch_and(&l->w, ~bits, __ATOMIC_SEQ_CST);
 	}
 	return __atomic_load_n(&l->head, __ATOMIC_ACQUIRE) == head;
 }

@@ -25,8 +25,8 @@
  * or known to it to be before what it does (memory that was handed on, with a lock, say). These
  * stay in the cells beneath: the thread needs no edge from them, and whoever comes next finds
  * them there. When the thread's own accesses are dead so are they: whoever reaches them
- * reaches it. They are of stretches that have ended: a thread that may be about to set bits
- * of its own, since it has just found the line its own, keeps it from becoming another's.
+ * reaches it. But it does not become another's in the stretch in which it was a thread's: that one
+ * may have just found it its own, and be about to set bits.
  *
  * Who changes it. A thread sets bits in its own line without further ado. A line that is nobody's,
  * or whose accesses are dead, is claimed: the head is exchanged, with LINE_BUSY in it until the
@@ -65,9 +65,11 @@ enum line_outcome line_claim(struct rt_thread *t, struct shadow_line *l, uint64_
 bool line_open(struct shadow_line *l, uintptr_t address);
 /*
  * Nothing in its cells is of interest but what the thread did, or knows: then it is its own, with
- * this. While it is in cells `young` counts how often that was asked in vain, up to LINE_VAIN.
+ * this. While it is in cells `young` is slot and time of the one whose it was last, and, in the
+ * low bits, how often that was asked in vain, up to LINE_VAIN.
  */
 enum { LINE_VAIN = 5 };
+#define LINE_LOW ((uint64_t)(SHADOW_TICK - 1)) /* what is not slot and time */
 bool line_close(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
 		uintptr_t address);
 /* This memory is somebody else's from now on. */

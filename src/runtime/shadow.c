@@ -296,8 +296,11 @@ void shadow_one_stripe(void)
 	shadow_stripe_mask = 0;
 }
 
+bool shadow_forked;
+
 void shadow_child(void)
 {
+	shadow_forked = true;
 	region_lock = list_lock = 0;
 	for (size_t i = 0; i < SHADOW_STRIPES; i++)
 		shadow_stripes[i].lock = 0;

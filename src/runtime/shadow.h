@@ -174,5 +174,6 @@ void shadow_one_stripe(void);
 void shadow_hold(void);
 void shadow_let_go(void);
 void shadow_child(void);
+extern bool shadow_forked; /* whoever was about to change a line may be gone */
 
 #endif

@@ -786,6 +786,156 @@ static int maps(void)
 	return 0;
 }
 
+/* --- threads that wait: for nothing that the check sees, and for good --- */
+
+#define UNSEEN __attribute__((noinline, no_sanitize("thread"))) static
+static volatile int parked, came;
+
+UNSEEN void park(void)
+{
+	__sync_fetch_and_add(&parked, 1);
+	for (;;)
+		sleep(100);
+}
+
+UNSEEN void until(volatile int *what, int n)
+{
+	while (*what < n)
+		usleep(500);
+}
+
+UNSEEN void come(void)
+{
+	__sync_fetch_and_add(&came, 1);
+}
+
+static void *parks(void *arg)
+{
+	park();
+	return arg;
+}
+
+static void park_some(int n)
+{
+	pthread_attr_t attr;
+	pthread_t t;
+	int i;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 1 << 16);
+	for (i = 0; i < n && !pthread_create(&t, &attr, parks, NULL); i++)
+		;
+	until(&parked, i);
+}
+
+/* --- in a forked child a thread takes the place of one that is not there any more --- */
+
+static struct {
+	long deep, read, calls;
+} __attribute__((aligned(64))) line[2];
+
+__attribute__((noinline)) static void call(void)
+{
+	line[0].calls++;
+}
+
+__attribute__((noinline)) static void go_far(void)
+{
+	for (int i = 0; i < 60; i++)
+		call();
+	line[0].deep = 1;
+	park();
+}
+
+static void *goes_far(void *arg)
+{
+	go_far();
+	return arg;
+}
+
+/* All that it does is to read, once: nobody can come in between. */
+__attribute__((noinline)) static long read_once(void)
+{
+	come();
+	until(&came, 2);
+	return line[1].read;
+}
+
+static void *reads_once(void *arg)
+{
+	(void)arg;
+	return (void *)read_once();
+}
+
+static int forked_slots(void)
+{
+	void *got = NULL;
+	pthread_t t;
+	int status;
+
+	park_some(24);
+	pthread_create(&t, NULL, goes_far, NULL);
+	until(&parked, 25);
+	if (!fork()) {
+		pthread_create(&t, NULL, reads_once, NULL);
+		until(&came, 1);
+		line[0].deep = 2;
+		line[1].read = 3;
+		come();
+		pthread_join(t, &got);
+		exit((int)(long)got);
+	}
+	wait(&status);
+	printf("child %d\n", WEXITSTATUS(status));
+	fflush(stdout);
+	_exit(0);
+}
+
+/* --- more threads than are checked: one of these reads what others have read --- */
+
+__attribute__((noinline)) static long read_and_wait(void)
+{
+	long value = line[1].read;
+
+	come();
+	until(&came, 4);
+	return value;
+}
+
+static void *reads_and_waits(void *arg)
+{
+	(void)arg;
+	return (void *)read_and_wait();
+}
+
+__attribute__((noinline)) static long read_twice(void)
+{
+	return line[1].read + line[1].read;
+}
+
+static void *reads_twice(void *arg)
+{
+	(void)arg;
+	return (void *)read_twice();
+}
+
+static int crowd(void)
+{
+	void *got = NULL;
+	pthread_t t;
+
+	for (int i = 1; i <= 2; i++) {
+		pthread_create(&t, NULL, reads_and_waits, NULL);
+		until(&came, i);
+	}
+	park_some(4100);
+	if (!pthread_create(&t, NULL, reads_twice, NULL))
+		pthread_join(t, &got);
+	printf("read %ld\n", (long)got);
+	fflush(stdout);
+	_exit(0);
+}
+
 static const struct {
 	const char *name;
 	int (*fn)(void);
@@ -822,6 +972,8 @@ static const struct {
 	{"no-files", no_files},
 	{"own-allocator", own_allocator},
 	{"maps", maps},
+	{"forked-slots", forked_slots},
+	{"crowd", crowd},
 };
 
 int main(int argc, char **argv)
