@@ -497,8 +497,7 @@ void check_atomic(struct rt_thread *t, enum raw_op op, uintptr_t address, uint32
 		return;
 	}
 	check_synchronises(t);
-	/* One that reaches into the next line is not atomic anywhere: only this line's lock is
-	 * held. */
+	/* The next line has another lock; what reaches into it is atomic on no machine. */
 	all_lines(t, address, end < line ? end : line, op == RAW_READ ? 0 : SHADOW_WRITE, pc, true,
 		  &fresh, &noted);
 	if (noted || fresh)

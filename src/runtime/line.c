@@ -106,8 +106,7 @@ static enum line_outcome again(struct rt_thread *t, uint64_t head, uint64_t r, u
 		return LINE_CELLS;
 	if (!known && r & whole)
 		return LINE_CELLS;
-	/* Somebody takes the line, and young is for something else by now: it is not the thread's.
-	 */
+	/* Where somebody takes the line `young` is for something else by now. */
 	if (!__atomic_compare_exchange_n(age, &young, (current ? young : t->now) | cells, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return LINE_CELLS;
@@ -297,6 +296,8 @@ static void wait_for_claim(struct shadow_line *l, uint64_t head)
 	enum { SPINS = 100, YIELDS = 1000 };
 
 	for (uint32_t i = 0; __atomic_load_n(&l->head, __ATOMIC_ACQUIRE) == head; i++) {
+		uint64_t old = head;
+
 		if (i < SPINS)
 			__builtin_ia32_pause();
 		else if (i < YIELDS)
@@ -304,7 +305,7 @@ static void wait_for_claim(struct shadow_line *l, uint64_t head)
 		else if (!shadow_forked)
 			rt_nap();
 		else
-			__atomic_compare_exchange_n(&l->head, &head, LINE_USED_CELLS, false,
+			__atomic_compare_exchange_n(&l->head, &old, LINE_USED_CELLS, false,
 						    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	}
 }
