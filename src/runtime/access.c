@@ -383,10 +383,7 @@ static inline bool quick(struct rt_thread *t, struct shadow_line *l, uint64_t bi
 	return RT_LIKELY(__atomic_load_n(&l->head, __ATOMIC_RELAXED) == head);
 }
 
-/*
- * What lies in one line; the size is a constant. Nothing is called before it is clear that it
- * has to be, so that no registers are saved.
- */
+/* What lies in one line; the size is a constant. What is not quick is asked all questions again. */
 static inline __attribute__((always_inline)) void single(enum raw_op op, const void *p,
 							 uint32_t size, uintptr_t pc)
 {
