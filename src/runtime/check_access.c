@@ -244,6 +244,10 @@ void check_add(struct shadow_cell *cell, uint64_t added)
 	uint32_t kept = 0;
 	struct words ws;
 
+	if (!(cell->w[0] | cell->w[1])) {
+		__atomic_store_n(&cell->w[0], added, __ATOMIC_RELEASE);
+		return;
+	}
 	unpack(&ws, cell);
 	for (uint32_t i = 0; i < ws.n; i++) {
 		uint64_t word = ws.v[i];
@@ -326,12 +330,41 @@ static uint64_t merged_all(const struct rt_thread *t, struct words *ws, uint32_t
 	return word;
 }
 
+/*
+ * There is nothing in the cell, or one word of another thread that brings no edge: it does not
+ * conflict, is dead, or is a write that is known to be before this. Then there is room for both.
+ */
+static inline bool beside(struct rt_thread *t, struct shadow_cell *cell, uint64_t what)
+{
+	uint64_t word = cell->w[0];
+
+	if (cell->w[1] || shadow_slot(word) >= SHADOW_NOBODY || check_mine(t, word))
+		return false;
+	if (check_conflicts(word, what)) {
+		if (check_word_dead(word)) {
+			check_behind_dead(t, word);
+			word = 0;
+		} else if (!(word & SHADOW_WRITE) || !check_known(t, word)) {
+			return false;
+		} else if (what & SHADOW_WRITE) {
+			word &= ~(what & SHADOW_BYTES);
+		}
+	}
+	__atomic_store_n(&cell->w[1], word & SHADOW_BYTES ? word : 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&cell->w[0], t->now | what, __ATOMIC_RELEASE);
+	return true;
+}
+
 /* Under the lock of its stripe. */
 static void together(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address,
 		     uint64_t what, bool *fresh, bool *noted)
 {
 	struct words ws;
 
+	if (check_matters(t) && beside(t, cell, what)) {
+		*noted = true;
+		return;
+	}
 	unpack(&ws, cell);
 	t->at = address & ~7ul;
 	if (RT_UNLIKELY(ws.readers && what & SHADOW_WRITE))
@@ -406,7 +439,9 @@ static inline void one_cell(struct rt_thread *t, uintptr_t address, uint64_t wha
 static void one_line(struct rt_thread *t, uintptr_t at, uintptr_t end, uint64_t write, uintptr_t pc,
 		     bool locked, bool *fresh, bool *noted)
 {
+	enum { FEW = 16 }; /* bytes: there, one may not need the lock */
 	struct shadow_line *l = shadow_line_make(at);
+	uint32_t *lock = &shadow_stripe(at)->lock;
 	uint64_t bits = line_bits(at, end);
 
 	if (!l)
@@ -428,18 +463,21 @@ static void one_line(struct rt_thread *t, uintptr_t at, uintptr_t end, uint64_t 
 			*noted = true;
 		return;
 	}
-	for (; at < end; at = (at | 7) + 1) {
-		uint64_t what = write | check_bytes(at, end);
-		struct shadow_cell *cell;
-
-		if (!locked) {
-			one_cell(t, at, what, fresh, noted);
-			continue;
-		}
-		cell = shadow_make(SHADOW_DATA, at);
-		if (cell)
-			together(t, cell, at, what, fresh, noted);
+	if (!locked && end - at <= FEW) {
+		for (; at < end; at = (at | 7) + 1)
+			one_cell(t, at, write | check_bytes(at, end), fresh, noted);
+		return;
 	}
+	if (!locked)
+		rt_lock_ranked(lock, RT_STRIPE);
+	for (; at < end; at = (at | 7) + 1) {
+		struct shadow_cell *cell = shadow_make(SHADOW_DATA, at);
+
+		if (cell)
+			together(t, cell, at, write | check_bytes(at, end), fresh, noted);
+	}
+	if (!locked)
+		rt_unlock(lock);
 }
 
 static void all_lines(struct rt_thread *t, uintptr_t address, uintptr_t end, uint64_t write,
