@@ -58,7 +58,7 @@ bool cmd_as_prepare(char *const *compiler, size_t n, char *const *options, size_
 }
 
 /* What the runtime calls the hooks that are not inlined (HOOK_CALLED in runtime/hook_list.h). */
-#define CALLED "atomsan_2_call_"
+#define CALLED "atomsan_3_call_"
 
 /*
  * A function with more hooks than this is long: with 2,000 clang 14 took more than 3 minutes. In a

@@ -213,27 +213,33 @@ __attribute__((noinline)) static void slower(enum raw_op op, uintptr_t address, 
 	rt_leave(t);
 }
 
-static inline bool is_own(const struct rt_thread *t, uint64_t word)
+/* Nothing to this access, as far as a whole line can have it. */
+static inline bool is_own(const struct rt_thread *t, uint64_t word, uint64_t write)
 {
 	return !word || check_mine(t, word) || check_settled(t, word) ||
-	       (shadow_slot(word) < SHADOW_NOBODY && check_word_dead(word));
+	       (shadow_slot(word) < SHADOW_NOBODY &&
+		(!((word | write) & SHADOW_WRITE) || check_word_dead(word)));
 }
 
 /*
- * Nothing in the cell is of interest but what this thread did: perhaps nothing is in the whole
- * line. Each time that this was asked in vain it is asked half as often.
+ * Nothing in the cell is of interest but what this thread did, or, where it reads, what others have
+ * read: perhaps it is so in the whole line. Each time that this was asked in vain it is asked half
+ * as often.
  */
-static inline bool closes(struct rt_thread *t, struct shadow_line *l, uintptr_t address,
-			  uintptr_t end, uint64_t write)
+static inline enum line_outcome closes(struct rt_thread *t, struct shadow_line *l,
+				       uintptr_t address, uintptr_t end, uint64_t write,
+				       uintptr_t pc)
 {
 	uint64_t vain = __atomic_load_n(&l->young, __ATOMIC_RELAXED);
 	const struct shadow_cell *cell;
 
 	if (t->asked++ & ((1u << (vain & LINE_LOW) % (LINE_VAIN + 1)) - 1))
-		return false;
+		return LINE_CELLS;
 	cell = shadow_find(SHADOW_DATA, address);
-	return cell && is_own(t, access_word(cell, 0)) && is_own(t, access_word(cell, 1)) &&
-	       line_close(t, l, line_bits(address, end), write, address);
+	if (!cell || !is_own(t, access_word(cell, 0), write) ||
+	    !is_own(t, access_word(cell, 1), write))
+		return LINE_CELLS;
+	return line_close(t, l, line_bits(address, end), write, address, pc);
 }
 
 /* It is in cells. */
@@ -246,8 +252,10 @@ __attribute__((noinline)) static enum outcome not_in_line(struct rt_thread *t,
 
 	if (__atomic_load_n(&l->head, __ATOMIC_ACQUIRE) != LINE_IN_CELLS)
 		return NEEDS_LOCK;
-	if (closes(t, l, address, end, write))
+	if (closes(t, l, address, end, write, pc) != LINE_CELLS)
 		return NOTED;
+	if (__atomic_load_n(&l->head, __ATOMIC_ACQUIRE) != LINE_IN_CELLS)
+		return NEEDS_LOCK;
 	for (uintptr_t at = address; at < end; at = (at | 7) + 1) {
 		struct shadow_cell *cell = shadow_find(SHADOW_DATA, at);
 		enum outcome one = RT_LIKELY(cell)
@@ -349,84 +357,22 @@ __attribute__((noinline)) static void precise(enum raw_op op, uintptr_t address,
 		slower(op, address, size, pc);
 }
 
-/* Of a line that several read: the thread keeps it, in the first place where it may. */
-static inline bool quick_read(struct rt_thread *t, uint64_t kept, uint64_t bits, uintptr_t address)
-{
-	struct rt_read *e = line_read(t->reads, address, 0);
-
-	if (e->kept == kept && access_current(t, e->head)) {
-		__atomic_store_n(&e->r, e->r | bits, __ATOMIC_RELAXED);
-		return true;
-	}
-	if (e->head >= t->dead ||
-	    (e->kept != kept && line_read(t->reads, address, 1)->kept == kept))
-		return false;
-	line_begin_read(e, kept, t->now, bits, 0, 0);
-	return true;
-}
-
-/* Is it what most accesses are, the first of these bytes in a line that is open to the thread? */
-static inline bool quick(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
-			 uintptr_t address)
-{
-	uint64_t head = __atomic_load_n(&l->head, __ATOMIC_RELAXED);
-
-	if (access_current(t, head)) {
-		__atomic_store_n(&l->r, l->r | bits, __ATOMIC_RELAXED);
-		if (write)
-			__atomic_store_n(&l->w, l->w | bits, __ATOMIC_RELAXED);
-	} else if (write || !shadow_readers(head) || head & LINE_BUSY ||
-		   !quick_read(t, head, bits, address)) {
-		return false;
-	}
-	RT_COMPILER_BARRIER();
-	return RT_LIKELY(__atomic_load_n(&l->head, __ATOMIC_RELAXED) == head);
-}
-
-/* What lies in one line; the size is a constant. What is not quick is asked all questions again. */
-static inline __attribute__((always_inline)) void single(enum raw_op op, const void *p,
-							 uint32_t size, uintptr_t pc)
-{
-	uintptr_t address = (uintptr_t)p;
-	struct shadow_line *l = shadow_line_find(address);
-	uint64_t bits = ((1ull << size) - 1) << (address & (LINE_SIZE - 1));
-	struct rt_thread *t = &rt_self;
-	bool done;
-
-	if (RT_UNLIKELY(rt_mode != RT_CHECKING || !l || t->quiet | t->ignoring ||
-			(address & (LINE_SIZE - 1)) + size > LINE_SIZE)) {
-		access_slow(op, address, size, pc);
-		return;
-	}
-	if (t->outside && line_no_conflict(t, l, bits, op != RAW_READ))
-		return;
-	if (RT_UNLIKELY(t->outside || !t->slot)) {
-		access_slow(op, address, size, pc);
-		return;
-	}
-	rt_enter(t);
-	done = history_has_room(t, pc) && quick(t, l, bits, op != RAW_READ, address);
-	if (done)
-		history_put_here(t, op, address, size, pc);
-	rt_leave(t);
-	if (!done)
-		access_slow(op, address, size, pc);
-}
-
-#define SINGLE(bytes)                                                                              \
+#define FIRST(bytes)                                                                               \
 	void access_read##bytes(const void *address, uintptr_t pc)                                 \
 	{                                                                                          \
-		single(RAW_READ, address, bytes, pc);                                              \
+		if (!access_first(RAW_READ, (uintptr_t)address, bytes, pc))                        \
+			access_slow(RAW_READ, (uintptr_t)address, bytes, pc);                      \
 	}                                                                                          \
 	void access_write##bytes(const void *address, uintptr_t pc)                                \
 	{                                                                                          \
-		single(RAW_WRITE, address, bytes, pc);                                             \
+		if (!access_first(RAW_WRITE, (uintptr_t)address, bytes, pc))                       \
+			access_slow(RAW_WRITE, (uintptr_t)address, bytes, pc);                     \
 	}
-SINGLE(1)
-SINGLE(2)
-SINGLE(4)
-SINGLE(8)
-SINGLE(16)
+FIRST(1)
+FIRST(2)
+FIRST(4)
+FIRST(8)
+FIRST(16)
 
 /* Nothing but jumps: whoever it is for needs all registers. */
 void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)

@@ -25,7 +25,10 @@
 
 /* All but the fast path. */
 void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc);
-/* The same, by size. Not part of the hooks: these would have to save registers before they know. */
+/*
+ * The same, by size, with access_first(). Not part of the hooks: these would have to save registers
+ * before they know.
+ */
 #define ACCESS_SLOW(name, bytes)                                                                   \
 	void access_read##bytes(const void *address, uintptr_t pc);                                \
 	void access_write##bytes(const void *address, uintptr_t pc);
@@ -131,6 +134,62 @@ ACCESS_FAST bool access_done_otherwise(bool write, uintptr_t address, uint32_t s
 static inline bool access_current(const struct rt_thread *t, uint64_t word)
 {
 	return !((word - t->limit) >> (SHADOW_SLOT_SHIFT - 1)) && word >= t->raised;
+}
+
+/*
+ * Of a line that several read: the thread keeps that it has read these bytes, in the first place
+ * where it may. False: that has something else in it.
+ */
+ACCESS_FAST bool access_keep(struct rt_thread *t, uint64_t kept, uint64_t bits, uintptr_t address)
+{
+	struct rt_read *e = line_read(t->reads, address, 0);
+
+	if (e->kept == kept && access_current(t, e->head)) {
+		__atomic_store_n(&e->r, e->r | bits, __ATOMIC_RELAXED);
+		return true;
+	}
+	if (e->head >= t->dead ||
+	    (e->kept != kept && line_read(t->reads, address, 1)->kept == kept))
+		return false;
+	line_begin_read(e, kept, t->now, bits);
+	return true;
+}
+
+/*
+ * What most of the others are: the first access of these bytes in a transaction, in a line that is
+ * open to the thread. It is noted. False: it is not that, and all questions are to be asked.
+ */
+ACCESS_FAST bool access_first(enum raw_op op, uintptr_t address, uint32_t size, uintptr_t pc)
+{
+	uint64_t bits = ((1ull << size) - 1) << (address & (LINE_SIZE - 1)), head;
+	struct rt_thread *t = &rt_self;
+	struct shadow_line *l;
+	bool own, done;
+
+	if (RT_UNLIKELY(rt_mode != RT_CHECKING || t->quiet | t->ignoring || t->outside ||
+			!t->slot || (address & (LINE_SIZE - 1)) + size > LINE_SIZE ||
+			!history_has_room(t, pc)))
+		return false;
+	l = shadow_line_find(address);
+	if (RT_UNLIKELY(!l))
+		return false;
+	head = __atomic_load_n(&l->head, __ATOMIC_RELAXED);
+	own = access_current(t, head);
+	if (!own && (op != RAW_READ || !shadow_readers(head) || head & LINE_BUSY))
+		return false;
+	rt_begin(t);
+	if (own) {
+		__atomic_store_n(&l->r, l->r | bits, __ATOMIC_RELAXED);
+		if (op != RAW_READ)
+			__atomic_store_n(&l->w, l->w | bits, __ATOMIC_RELAXED);
+	}
+	done = own || access_keep(t, head, bits, address);
+	RT_COMPILER_BARRIER();
+	done = done && __atomic_load_n(&l->head, __ATOMIC_RELAXED) == head;
+	if (RT_LIKELY(done))
+		history_put_here(t, op, address, size, pc);
+	/* Signals that came meanwhile are delivered when it is done once more. */
+	return !rt_end(t) && done;
 }
 
 /* Is nothing to be done? */

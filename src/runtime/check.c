@@ -221,6 +221,22 @@ static void note_cycle(struct rt_thread *t, uint64_t word)
 	}
 }
 
+/*
+ * Of a large access, what there is to tell has been told. Here is one more edge that closes a
+ * cycle, from a step that just those reach who reached the one that was left out last: its thread
+ * took no edge in between.
+ */
+static bool closes_again(const struct rt_thread *t, step src)
+{
+	uint32_t s = step_slot(src);
+
+	return s == step_slot(closed_by) &&
+	       (uint64_t)step_index(src < closed_by ? src : closed_by) >=
+		       __atomic_load_n(&check_lines[s].stretch, __ATOMIC_ACQUIRE) &&
+	       __atomic_load_n(&order.reach[(size_t)s * order.cap + t->slot], __ATOMIC_ACQUIRE) <=
+		       step_index(src);
+}
+
 bool check_edge(struct rt_thread *t, uint64_t word, bool *fresh)
 {
 	step src = shadow_step(word);
@@ -228,8 +244,7 @@ bool check_edge(struct rt_thread *t, uint64_t word, bool *fresh)
 
 	if (t->seen[step_slot(src)] >= step_index(src))
 		return true;
-	/* Of a large access, what there is to tell has been told. */
-	if (t->closed && src == closed_by && closed.nclosing == CHECK_CLOSING)
+	if (t->closed && closed.nclosing == CHECK_CLOSING && closes_again(t, src))
 		return false;
 	check_behind(t, word);
 	/* With no block open anywhere, only the clocks are of interest. */
@@ -329,7 +344,8 @@ void check_thread_begin(struct rt_thread *t, struct check_point birth)
 	t->reads = check_lines[t->slot].reads;
 	if (!t->reads && !icd_on) {
 		t->repeat = rt_pages(RT_REPEATS * sizeof *t->repeat);
-		t->reads = rt_pages(RT_READS * sizeof *t->reads);
+		t->reads =
+			rt_pages(RT_READS * (sizeof(struct rt_read) + sizeof(struct rt_read_old)));
 		__atomic_store_n(&check_lines[t->slot].repeat, t->repeat, __ATOMIC_RELEASE);
 		__atomic_store_n(&check_lines[t->slot].reads, t->reads, __ATOMIC_RELEASE);
 	}

@@ -45,19 +45,19 @@ HOOK_UPDATES(UPDATE)
 
 /* What inline/hooks.c calls, and what is called in its place where there are too many of them. */
 #define INLINED(name, bytes)                                                                       \
-	RT_EXPORT void atomsan_2_read##bytes(void *address, void *caller);                         \
-	void atomsan_2_read##bytes(void *address, void *caller)                                    \
+	RT_EXPORT void atomsan_3_read##bytes(void *address, void *caller);                         \
+	void atomsan_3_read##bytes(void *address, void *caller)                                    \
 	{                                                                                          \
-		access_read##bytes(address, (uintptr_t)caller);                                    \
+		access_slow(RAW_READ, (uintptr_t)address, bytes, (uintptr_t)caller);               \
 	}                                                                                          \
-	RT_EXPORT void atomsan_2_write##bytes(void *address, void *caller);                        \
-	void atomsan_2_write##bytes(void *address, void *caller)                                   \
+	RT_EXPORT void atomsan_3_write##bytes(void *address, void *caller);                        \
+	void atomsan_3_write##bytes(void *address, void *caller)                                   \
 	{                                                                                          \
-		access_write##bytes(address, (uintptr_t)caller);                                   \
+		access_slow(RAW_WRITE, (uintptr_t)address, bytes, (uintptr_t)caller);              \
 	}
 HOOK_SIZES(INLINED, )
-HOOK_SIZES(READ, atomsan_2_call_read)
-HOOK_SIZES(WRITE, atomsan_2_call_write)
+HOOK_SIZES(READ, atomsan_3_call_read)
+HOOK_SIZES(WRITE, atomsan_3_call_write)
 
 RT_EXPORT void __tsan_read_range(void *address, unsigned long size);
 void __tsan_read_range(void *address, unsigned long size)

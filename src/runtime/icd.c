@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 uintptr_t icd_region[ICD_SPACES][SHADOW_REGIONS];
-RT_EXPORT extern uintptr_t atomsan_2_states[ICD_SPACES][SHADOW_REGIONS]
+RT_EXPORT extern uintptr_t atomsan_3_states[ICD_SPACES][SHADOW_REGIONS]
 	__attribute__((alias("icd_region")));
 static uint32_t region_lock;
 

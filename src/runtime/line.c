@@ -116,8 +116,9 @@ static enum line_outcome again(struct rt_thread *t, uint64_t head, uint64_t r, u
 }
 
 /*
- * It is the thread's, and another age begins: what it did so far is told to the cells, and the line
- * is its own as before.
+ * It is the thread's, and another age begins; or it was another's, who is at something else by now,
+ * and all that one did with it is known to be before what the thread does. What was done so far is
+ * told to the cells, and the line is the thread's.
  */
 static enum line_outcome begin_age(struct rt_thread *t, struct shadow_line *l, uint64_t head,
 				   uint64_t bits, bool write, uintptr_t address)
@@ -132,6 +133,7 @@ static enum line_outcome begin_age(struct rt_thread *t, struct shadow_line *l, u
 		l->r = bits;
 		l->w = write ? bits : 0;
 		l->young = 0;
+		/* The time may have gone up: tell_cells(). */
 		__atomic_store_n(&l->head, t->now | LINE_USED_CELLS | LINE_BENEATH,
 				 __ATOMIC_RELEASE);
 	}
@@ -182,17 +184,20 @@ static struct rt_read *find_read(struct rt_thread *t, uint64_t kept, uintptr_t a
  */
 static bool begin_read(struct rt_thread *t, struct rt_read *e, uint64_t kept, uint64_t bits)
 {
-	uint64_t old = e->old, old_r = e->old_r;
+	struct rt_read_old *o = line_read_old(t->reads, e);
+	bool same = e->kept == kept, old = same && e->head & RT_READ_OLD && o->head >= t->dead;
 
-	if (e->kept != kept || old < t->dead)
-		old = old_r = 0;
-	if (e->kept == kept && e->head >= t->dead && e->r & ~bits) {
-		if (old && (!t->txn || old < t->txn_begin))
+	if (same && e->head >= t->dead && e->r & ~bits) {
+		uint64_t head = old ? o->head : e->head, r = e->r | (old ? o->r : 0);
+
+		if (old && (!t->txn || head < t->txn_begin))
 			return false;
-		old = old ? old : e->head;
-		old_r |= e->r;
+		__atomic_store_n(&e->kept, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&o->r, r, __ATOMIC_RELEASE);
+		__atomic_store_n(&o->head, head, __ATOMIC_RELEASE);
+		old = true;
 	}
-	line_begin_read(e, kept, t->now, bits, old, old_r);
+	line_begin_read(e, kept, t->now | (old ? RT_READ_OLD : 0), bits);
 	return true;
 }
 
@@ -247,9 +252,18 @@ static bool let_read(struct shadow_line *l, uint64_t head, uintptr_t address)
 
 /* --- */
 
+/* Was it handed on? Where there are words in the cells line_close() has to look at them. */
+static bool is_handed_on(const struct rt_thread *t, const struct shadow_line *l, uint64_t head)
+{
+	uint64_t young = l->young;
+
+	return !(head & LINE_BENEATH) && check_settled(t, head) &&
+	       ((young ^ head) >> SHADOW_SLOT_SHIFT || check_settled(t, young));
+}
+
 /*
- * It is nobody's, or what its thread did is dead; or it is the thread's own, and what it does takes
- * the place of all that it did; or several read it.
+ * It is nobody's, or what its thread did is dead; or it was handed on; or it is the thread's own,
+ * and what it does takes the place of all that it did; or several read it.
  */
 enum line_outcome line_claim(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
 			     uintptr_t address, uintptr_t pc)
@@ -271,7 +285,9 @@ enum line_outcome line_claim(struct rt_thread *t, struct shadow_line *l, uint64_
 			if (!check_word_dead(head)) {
 				if (!write && let_read(l, head, address))
 					continue;
-				return LINE_CELLS;
+				return is_handed_on(t, l, head)
+					       ? begin_age(t, l, head, bits, write, address)
+					       : LINE_CELLS;
 			}
 			if ((write ? l->r : l->w) & bits)
 				check_behind_dead(t, head);
@@ -313,18 +329,21 @@ static void wait_for_claim(struct shadow_line *l, uint64_t head)
 /* Somebody writes, or cannot keep what it has read: what all have read is told. */
 static bool tell_reads(const struct shadow_line *l, uint64_t kept, uintptr_t address)
 {
-	bool told = tell_cells(l->young, l->r, 0, 0, address);
+	bool told = kept & LINE_BENEATH || tell_cells(l->young, l->r, 0, 0, address);
 
 	for (uint32_t i = 1, n = __atomic_load_n(&check_slots, __ATOMIC_ACQUIRE); i < n; i++) {
 		struct rt_read *table = __atomic_load_n(&check_lines[i].reads, __ATOMIC_ACQUIRE);
 
 		for (uint32_t k = 0; table && k < 2; k++) {
-			const struct rt_read *e = line_read(table, address, k);
+			struct rt_read *e = line_read(table, address, k);
+			const struct rt_read_old *o = line_read_old(table, e);
 			uint64_t head = __atomic_load_n(&e->head, __ATOMIC_ACQUIRE);
 			uint64_t r = __atomic_load_n(&e->r, __ATOMIC_ACQUIRE);
 			uint64_t young = __atomic_load_n(&e->young, __ATOMIC_ACQUIRE);
-			uint64_t old = __atomic_load_n(&e->old, __ATOMIC_ACQUIRE);
-			uint64_t old_r = __atomic_load_n(&e->old_r, __ATOMIC_ACQUIRE);
+			uint64_t old = head & RT_READ_OLD
+					       ? __atomic_load_n(&o->head, __ATOMIC_ACQUIRE)
+					       : 0;
+			uint64_t old_r = old ? __atomic_load_n(&o->r, __ATOMIC_ACQUIRE) : 0;
 
 			if (__atomic_load_n(&e->kept, __ATOMIC_ACQUIRE) != kept ||
 			    __atomic_load_n(&e->head, __ATOMIC_ACQUIRE) != head)
@@ -426,23 +445,40 @@ static bool is_in_use(const struct rt_thread *t, uint64_t last)
 		       __atomic_load_n(&check_lines[shadow_slot(last)].stretch, __ATOMIC_ACQUIRE);
 }
 
-bool line_close(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
-		uintptr_t address)
+/* Have all whose words are of interest only read it? */
+static bool is_only_read(const struct shadow_cell *cell)
 {
-	struct shadow_cell *cell;
+	for (uint32_t i = 0; i < 16; i++) {
+		uint64_t word = __atomic_load_n(&cell[i / 2].w[i % 2], __ATOMIC_ACQUIRE);
+
+		if (word && (shadow_slot(word) == SHADOW_LIST ||
+			     (word & SHADOW_WRITE && !check_word_dead(word))))
+			return false;
+	}
+	return true;
+}
+
+enum line_outcome line_close(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
+			     uintptr_t address, uintptr_t pc)
+{
+	uintptr_t start = address & ~(uintptr_t)(LINE_SIZE - 1);
+	struct shadow_cell *cell = shadow_find(SHADOW_DATA, start);
+	uint64_t kept = 0;
 	enum whose whose;
 	bool in_cells;
 	uint32_t *it;
 
-	address &= ~(uintptr_t)(LINE_SIZE - 1);
-	cell = shadow_find(SHADOW_DATA, address);
-	if (!cell || ((l->young & LINE_LOW) >= LINE_VAIN &&
+	if (!cell || ((l->young & LINE_LOW) >= LINE_VAIN && (write || !is_only_read(cell)) &&
 		      (is_in_use(t, l->young) || whose_cells(t, cell) == OTHERS)))
-		return false;
+		return LINE_CELLS;
 	it = lock(address);
 	in_cells = l->head == LINE_IN_CELLS;
 	whose = in_cells && !is_in_use(t, l->young) ? whose_cells(t, cell) : OTHERS;
-	if (in_cells && whose == OTHERS) {
+	if (in_cells && whose == OTHERS && !write && !record_on && is_only_read(cell) &&
+	    check_may_have_readers(start)) {
+		kept = check_new_readers() | LINE_USED_CELLS | LINE_BENEATH;
+		__atomic_store_n(&l->head, kept, __ATOMIC_RELEASE);
+	} else if (in_cells && whose == OTHERS) {
 		l->young += (l->young & LINE_LOW) < LINE_VAIN;
 	} else if (in_cells) {
 		come_behind(t, cell);
@@ -454,7 +490,9 @@ bool line_close(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool 
 				 __ATOMIC_RELEASE);
 	}
 	unlock(it);
-	return whose != OTHERS;
+	if (kept)
+		return note_read(t, l, kept, bits, address, pc);
+	return whose != OTHERS ? LINE_NOTED : LINE_CELLS;
 }
 
 /* --- clearing --- */

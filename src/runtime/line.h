@@ -16,17 +16,20 @@
  *	            threads read it, and each keeps what it has read for itself (struct
  *	            rt_read), so that they need not take the line from each other; who
  *	            writes asks them all. What the first of them had read by then is
- *	            still there, and its head is in `young`
+ *	            still there, and its head is in `young`; or, with LINE_BENEATH, what
+ *	            all had read by then is in the cells, and nothing else is of interest
  *	in cells    LINE_IN_CELLS: the cells tell
  *
- * What the thread did in an earlier stretch, or at a third age, is told to the cells beneath. Where
- * a second thread comes, while the first one's accesses are still of interest, all is, and the line
- * is in cells until all words in them are dead, or of the one thread that wants it for itself,
- * or known to it to be before what it does (memory that was handed on, with a lock, say). These
- * stay in the cells beneath: the thread needs no edge from them, and whoever comes next finds
- * them there. When the thread's own accesses are dead so are they: whoever reaches them
- * reaches it. But it does not become another's in the stretch in which it was a thread's: that one
- * may have just found it its own, and be about to set bits.
+ * What the thread did in an earlier stretch, or at a third age, is told to the cells beneath. So is
+ * all where a second thread comes, while the first one's accesses are still of interest. If that
+ * one knows them to be before what it does (memory that was handed on, with a lock, say), and
+ * their thread is in another stretch by now, the line is its own. If not, the line is
+ * in cells until all words in them are dead, or of the one thread that wants it for itself, or
+ *known to it; or, for one who reads, all reads. Words that are known stay in the cells beneath: the
+ * thread needs no edge from them, and whoever comes next finds them there. When the thread's own
+ * accesses are dead so are they: whoever reaches them reaches it. But it does not become another's
+ * in the stretch in which it was a thread's: that one may have just found it its own, and be about
+ * to set bits.
  *
  * Who changes it. A thread sets bits in its own line without further ado. A line that is nobody's,
  * or whose accesses are dead, is claimed: the head is exchanged, with LINE_BUSY in it until the
@@ -45,7 +48,7 @@
 enum {
 	LINE_BUSY = 1,
 	LINE_USED_CELLS = 2, /* there may be words in them */
-	LINE_BENEATH = 4,    /* and some are of interest, all of which the thread knows */
+	LINE_BENEATH = 4,    /* and some are of interest, all of which the thread knows, or reads */
 	LINE_SIZE = 64,
 };
 #define LINE_IN_CELLS ((uint64_t)SHADOW_LIST << SHADOW_SLOT_SHIFT)
@@ -65,13 +68,14 @@ enum line_outcome line_claim(struct rt_thread *t, struct shadow_line *l, uint64_
 bool line_open(struct shadow_line *l, uintptr_t address);
 /*
  * Nothing in its cells is of interest but what the thread did, or knows: then it is its own, with
- * this. While it is in cells `young` is slot and time of the one whose it was last, and, in the
- * low bits, how often that was asked in vain, up to LINE_VAIN.
+ * this. Nothing but reads, and it reads: then several read it. LINE_CELLS: neither, and it is still
+ * to be noted. While it is in cells `young` is slot and time of the one whose it was last, and, in
+ * the low bits, how often that was asked in vain, up to LINE_VAIN.
  */
 enum { LINE_VAIN = 5 };
 #define LINE_LOW ((uint64_t)(SHADOW_TICK - 1)) /* what is not slot and time */
-bool line_close(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
-		uintptr_t address);
+enum line_outcome line_close(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
+			     uintptr_t address, uintptr_t pc);
 /* This memory is somebody else's from now on. */
 void line_clear(uintptr_t address, size_t bytes);
 
@@ -95,13 +99,15 @@ static inline struct rt_read *line_read(struct rt_read *table, uintptr_t address
 	return &table[(address >> 6 ^ i) & (RT_READS - 1)];
 }
 
+static inline struct rt_read_old *line_read_old(struct rt_read *table, const struct rt_read *e)
+{
+	return (struct rt_read_old *)(table + RT_READS) + (e - table);
+}
+
 /* A stretch begins for it. Others may be looking at it. */
-static inline void line_begin_read(struct rt_read *e, uint64_t kept, uint64_t now, uint64_t bits,
-				   uint64_t old, uint64_t old_r)
+static inline void line_begin_read(struct rt_read *e, uint64_t kept, uint64_t now, uint64_t bits)
 {
 	__atomic_store_n(&e->kept, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&e->old_r, old_r, __ATOMIC_RELEASE);
-	__atomic_store_n(&e->old, old, __ATOMIC_RELEASE);
 	__atomic_store_n(&e->young, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&e->r, bits, __ATOMIC_RELEASE);
 	__atomic_store_n(&e->head, now, __ATOMIC_RELEASE);

@@ -24,7 +24,7 @@ RT_EXPORT const char atomsan_rt_version[] = ATOMSAN_VERSION;
 int rt_process;
 __thread struct rt_thread rt_self = {
 	.quiet = RT_UNBORN, .icd_do = ICD_SLOW, .icd_owner = ICD_NOBODY, .icd_mask = UINT32_MAX};
-RT_EXPORT extern __thread struct rt_thread atomsan_2_self __attribute__((alias("rt_self")));
+RT_EXPORT extern __thread struct rt_thread atomsan_3_self __attribute__((alias("rt_self")));
 
 void *rt_pages(size_t bytes)
 {

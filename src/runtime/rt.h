@@ -69,14 +69,18 @@ struct rt_repeat {
 enum { RT_REPEATS = 1 << 13 };
 
 /*
- * What the thread has read of a line that several read: see line.h. `kept` is the line's head; what
- * it did earlier and is still of interest is in `old`, with the time of the first.
+ * What the thread has read of a line that several read: see line.h. `kept` is the line's head.
+ * Where RT_READ_OLD is in `head` it did something earlier that is still of interest: that stands
+ * elsewhere (struct rt_read_old), with the time of the first, and out of the way of what is
+ * asked for all the time.
  */
 struct rt_read {
 	uint64_t kept, head, r, young;
-	uint64_t old, old_r;
-} __attribute__((aligned(64)));
-enum { RT_READS = 1 << 12 };
+} __attribute__((aligned(32)));
+struct rt_read_old {
+	uint64_t head, r;
+};
+enum { RT_READS = 1 << 14, RT_READ_OLD = 1 };
 
 /* An edge that came in, for the imprecise check: from whom, and since when both did what they did.
  */
@@ -111,11 +115,18 @@ enum rt_quiet {
 struct rt_thread {
 	/* The check's: see check.h. First what the fast path needs. */
 	uint64_t limit, self;
-	struct rt_read *reads; /* RT_READS, by address */
+	struct rt_read *reads;      /* RT_READS, by address; behind them as many rt_read_old */
+	volatile uint32_t quiet;    /* enum rt_quiet */
+	volatile uint32_t pending;  /* signals that wait for rt_leave() */
+	uint32_t ignoring;          /* so often did the program ask to look away: see annotate.c */
+	uint32_t slot;              /* 0: this thread is not checked */
+	uint64_t now, dead, raised; /* `raised` is `now`, when the clock went up last */
+	struct rt_log hist;
+	uint64_t clock;
 	bool outside; /* of transactions, and nobody reaches it: nothing that it does matters */
 	/* The imprecise check's: see icd_known(). */
 	uint32_t icd_owner, icd_mask, icd_shared;
-	uint64_t txn_limit, now, dead;
+	uint64_t txn_limit;
 	uint64_t calm; /* `now`, when the stretch began or functions had to be told apart again */
 	/* The imprecise check's: see icd.h. */
 	uint32_t icd_do;
@@ -125,14 +136,10 @@ struct rt_thread {
 	struct icd_logged *icd_logged;
 	uint64_t icd_nlogged;
 	const uint64_t *icd_mark; /* where its history was when its last transaction ended */
-	uint64_t clock;
-	uint64_t raised; /* `now`, when the clock went up last */
-	uintptr_t at;    /* the memory whose edges are being taken; 0: a lock's, or a thread's */
+	uintptr_t at; /* the memory whose edges are being taken; 0: a lock's, or a thread's */
 	const int64_t *seen;
 	const uint32_t *others; /* how many open transactions of others reach this thread */
-	struct rt_log hist;
 	struct history *history;
-	uint32_t slot; /* 0: this thread is not checked */
 	uint32_t nmarks;
 	size_t txn;        /* 1 + depth of the frame that the transaction began with; 0: none */
 	uint32_t txn_mark; /* 1 + index of the mark, where it is not the function itself */
@@ -154,9 +161,7 @@ struct rt_thread {
 	struct plog *plog; /* NULL: nothing is predicted from this thread */
 	struct predict_thread *predicted;
 
-	struct rt_log rec;         /* the recorder's */
-	volatile uint32_t quiet;   /* enum rt_quiet */
-	volatile uint32_t pending; /* signals that wait for rt_leave() */
+	struct rt_log rec; /* the recorder's */
 	uint32_t id;
 	uint32_t nchunks;
 	void *chunk;
@@ -169,10 +174,9 @@ struct rt_thread {
 
 	uintptr_t alloc_caller;    /* operator new() was called here: malloc() inside it is too */
 	uint32_t *atomic_lock;     /* held by this thread right now */
-	uint32_t ignoring;         /* so often did the program ask to look away: see annotate.c */
 	struct rt_signal *signals; /* those that wait; see signals.c */
 	uintptr_t handler_sp;      /* a signal handler runs, with its frames below this */
-};
+} __attribute__((aligned(64)));
 
 static inline bool rt_on_stack(const struct rt_thread *t, uintptr_t sp)
 {
@@ -220,22 +224,34 @@ void rt_pages_free(void *p, size_t bytes);
 bool rt_thread_born(struct rt_thread *t);
 void rt_signals_deliver(struct rt_thread *t);
 
+/* The halves of rt_enter() and rt_leave() that call nobody. */
+static inline void rt_begin(struct rt_thread *t)
+{
+	t->quiet = RT_IN_RUNTIME;
+	RT_COMPILER_BARRIER();
+}
+
+/* True: there are signals to deliver. */
+static inline bool rt_end(struct rt_thread *t)
+{
+	RT_COMPILER_BARRIER();
+	t->quiet &= ~(uint32_t)RT_IN_RUNTIME;
+	RT_COMPILER_BARRIER();
+	return RT_UNLIKELY(t->pending);
+}
+
 /* False: note nothing. */
 static inline bool rt_enter(struct rt_thread *t)
 {
 	if (RT_UNLIKELY(t->quiet) && (t->quiet != RT_UNBORN || !rt_thread_born(t)))
 		return false;
-	t->quiet = RT_IN_RUNTIME;
-	RT_COMPILER_BARRIER();
+	rt_begin(t);
 	return true;
 }
 
 static inline void rt_leave(struct rt_thread *t)
 {
-	RT_COMPILER_BARRIER();
-	t->quiet &= ~(uint32_t)RT_IN_RUNTIME;
-	RT_COMPILER_BARRIER();
-	if (RT_UNLIKELY(t->pending))
+	if (rt_end(t))
 		rt_signals_deliver(t);
 }
 

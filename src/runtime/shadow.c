@@ -7,10 +7,10 @@
 #include "runtime/check.h"
 
 uintptr_t shadow_region[SHADOW_SPACES][SHADOW_REGIONS];
-RT_EXPORT extern uintptr_t atomsan_2_cells[SHADOW_SPACES][SHADOW_REGIONS]
+RT_EXPORT extern uintptr_t atomsan_3_cells[SHADOW_SPACES][SHADOW_REGIONS]
 	__attribute__((alias("shadow_region")));
 uintptr_t shadow_lines[SHADOW_REGIONS];
-RT_EXPORT extern uintptr_t atomsan_2_lines[SHADOW_REGIONS] __attribute__((alias("shadow_lines")));
+RT_EXPORT extern uintptr_t atomsan_3_lines[SHADOW_REGIONS] __attribute__((alias("shadow_lines")));
 struct shadow_stripe shadow_stripes[SHADOW_STRIPES];
 uint64_t shadow_stripe_mask = SHADOW_STRIPES - 1;
 static uint32_t region_lock, list_lock;

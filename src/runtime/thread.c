@@ -17,7 +17,7 @@ extern void *__libc_stack_end; /* the C library's; no header has it */
 
 volatile uint32_t rt_threads_out;
 volatile uint32_t rt_mode;
-RT_EXPORT extern volatile uint32_t atomsan_2_mode __attribute__((alias("rt_mode")));
+RT_EXPORT extern volatile uint32_t atomsan_3_mode __attribute__((alias("rt_mode")));
 static uint32_t next_id;
 static pthread_key_t at_end;
 

@@ -43,16 +43,16 @@ __attribute__((destructor)) static void say(void)
 HOOK_READS(READ)
 HOOK_WRITES(WRITE)
 /* Where the hooks are inlined, all of them call. */
-EXPORT extern volatile unsigned atomsan_2_mode;
-EXPORT volatile unsigned atomsan_2_mode = 2;
-EXPORT extern unsigned long atomsan_2_lines[1];
-EXPORT unsigned long atomsan_2_lines[1];
-EXPORT extern unsigned long atomsan_2_cells[1];
-EXPORT unsigned long atomsan_2_cells[1];
-EXPORT extern unsigned long atomsan_2_states[1];
-EXPORT unsigned long atomsan_2_states[1];
-EXPORT extern __thread char atomsan_2_self[64];
-EXPORT __thread char atomsan_2_self[64];
+EXPORT extern volatile unsigned atomsan_3_mode;
+EXPORT volatile unsigned atomsan_3_mode = 2;
+EXPORT extern unsigned long atomsan_3_lines[1];
+EXPORT unsigned long atomsan_3_lines[1];
+EXPORT extern unsigned long atomsan_3_cells[1];
+EXPORT unsigned long atomsan_3_cells[1];
+EXPORT extern unsigned long atomsan_3_states[1];
+EXPORT unsigned long atomsan_3_states[1];
+EXPORT extern __thread char atomsan_3_self[64];
+EXPORT __thread char atomsan_3_self[64];
 HOOK_CALLED(READ, WRITE)
 READ(__tsan_read_range, )
 WRITE(__tsan_write_range, )

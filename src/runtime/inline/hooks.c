@@ -8,11 +8,11 @@
  * whenever struct rt_thread's first fields, the shadow's table, a word's form or rt_mode change,
  * here and in cli/cmd_as.c.
  */
-#define rt_self       atomsan_2_self
-#define shadow_lines  atomsan_2_lines
-#define shadow_region atomsan_2_cells
-#define rt_mode       atomsan_2_mode
-#define icd_region    atomsan_2_states
+#define rt_self       atomsan_3_self
+#define shadow_lines  atomsan_3_lines
+#define shadow_region atomsan_3_cells
+#define rt_mode       atomsan_3_mode
+#define icd_region    atomsan_3_states
 
 #include "runtime/access.h"
 
@@ -32,17 +32,23 @@
 			otherwise(address);                                                        \
 	}
 #define HOOK(bytes)                                                                                \
-	void atomsan_2_read##bytes(void *address, void *caller);                                   \
-	void atomsan_2_write##bytes(void *address, void *caller);                                  \
+	void atomsan_3_read##bytes(void *address, void *caller);                                   \
+	void atomsan_3_write##bytes(void *address, void *caller);                                  \
 	static OTHERWISE void otherwise_read##bytes(void *address)                                 \
 	{                                                                                          \
-		if (!access_done_otherwise(false, (uintptr_t)address, bytes))                      \
-			atomsan_2_read##bytes(address, __builtin_return_address(0));               \
+		void *caller = __builtin_return_address(0);                                        \
+                                                                                                   \
+		if (!access_done_otherwise(false, (uintptr_t)address, bytes) &&                    \
+		    !access_first(RAW_READ, (uintptr_t)address, bytes, (uintptr_t)caller))         \
+			atomsan_3_read##bytes(address, caller);                                    \
 	}                                                                                          \
 	static OTHERWISE void otherwise_write##bytes(void *address)                                \
 	{                                                                                          \
-		if (!access_done_otherwise(true, (uintptr_t)address, bytes))                       \
-			atomsan_2_write##bytes(address, __builtin_return_address(0));              \
+		void *caller = __builtin_return_address(0);                                        \
+                                                                                                   \
+		if (!access_done_otherwise(true, (uintptr_t)address, bytes) &&                     \
+		    !access_first(RAW_WRITE, (uintptr_t)address, bytes, (uintptr_t)caller))        \
+			atomsan_3_write##bytes(address, caller);                                   \
 	}                                                                                          \
 	INLINE(RAW_READ, __tsan_read, bytes, otherwise_read##bytes)                                \
 	INLINE(RAW_READ, __tsan_unaligned_read, bytes, otherwise_read##bytes)                      \

@@ -57,11 +57,11 @@ HOOK_WRITES(ACCESS)
 HOOK_UPDATES(ACCESS)
 
 /* What inlined hooks need to know (inline/hooks.c): the mode says that there is nothing to do. */
-EXPORT volatile unsigned atomsan_2_mode;
-EXPORT unsigned long atomsan_2_lines[1];
-EXPORT unsigned long atomsan_2_cells[1];
-EXPORT unsigned long atomsan_2_states[1];
-EXPORT __thread char atomsan_2_self[64] __attribute__((tls_model("initial-exec")));
+EXPORT volatile unsigned atomsan_3_mode;
+EXPORT unsigned long atomsan_3_lines[1];
+EXPORT unsigned long atomsan_3_cells[1];
+EXPORT unsigned long atomsan_3_states[1];
+EXPORT __thread char atomsan_3_self[64] __attribute__((tls_model("initial-exec")));
 HOOK_CALLED(ACCESS, ACCESS)
 
 #define INTERFACE(type, name)                                                                      \
