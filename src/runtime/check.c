@@ -1,5 +1,7 @@
 #include "runtime/check.h"
 
+#include <string.h>
+
 #include "engine/order.h"
 #include "runtime/functions.h"
 #include "runtime/icd.h"
@@ -20,8 +22,9 @@ static struct order order;
 static uint32_t order_lock;
 /* Of this thread, and still to be reported. */
 static __thread struct check_cycle closed __attribute__((tls_model("initial-exec")));
-/* The step whose edge closed it last. */
-static __thread step closed_by __attribute__((tls_model("initial-exec")));
+/* The last step of each slot, as far as there is room, whose edge closed it; 0: there is none. */
+enum { CLOSED_BY = 4 };
+static __thread step closed_by[CLOSED_BY] __attribute__((tls_model("initial-exec")));
 
 _Static_assert(ORDER_INDEX_BITS == SHADOW_SLOT_SHIFT - SHADOW_TIME_SHIFT &&
 		       sizeof(order_index) == sizeof(int64_t),
@@ -194,15 +197,26 @@ static void note_reach(uint32_t home)
 	}
 }
 
+static step *closed_by_slot(uint32_t slot)
+{
+	uint32_t i = 0;
+
+	while (i < CLOSED_BY && closed_by[i] && step_slot(closed_by[i]) != slot)
+		i++;
+	return i < CLOSED_BY ? &closed_by[i] : NULL;
+}
+
 /* The cycle that an edge from a word closes, backwards: order.h's `why` tells the way. */
 static void note_cycle(struct rt_thread *t, uint64_t word)
 {
 	uint64_t src = shadow_step(word);
 	uint32_t home = t->slot, s = step_slot(src);
+	step *by = closed_by_slot(s);
 
 	__atomic_fetch_add(&check_counts.cycles, 1, __ATOMIC_RELAXED);
 	t->closed = true;
-	closed_by = src;
+	if (by && *by < src)
+		*by = src;
 	note_closing(t, word & SHADOW_BYTES);
 	if (closed.n)
 		return; /* one access, one report */
@@ -223,16 +237,17 @@ static void note_cycle(struct rt_thread *t, uint64_t word)
 
 /*
  * Of a large access, what there is to tell has been told. Here is one more edge that closes a
- * cycle, from a step that just those reach who reached the one that was left out last: its thread
- * took no edge in between.
+ * cycle, from a step that nobody reaches who did not reach one of the same slot that was left out
+ * already: that is a later one, or none came to reach the slot in between.
  */
 static bool closes_again(const struct rt_thread *t, step src)
 {
 	uint32_t s = step_slot(src);
+	const step *by = closed_by_slot(s);
 
-	return s == step_slot(closed_by) &&
-	       (uint64_t)step_index(src < closed_by ? src : closed_by) >=
-		       __atomic_load_n(&check_lines[s].stretch, __ATOMIC_ACQUIRE) &&
+	return by && *by &&
+	       (src <= *by || (uint64_t)step_index(*by) >=
+				      __atomic_load_n(&check_lines[s].stretch, __ATOMIC_ACQUIRE)) &&
 	       __atomic_load_n(&order.reach[(size_t)s * order.cap + t->slot], __ATOMIC_ACQUIRE) <=
 		       step_index(src);
 }
@@ -850,6 +865,7 @@ void check_report_now(struct rt_thread *t)
 	closed.step[0] = shadow_step(t->now);
 	report_cycle(t, &closed);
 	closed.n = closed.nclosing = 0;
+	memset(closed_by, 0, sizeof closed_by);
 }
 
 uint64_t check_end(void)
