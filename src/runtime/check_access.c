@@ -239,21 +239,34 @@ uint64_t check_new_readers(void)
 		       << SHADOW_TIME_SHIFT;
 }
 
+/* Is it gone, or are its bytes, where the slot of `added` does that behind it? */
+static inline uint64_t behind_added(uint64_t word, uint64_t added)
+{
+	if (shadow_slot(word) == shadow_slot(added) || added & SHADOW_WRITE)
+		word = behind_own(word, added);
+	return word;
+}
+
 void check_add(struct shadow_cell *cell, uint64_t added)
 {
+	uint64_t w0 = cell->w[0], w1 = cell->w[1];
 	uint32_t kept = 0;
 	struct words ws;
 
-	if (!(cell->w[0] | cell->w[1])) {
-		__atomic_store_n(&cell->w[0], added, __ATOMIC_RELEASE);
-		return;
+	/* The usual: what is left is one word. */
+	if (shadow_slot(w0) < SHADOW_NOBODY && shadow_slot(w1) < SHADOW_NOBODY) {
+		w0 = behind_added(w0, added);
+		w1 = behind_added(w1, added);
+		if (!w0 || !w1) {
+			__atomic_store_n(&cell->w[1], w0 | w1, __ATOMIC_RELEASE);
+			__atomic_store_n(&cell->w[0], added, __ATOMIC_RELEASE);
+			return;
+		}
 	}
 	unpack(&ws, cell);
 	for (uint32_t i = 0; i < ws.n; i++) {
-		uint64_t word = ws.v[i];
+		uint64_t word = behind_added(ws.v[i], added);
 
-		if (shadow_slot(word) == shadow_slot(added) || added & SHADOW_WRITE)
-			word = behind_own(word, added);
 		if (word)
 			ws.v[kept++] = word;
 	}
