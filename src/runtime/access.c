@@ -374,11 +374,14 @@ FIRST(4)
 FIRST(8)
 FIRST(16)
 
-/* Nothing but jumps: whoever it is for needs all registers. */
+/* Nothing but jumps, as a rule: whoever it is for needs all registers. */
 void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
 {
 	uint32_t mode = rt_mode;
 
+	/* access_first() leaves them. */
+	if (RT_UNLIKELY(rt_self.pending) && !rt_self.quiet)
+		rt_signals_deliver(&rt_self);
 	if (RT_LIKELY(mode == RT_CHECKING))
 		precise(op, address, size, pc);
 	else if (mode == RT_OWNING)

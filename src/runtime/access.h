@@ -167,17 +167,20 @@ ACCESS_FAST bool access_first(enum raw_op op, uintptr_t address, uint32_t size, 
 	bool own, done;
 
 	if (RT_UNLIKELY(rt_mode != RT_CHECKING || t->quiet | t->ignoring || t->outside ||
-			!t->slot || (address & (LINE_SIZE - 1)) + size > LINE_SIZE ||
-			!history_has_room(t, pc)))
+			!t->slot || (address & (LINE_SIZE - 1)) + size > LINE_SIZE))
 		return false;
 	l = shadow_line_find(address);
 	if (RT_UNLIKELY(!l))
 		return false;
+	/* From here on no handler comes between a question and what is done about it. */
+	rt_begin(t);
 	head = __atomic_load_n(&l->head, __ATOMIC_RELAXED);
 	own = access_current(t, head);
-	if (!own && (op != RAW_READ || !shadow_readers(head) || head & LINE_BUSY))
+	if (!history_has_room(t, pc) ||
+	    (!own && (op != RAW_READ || !shadow_readers(head) || head & LINE_BUSY))) {
+		rt_end(t);
 		return false;
-	rt_begin(t);
+	}
 	if (own) {
 		__atomic_store_n(&l->r, l->r | bits, __ATOMIC_RELAXED);
 		if (op != RAW_READ)
@@ -188,7 +191,7 @@ ACCESS_FAST bool access_first(enum raw_op op, uintptr_t address, uint32_t size, 
 	done = done && __atomic_load_n(&l->head, __ATOMIC_RELAXED) == head;
 	if (RT_LIKELY(done))
 		history_put_here(t, op, address, size, pc);
-	/* Signals that came meanwhile are delivered when it is done once more. */
+	/* Signals that came meanwhile are delivered by access_slow(). */
 	return !rt_end(t) && done;
 }
 

@@ -486,8 +486,10 @@ static void one_line(struct rt_thread *t, uintptr_t at, uintptr_t end, uint64_t 
 	for (; at < end; at = (at | 7) + 1) {
 		struct shadow_cell *cell = shadow_make(SHADOW_DATA, at);
 
-		if (cell)
-			together(t, cell, at, write | check_bytes(at, end), fresh, noted);
+		uint64_t what = write | check_bytes(at, end);
+
+		if (cell && (locked || !done_in_list(t, cell, what)))
+			together(t, cell, at, what, fresh, noted);
 	}
 	if (!locked)
 		rt_unlock(lock);
