@@ -213,7 +213,7 @@ __attribute__((noinline)) static void slower(enum raw_op op, uintptr_t address, 
 	rt_leave(t);
 }
 
-/* Nothing to this access, as far as a whole line can have it. */
+/* Does this word not keep the thread from having the line, or from reading it with others? */
 static inline bool is_own(const struct rt_thread *t, uint64_t word, uint64_t write)
 {
 	return !word || check_mine(t, word) || check_settled(t, word) ||

@@ -239,7 +239,7 @@ uint64_t check_new_readers(void)
 		       << SHADOW_TIME_SHIFT;
 }
 
-/* Is it gone, or are its bytes, where the slot of `added` does that behind it? */
+/* What is left of a word when `added` comes behind it. */
 static inline uint64_t behind_added(uint64_t word, uint64_t added)
 {
 	if (shadow_slot(word) == shadow_slot(added) || added & SHADOW_WRITE)

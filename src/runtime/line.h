@@ -23,13 +23,13 @@
  * What the thread did in an earlier stretch, or at a third age, is told to the cells beneath. So is
  * all where a second thread comes, while the first one's accesses are still of interest. If that
  * one knows them to be before what it does (memory that was handed on, with a lock, say), and
- * their thread is in another stretch by now, the line is its own. If not, the line is
- * in cells until all words in them are dead, or of the one thread that wants it for itself, or
- *known to it; or, for one who reads, all reads. Words that are known stay in the cells beneath: the
- * thread needs no edge from them, and whoever comes next finds them there. When the thread's own
- * accesses are dead so are they: whoever reaches them reaches it. But it does not become another's
- * in the stretch in which it was a thread's: that one may have just found it its own, and be about
- * to set bits.
+ * their thread is in another stretch by now, the line is its own. If not, the line is in cells
+ * until all words in them are dead, or of the one thread that wants it for itself, or known to
+ * it; or, for one who reads, all reads. Words that are known stay in the cells beneath: the thread
+ * needs no edge from them, and whoever comes next finds them there. When the thread's own
+ * accesses are dead so are they: whoever reaches them reaches it. But it does not become
+ * another's in the stretch in which it was a thread's: that one may have just found it its own,
+ * and be about to set bits.
  *
  * Who changes it. A thread sets bits in its own line without further ado. A line that is nobody's,
  * or whose accesses are dead, is claimed: the head is exchanged, with LINE_BUSY in it until the
