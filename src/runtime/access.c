@@ -360,12 +360,12 @@ __attribute__((noinline)) static void precise(enum raw_op op, uintptr_t address,
 #define FIRST(bytes)                                                                               \
 	void access_read##bytes(const void *address, uintptr_t pc)                                 \
 	{                                                                                          \
-		if (!access_first(RAW_READ, (uintptr_t)address, bytes, pc))                        \
+		if (!access_simple(RAW_READ, (uintptr_t)address, bytes, pc))                        \
 			access_slow(RAW_READ, (uintptr_t)address, bytes, pc);                      \
 	}                                                                                          \
 	void access_write##bytes(const void *address, uintptr_t pc)                                \
 	{                                                                                          \
-		if (!access_first(RAW_WRITE, (uintptr_t)address, bytes, pc))                       \
+		if (!access_simple(RAW_WRITE, (uintptr_t)address, bytes, pc))                       \
 			access_slow(RAW_WRITE, (uintptr_t)address, bytes, pc);                     \
 	}
 FIRST(1)
@@ -379,7 +379,7 @@ void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
 {
 	uint32_t mode = rt_mode;
 
-	/* access_first() leaves them. */
+	/* access_simple() leaves them. */
 	if (RT_UNLIKELY(rt_self.pending) && !rt_self.quiet)
 		rt_signals_deliver(&rt_self);
 	if (RT_LIKELY(mode == RT_CHECKING))

@@ -26,8 +26,8 @@
 /* All but the fast path. */
 void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc);
 /*
- * The same, by size, with access_first(). Not part of the hooks: these would have to save registers
- * before they know.
+ * The same, by size, with access_simple(). Not part of the hooks: these would have to save
+ * registers before they know.
  */
 #define ACCESS_SLOW(name, bytes)                                                                   \
 	void access_read##bytes(const void *address, uintptr_t pc);                                \
@@ -92,107 +92,99 @@ ACCESS_FAST bool access_done(bool write, uintptr_t address, uint32_t size)
 	return !((l->head - rt_self.limit) >> (SHADOW_SLOT_SHIFT - 1) | bits);
 }
 
-/*
- * What access_done() does not know may still be nothing to do: a thread to whom nothing matters,
- * and no trace of others; a line that several read, and the thread has kept that it did; or cells
- * that know it.
- */
-ACCESS_FAST bool access_done_otherwise(bool write, uintptr_t address, uint32_t size)
+/* access_done() for a line that is in cells, of what is in it as a whole. */
+ACCESS_FAST bool access_done_in_cells(bool write, uintptr_t address, uint32_t size)
 {
+	const struct shadow_cell *cell = shadow_find(SHADOW_DATA, address);
 	const struct rt_thread *t = &rt_self;
-	const volatile struct shadow_line *l;
-	uint64_t bits = (1ull << size) - 1, head;
-	const struct rt_read *e;
 
-	if (RT_UNLIKELY(rt_mode != RT_CHECKING))
+	if (RT_UNLIKELY(!cell))
 		return false;
-	l = shadow_line_find(address);
-	if (RT_UNLIKELY(!l))
-		return false;
-	head = l->head;
-	if (t->outside)
-		return (!shadow_slot(head) || check_mine(t, head)) &&
-		       (address & 63) + size <= LINE_SIZE;
-	if (head == LINE_IN_CELLS) {
-		const struct shadow_cell *cell = shadow_find(SHADOW_DATA, address);
-
-		if (size == 16)
-			return cell && !(address & 7) && (address & 63) != 56 &&
-			       access_done_in(t, write, cell, SHADOW_BYTES) &&
-			       access_done_in(t, write, cell + 1, SHADOW_BYTES);
-		return cell && (address & 7) + size <= 8 &&
-		       access_done_in(t, write, cell, bits << (address & 7));
-	}
-	if (write || !shadow_readers(head) || RT_UNLIKELY(!t->reads))
-		return false;
-	e = &t->reads[address >> 6 & (RT_READS - 1)];
-	return e->kept == head && !((e->head - t->limit) >> (SHADOW_SLOT_SHIFT - 1) |
-				    (bits & ~(e->r >> (address & 63))));
+	if (size == 16)
+		return !(address & 7) && access_done_in(t, write, cell, SHADOW_BYTES) &&
+		       access_done_in(t, write, cell + 1, SHADOW_BYTES);
+	return (address & 7) + size <= 8 &&
+	       access_done_in(t, write, cell, ((1ull << size) - 1) << (address & 7));
 }
 
-/* Of this thread, in the innermost function, and since its clock went up? */
-static inline bool access_current(const struct rt_thread *t, uint64_t word)
+/* Of this thread, and in the innermost function? */
+ACCESS_FAST bool access_young(const struct rt_thread *t, uint64_t word)
 {
-	return !((word - t->limit) >> (SHADOW_SLOT_SHIFT - 1)) && word >= t->raised;
+	return !((word - t->limit) >> (SHADOW_SLOT_SHIFT - 1));
 }
 
-/*
- * Of a line that several read: the thread keeps that it has read these bytes, in the first place
- * where it may. False: that has something else in it.
- */
-ACCESS_FAST bool access_keep(struct rt_thread *t, uint64_t kept, uint64_t bits, uintptr_t address)
+/* What became of it: nothing is to be done; it was noted, but for the history; neither. */
+enum access_outcome { ACCESS_KNOWN, ACCESS_NOTED, ACCESS_ELSEWHERE };
+
+/* A line that several read: the thread keeps that it has, in the first place where it may. */
+ACCESS_FAST enum access_outcome access_keep(struct rt_thread *t, uint64_t kept, uint64_t bits,
+					    uintptr_t address, uintptr_t pc)
 {
 	struct rt_read *e = line_read(t->reads, address, 0);
 
-	if (e->kept == kept && access_current(t, e->head)) {
+	if (e->kept == kept && access_young(t, e->head)) {
+		if (!(bits & ~e->r))
+			return ACCESS_KNOWN;
+		if (e->head < t->raised || !history_has_room(t, pc))
+			return ACCESS_ELSEWHERE;
 		__atomic_store_n(&e->r, e->r | bits, __ATOMIC_RELAXED);
-		return true;
+		return ACCESS_NOTED;
 	}
 	if (e->head >= t->dead ||
-	    (e->kept != kept && line_read(t->reads, address, 1)->kept == kept))
-		return false;
+	    (e->kept != kept && line_read(t->reads, address, 1)->kept == kept) ||
+	    !history_has_room(t, pc))
+		return ACCESS_ELSEWHERE;
 	line_begin_read(e, kept, t->now, bits);
-	return true;
+	return ACCESS_NOTED;
 }
 
 /*
- * What most of the others are: the first access of these bytes in a transaction, in a line that is
- * open to the thread. It is noted. False: it is not that, and all questions are to be asked.
+ * What access_done() does not know may still be nothing to do: a thread to whom nothing matters,
+ * and no trace of others; or cells that know it. And most of what is left is simple: the first
+ * access of these bytes in a transaction, in a line that is open to the thread, or that several
+ * read. It is noted. False: it is none of these, and all questions are to be asked.
  */
-ACCESS_FAST bool access_first(enum raw_op op, uintptr_t address, uint32_t size, uintptr_t pc)
+ACCESS_FAST bool access_simple(enum raw_op op, uintptr_t address, uint32_t size, uintptr_t pc)
 {
 	uint64_t bits = ((1ull << size) - 1) << (address & (LINE_SIZE - 1)), head;
+	enum access_outcome one = ACCESS_ELSEWHERE;
 	struct rt_thread *t = &rt_self;
 	struct shadow_line *l;
-	bool own, done;
 
-	if (RT_UNLIKELY(rt_mode != RT_CHECKING || t->quiet | t->ignoring || t->outside ||
-			!t->slot || (address & (LINE_SIZE - 1)) + size > LINE_SIZE))
+	if (RT_UNLIKELY(rt_mode != RT_CHECKING || (address & (LINE_SIZE - 1)) + size > LINE_SIZE))
 		return false;
 	l = shadow_line_find(address);
 	if (RT_UNLIKELY(!l))
+		return false;
+	head = ((const volatile struct shadow_line *)l)->head;
+	if (t->outside)
+		return !shadow_slot(head) || check_mine(t, head);
+	if (head == LINE_IN_CELLS)
+		return access_done_in_cells(op != RAW_READ, address, size);
+	if (RT_UNLIKELY(t->quiet | t->ignoring || !t->slot))
 		return false;
 	/* From here on no handler comes between a question and what is done about it. */
 	rt_begin(t);
 	head = __atomic_load_n(&l->head, __ATOMIC_RELAXED);
-	own = access_current(t, head);
-	if (!history_has_room(t, pc) ||
-	    (!own && (op != RAW_READ || !shadow_readers(head) || head & LINE_BUSY))) {
-		rt_end(t);
-		return false;
+	if (access_young(t, head)) {
+		if (head >= t->raised && history_has_room(t, pc)) {
+			__atomic_store_n(&l->r, l->r | bits, __ATOMIC_RELAXED);
+			if (op != RAW_READ)
+				__atomic_store_n(&l->w, l->w | bits, __ATOMIC_RELAXED);
+			one = ACCESS_NOTED;
+		}
+	} else if (op == RAW_READ && shadow_readers(head) && !(head & LINE_BUSY)) {
+		one = access_keep(t, head, bits, address, pc);
 	}
-	if (own) {
-		__atomic_store_n(&l->r, l->r | bits, __ATOMIC_RELAXED);
-		if (op != RAW_READ)
-			__atomic_store_n(&l->w, l->w | bits, __ATOMIC_RELAXED);
-	}
-	done = own || access_keep(t, head, bits, address);
 	RT_COMPILER_BARRIER();
-	done = done && __atomic_load_n(&l->head, __ATOMIC_RELAXED) == head;
-	if (RT_LIKELY(done))
-		history_put_here(t, op, address, size, pc);
+	if (one == ACCESS_NOTED) {
+		if (RT_LIKELY(__atomic_load_n(&l->head, __ATOMIC_RELAXED) == head))
+			history_put_here(t, op, address, size, pc);
+		else
+			one = ACCESS_ELSEWHERE;
+	}
 	/* Signals that came meanwhile are delivered by access_slow(). */
-	return !rt_end(t) && done;
+	return !rt_end(t) && one != ACCESS_ELSEWHERE;
 }
 
 /* Is nothing to be done? */

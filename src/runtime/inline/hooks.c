@@ -20,8 +20,9 @@
 #define INLINED ACCESS_FAST __attribute__((used, disable_sanitizer_instrumentation))
 
 /*
- * What the fast path does not know is done by a function of its own that keeps nearly all
- * registers, so that the program need not save them before it knows.
+ * What the fast path does not know is done by functions of their own that keep nearly all
+ * registers, so that the program need not save them before it knows. The first does what is simple
+ * and saves a few; the second one, which takes its place, calls the runtime and has to save all.
  */
 #define OTHERWISE __attribute__((preserve_most, noinline, cold, disable_sanitizer_instrumentation))
 
@@ -34,21 +35,27 @@
 #define HOOK(bytes)                                                                                \
 	void atomsan_3_read##bytes(void *address, void *caller);                                   \
 	void atomsan_3_write##bytes(void *address, void *caller);                                  \
+	static OTHERWISE void slowly_read##bytes(void *address)                                    \
+	{                                                                                          \
+		atomsan_3_read##bytes(address, __builtin_return_address(0));                       \
+	}                                                                                          \
 	static OTHERWISE void otherwise_read##bytes(void *address)                                 \
 	{                                                                                          \
 		void *caller = __builtin_return_address(0);                                        \
                                                                                                    \
-		if (!access_done_otherwise(false, (uintptr_t)address, bytes) &&                    \
-		    !access_first(RAW_READ, (uintptr_t)address, bytes, (uintptr_t)caller))         \
-			atomsan_3_read##bytes(address, caller);                                    \
+		if (!access_simple(RAW_READ, (uintptr_t)address, bytes, (uintptr_t)caller))        \
+			__attribute__((musttail)) return slowly_read##bytes(address);              \
+	}                                                                                          \
+	static OTHERWISE void slowly_write##bytes(void *address)                                   \
+	{                                                                                          \
+		atomsan_3_write##bytes(address, __builtin_return_address(0));                      \
 	}                                                                                          \
 	static OTHERWISE void otherwise_write##bytes(void *address)                                \
 	{                                                                                          \
 		void *caller = __builtin_return_address(0);                                        \
                                                                                                    \
-		if (!access_done_otherwise(true, (uintptr_t)address, bytes) &&                     \
-		    !access_first(RAW_WRITE, (uintptr_t)address, bytes, (uintptr_t)caller))        \
-			atomsan_3_write##bytes(address, caller);                                   \
+		if (!access_simple(RAW_WRITE, (uintptr_t)address, bytes, (uintptr_t)caller))       \
+			__attribute__((musttail)) return slowly_write##bytes(address);             \
 	}                                                                                          \
 	INLINE(RAW_READ, __tsan_read, bytes, otherwise_read##bytes)                                \
 	INLINE(RAW_READ, __tsan_unaligned_read, bytes, otherwise_read##bytes)                      \
