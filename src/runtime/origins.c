@@ -8,6 +8,11 @@
 #include "runtime/predict.h"
 
 enum { ALLOCATIONS = 1 << 14, NAMES = 1 << 8 };
+/*
+ * The blocks' addresses by themselves, so that freeing one touches no more than that; 0: empty, or
+ * about to be changed.
+ */
+static uintptr_t blocks[ALLOCATIONS];
 static struct origins_allocation *allocations;
 static struct origins_creation creations[ORIGINS_CREATIONS];
 static struct name {
@@ -15,13 +20,14 @@ static struct name {
 	char text[16];
 } names[NAMES];
 
-static struct origins_allocation *allocation_at(uintptr_t address)
+static uint32_t index_of(uintptr_t address)
 {
-	return &allocations[(address >> 4) * 0x9e3779b97f4a7c15ull >> 50];
+	return (uint32_t)((address >> 4) * 0x9e3779b97f4a7c15ull >> 50);
 }
 
 void origins_allocated(const struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
+	uint32_t i = index_of(address);
 	struct origins_allocation *a;
 
 	if (RT_UNLIKELY(!allocations)) {
@@ -33,26 +39,24 @@ void origins_allocated(const struct rt_thread *t, uintptr_t address, size_t size
 						 made, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 			rt_pages_free(made, ALLOCATIONS * sizeof *allocations);
 	}
-	a = allocation_at(address);
+	a = &allocations[i];
 	/* Two threads may be here: what is read is looked at with care. */
-	__atomic_store_n(&a->address, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&blocks[i], 0, __ATOMIC_RELEASE);
+	a->address = address;
 	a->size = size;
 	a->pc = pc;
 	a->time = predict_on ? record_now() : 0;
 	a->thread = t->id;
 	history_stack(t, &a->stack);
-	__atomic_store_n(&a->address, address, __ATOMIC_RELEASE);
+	__atomic_store_n(&blocks[i], address, __ATOMIC_RELEASE);
 }
 
 void origins_freed(uintptr_t address)
 {
-	struct origins_allocation *a;
+	uintptr_t *block = &blocks[index_of(address)];
 
-	if (!allocations)
-		return;
-	a = allocation_at(address);
-	if (__atomic_load_n(&a->address, __ATOMIC_RELAXED) == address)
-		__atomic_store_n(&a->address, 0, __ATOMIC_RELEASE);
+	if (__atomic_load_n(block, __ATOMIC_RELAXED) == address)
+		__atomic_store_n(block, 0, __ATOMIC_RELEASE);
 }
 
 uint32_t origins_allocations(void)
@@ -60,19 +64,20 @@ uint32_t origins_allocations(void)
 	return allocations ? ALLOCATIONS : 0;
 }
 
-/* Whoever is about to change it sets the address to 0 first. */
 bool origins_allocation_at(uint32_t i, struct origins_allocation *to)
 {
+	uintptr_t block = __atomic_load_n(&blocks[i], __ATOMIC_ACQUIRE);
+
+	if (!block)
+		return false;
 	*to = allocations[i];
 	RT_COMPILER_BARRIER();
-	return to->address &&
-	       __atomic_load_n(&allocations[i].address, __ATOMIC_ACQUIRE) == to->address;
+	return to->address == block && __atomic_load_n(&blocks[i], __ATOMIC_ACQUIRE) == block;
 }
 
 bool origins_allocation(uintptr_t address, struct origins_allocation *to)
 {
-	return allocations &&
-	       origins_allocation_at((uint32_t)(allocation_at(address) - allocations), to) &&
+	return allocations && origins_allocation_at(index_of(address), to) &&
 	       to->address == address;
 }
 

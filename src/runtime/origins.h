@@ -24,7 +24,7 @@ bool origins_label_at(uint32_t i, uint32_t *number, const char **text, size_t *n
 const char *origins_name_of(uint32_t thread); /* 16 bytes at most */
 /* Of a block that was allocated; of one of those that are known, below origins_allocations(). */
 struct origins_allocation {
-	uintptr_t address; /* 0: empty */
+	uintptr_t address;
 	size_t size;
 	uintptr_t pc;
 	uint64_t time; /* of prediction only */
