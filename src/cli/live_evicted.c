@@ -1,6 +1,7 @@
 /*
  * A finding whose history is gone: the runtime's own steps are all there is. Where the
- * recording still has a step, its stack is known, and where it has an allocation, what was there.
+ * recording still has a step, or its calls came with it, its stack is known, and where it has an
+ * allocation, what was there.
  */
 #include <stdio.h>
 #include <string.h>
@@ -129,12 +130,26 @@ static bool follow(struct source *from, const struct live_step *s, bool closes)
 	return closes && here;
 }
 
-/* The whole stack where the recording has the step, else the one place. */
+/* Those that came with the step. */
+static void take_kept(struct calls *c, const struct live_step *s)
+{
+	size_t n = 0;
+
+	while (n < LIVE_CALLS && s->calls[n])
+		n++;
+	MEM_GROW(c->pc, c->cap, n);
+	for (c->n = 0; c->n < n; c->n++)
+		c->pc[c->n] = s->calls[n - 1 - c->n];
+}
+
+/* The whole stack where the recording has the step, else what came with it, or the one place. */
 static strref place_of(struct source *from, const struct live_step *s, bool closes)
 {
 	if (!s->pc)
 		return 0;
-	if (!follow(from, s, closes))
+	if (s->kept)
+		take_kept(&from->calls, s);
+	else if (!follow(from, s, closes))
 		from->calls.n = 0;
 	return stack_place(from, s->pc);
 }
@@ -255,16 +270,25 @@ static void set_step(struct source *from, struct finding *f, struct finding_step
 		tell_variable(f, &from->names, e.operand);
 }
 
-/* Steps in the order of the cycle, numbered in that of time. */
-static void number(struct finding *f, const struct live_step *s)
+/*
+ * Steps in the order of the cycle, numbered in that of time. Where each happened before the next,
+ * one whose time is not known comes behind the one before it.
+ */
+static void number(struct finding *f, const struct live_recording *r)
 {
+	uint64_t *time = mem_alloc((f->nsteps + 1) * sizeof *time);
+
+	for (size_t i = 0; i < f->nsteps; i++)
+		time[i] = r->steps[i].evicted && r->head->blamed && i ? time[i - 1]
+								      : r->steps[i].time;
 	for (size_t i = 0; i < f->nsteps; i++) {
 		uint64_t before = 1;
 
 		for (size_t k = 0; k < f->nsteps; k++)
-			before += k < i ? s[k].time <= s[i].time : s[k].time < s[i].time;
+			before += k < i ? time[k] <= time[i] : time[k] < time[i];
 		f->steps[i].event = before + 1;
 	}
+	mem_free(time);
 }
 
 /* The text of a label, in the recording. */
@@ -349,7 +373,7 @@ struct finding *live_evicted(struct live_process *p, const struct live_recording
 	}
 	if (locks)
 		f->rests_on = RESTS_ON_NOTHING; /* there may be another cycle */
-	number(f, r->steps);
+	number(f, r);
 	f->event = f->nsteps ? f->steps[f->nsteps - 1].event : 0;
 	f->transaction.thread = thread_name(f, r->head->thread);
 	set_block(&from, f, r->head);

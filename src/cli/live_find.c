@@ -184,7 +184,7 @@ static struct reader_unit *given_units(const struct live_recording *r, size_t *n
 		const struct live_step *s = &r->steps[i];
 
 		v[n++] = (struct reader_unit){.thread = s->thread,
-					      .op = s->evicted ? UINT8_MAX : s->op,
+					      .op = s->evicted || s->kept ? UINT8_MAX : s->op,
 					      .on_lock = is_on_lock(s->op),
 					      .time = s->time,
 					      .pc = s->pc};

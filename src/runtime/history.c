@@ -151,15 +151,17 @@ static struct history *make(void)
 	uint32_t n = chunks();
 	size_t head = sizeof(struct history) + n * sizeof(struct history_chunk);
 	size_t units = (size_t)n * HISTORY_CHUNK * sizeof(struct raw_unit);
-	char *p;
+	size_t locks = icd_on ? 0 : HISTORY_LOCKS * sizeof(struct history_lock);
+	struct history *h;
 
 	head = (head + RAW_PAGE - 1) & ~(size_t)(RAW_PAGE - 1);
-	p = rt_pages(head + units);
-	if (!p)
+	h = rt_pages(head + units + locks);
+	if (!h)
 		return NULL;
-	((struct history *)p)->nchunks = n;
-	((struct history *)p)->units = (uint64_t *)(p + head);
-	return (struct history *)p;
+	h->nchunks = n;
+	h->units = (uint64_t *)((char *)h + head);
+	h->locks = locks ? (struct history_lock *)((char *)h + head + units) : NULL;
+	return h;
 }
 
 /* So many that have ended are kept, at least. */
@@ -188,6 +190,7 @@ bool history_begin(struct rt_thread *t)
 		h->slot = t->slot;
 		h->at = 0;
 		h->serial = 0;
+		h->first_lock = h->nlocks;
 		for (uint32_t i = 0; i < h->nchunks; i++)
 			h->chunk[i].serial = 0;
 		h->stack_low = t->stack_low;
@@ -282,6 +285,25 @@ struct history *history_next(struct history *after)
 	while (slot < SHADOW_SLOTS && !by_slot[slot])
 		slot++;
 	return slot < SHADOW_SLOTS ? by_slot[slot] : NULL;
+}
+
+bool history_chunk_of(const struct history *h, uint64_t time, uint32_t *chunk)
+{
+	uint32_t k = h->at;
+
+	*chunk = k;
+	for (uint32_t i = 0; i < h->nchunks; i++, k = (k + h->nchunks - 1) % h->nchunks) {
+		uint64_t serial = __atomic_load_n(&h->chunk[k].serial, __ATOMIC_ACQUIRE);
+
+		if (!serial && i)
+			break;
+		if (!serial)
+			continue; /* it is just being begun */
+		*chunk = k;
+		if (h->chunk[k].base < time || serial == 1)
+			return true;
+	}
+	return false;
 }
 
 static bool is_sized(enum raw_op op)

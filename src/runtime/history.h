@@ -11,6 +11,10 @@
  * The ring is cut into chunks. Each begins with the calls that were open and the locks that
  * were held then, so that it can be read without those before it.
  *
+ * Operations on locks also go to a ring of their own. There are few of them, as a rule, and a block
+ * that works for itself for long does not overwrite those before it. What they need for a
+ * report is in one entry each: there is no more to it than the operation and its calls.
+ *
  * A thread's history outlives it until another thread needs the memory.
  *
  * Who may include this: the runtime.
@@ -25,6 +29,8 @@ enum {
 	HISTORY_CHUNK = 1 << 12, /* units */
 	HISTORY_STACK = 24,      /* calls that are kept of where something came from */
 	HISTORY_EDGE = RAW_OPS,  /* an edge from a word, which is the size behind it */
+	HISTORY_LOCKS = 1 << 10, /* operations on locks */
+	HISTORY_CALLS = 6,       /* and the calls that are kept of each */
 };
 
 struct history_stack {
@@ -43,6 +49,11 @@ struct history_chunk {
 	bool started;      /* the function that the thread began with is not among them */
 };
 
+/* See history_locks.c. */
+struct history_lock {
+	uint64_t stamp, word[7];
+} __attribute__((aligned(64)));
+
 struct history {
 	struct rt_thread *owner; /* NULL: it has ended, and `next` tells where */
 	uint64_t *next, last;    /* then: the end of its units, and their last clock */
@@ -54,6 +65,9 @@ struct history {
 	uint64_t telling,
 		told_serial; /* the report that was being made lately; the one at its start */
 	uintptr_t stack_low, stack_high;
+	struct history_lock *locks; /* HISTORY_LOCKS; NULL: these are not kept */
+	uint64_t nlocks;            /* that were ever written, */
+	uint64_t first_lock;        /* those before this by other threads */
 	struct history *next_free;
 	struct history_chunk chunk[];
 };
@@ -119,6 +133,13 @@ static inline void history_put_sized(struct rt_thread *t, enum raw_op op, uint64
 /* An edge came in from a step: the access that it is for follows. */
 void history_put_edge(struct rt_thread *t, uint64_t word);
 
+/*
+ * An operation on a lock, or a join, that may be a step, once more: where history->locks is there.
+ * `edge`: one came in with it.
+ */
+void history_put_lock(struct rt_thread *t, enum raw_op op, uint64_t address, uint32_t aux,
+		      uintptr_t pc, bool edge);
+
 /* The stack as it is now, its innermost part where it is deep. */
 void history_stack(const struct rt_thread *t, struct history_stack *to);
 
@@ -159,6 +180,27 @@ struct history_walk {
 bool history_walk(struct history_walk *w, const struct history *h, uint32_t chunk);
 /* False: that was all. */
 bool history_walk_next(struct history_walk *w);
+
+/*
+ * Where the first of what was done at this time is: in this chunk, or one behind it. False: it may
+ * be gone, and this is the oldest chunk.
+ */
+bool history_chunk_of(const struct history *h, uint64_t time, uint32_t *chunk);
+
+/* One of those that were put by history_put_lock(). */
+struct history_lock_op {
+	uint64_t address, time, clock;
+	uintptr_t pc, call[HISTORY_CALLS]; /* innermost first, 0 behind the last */
+	enum raw_op op;
+	uint32_t aux;
+	bool edge;
+};
+/*
+ * The thread's operations by their numbers, the times of which go up: from *first on, before what
+ * history_locks() says. False: it was overwritten meanwhile, and so were those before it.
+ */
+uint64_t history_locks(const struct history *h, uint64_t *first);
+bool history_lock_at(const struct history *h, uint64_t number, struct history_lock_op *to);
 
 /* Where the thread is writing now. */
 static inline uint64_t *history_end_of(const struct history *h)

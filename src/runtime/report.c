@@ -51,6 +51,7 @@ static bool can_be_step(enum raw_op op, bool source)
 	switch (op) {
 	case RAW_ACQUIRE:
 	case RAW_ACQUIRE_SHARED:
+	case RAW_SEM_WAIT:
 	case RAW_JOIN:
 		return !source;
 	case RAW_RELEASE:
@@ -58,68 +59,128 @@ static bool can_be_step(enum raw_op op, bool source)
 	case RAW_FORK:
 		return source;
 	default:
-		return history_is_access(op) || op == RAW_SEM_WAIT || op == RAW_SEM_POST;
+		return history_is_access(op) || op == RAW_SEM_POST;
 	}
+}
+
+static bool is_on_lock(uint8_t op)
+{
+	return op >= RAW_ACQUIRE && op <= RAW_SEM_POST;
+}
+
+static bool take_step(struct live_step *to, uint64_t clock, uint64_t address, uintptr_t pc,
+		      enum raw_op op, uint32_t aux)
+{
+	to->time = clock;
+	to->address = address;
+	to->pc = pc;
+	to->op = (uint8_t)op;
+	to->aux = (uint8_t)aux;
+	return true;
 }
 
 /*
  * An operation at this time, of this memory if there is one, else the first. A line has one time
  * for all that was done with it in a stretch: the access itself may have come later, up to the next
- * edge.
+ * edge. True: that is it, and not just some other at this time.
  */
 static bool look_in(const struct history *h, uint32_t k, uint64_t time, uint64_t address,
 		    bool source, struct live_step *to)
 {
 	struct history_walk w;
-	bool any = false, here;
+	bool here;
 
 	if (!history_walk(&w, h, k))
 		return false;
-	to->time = w.clock;
 	while (history_walk_next(&w)) {
 		if (w.time > time && (!address || !source || w.op == (enum raw_op)HISTORY_EDGE))
 			break;
 		here = address && (address == w.address || address - w.address < w.size);
-		if (w.time <= time)
+		if (w.time <= time && !to->op)
 			to->time = w.clock;
 		if (w.time < time || w.prologue || !can_be_step(w.op, source) ||
 		    (w.time > time && !history_is_access(w.op)) ||
-		    (!here && (any || w.time > time)))
+		    (!here && (to->op || w.time > time)))
 			continue;
-		to->time = w.clock;
-		to->address = w.address;
-		to->pc = w.pc;
-		to->op = (uint8_t)w.op;
-		to->aux = (uint8_t)w.aux;
+		take_step(to, w.clock, w.address, w.pc, w.op, w.aux);
 		if (here || !address)
-			break;
-		any = true;
+			return true;
 	}
-	return true;
+	return false;
 }
 
-/* What is known of a step; false: it is so long ago that it is forgotten. */
-static bool look(uint64_t s, uint64_t address, bool source, struct live_step *to)
+/*
+ * The same among the operations on locks, which is quicker, and goes further back. An access may
+ * have the same time and is not to be taken for one of these: an edge came in with the operation,
+ * or came from one on the lock that it went to.
+ */
+static bool look_in_locks(const struct history *h, uint64_t time, uint64_t lock, bool source,
+			  struct live_step *to, uint64_t *calls)
+{
+	uint64_t low, high = history_locks(h, &low), end = high;
+	struct history_lock_op op;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+
+		if (!history_lock_at(h, middle, &op) || op.time < time)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < end && history_lock_at(h, low, &op) && op.time == time; low++) {
+		if (!can_be_step(op.op, source) || (source ? op.address != lock : !op.edge))
+			continue;
+		for (size_t i = 0; i < LIVE_CALLS; i++)
+			calls[i] = op.call[i];
+		return take_step(to, op.clock, op.address, op.pc, op.op, op.aux);
+	}
+	return false;
+}
+
+/*
+ * What is known of a step; false: it is so long ago that its history is gone. `next`: where an edge
+ * from it went to; NULL: it is where one came in.
+ *
+ * The time may stand still while a thread fills many chunks: what was first done then is in the
+ * last one that begins before that time, or in one behind it.
+ */
+static bool look(uint64_t s, const struct live_step *next, struct live_step *to)
 {
 	const struct history *h = history_of_slot(step_slot(s));
-	uint64_t time = (uint64_t)step_index(s), newest = 0;
-	uint32_t best = 0;
+	uint64_t time = (uint64_t)step_index(s), address = next ? next->address : 0;
+	uint64_t calls[LIVE_CALLS];
+	uint32_t k;
+	bool here;
 
 	memset(to, 0, sizeof *to);
 	to->evicted = 1;
 	if (!h)
 		return false;
 	to->thread = h->thread;
-	for (uint32_t k = 0; k < h->nchunks; k++) {
-		uint64_t serial = __atomic_load_n(&h->chunk[k].serial, __ATOMIC_ACQUIRE);
-
-		if (serial > newest && h->chunk[k].base <= time) {
-			newest = serial;
-			best = k;
-		}
+	here = history_chunk_of(h, time, &k);
+	if ((!next || is_on_lock(next->op)) && look_in_locks(h, time, address, next, to, calls)) {
+		to->evicted = 0;
+		to->kept = !here;
+		if (!here)
+			memcpy(to->calls, calls, sizeof calls);
+		return here;
 	}
-	to->evicted = !newest || !look_in(h, best, time, address, source, to);
-	return !to->evicted;
+	if (!here && !address)
+		return false;
+	for (uint32_t i = 0; i < h->nchunks && h->chunk[k].base <= time; i++) {
+		if (look_in(h, k, time, address, next, to)) {
+			to->evicted = 0;
+			return true;
+		}
+		if (k == h->at)
+			break;
+		k = (k + 1) % h->nchunks;
+	}
+	if (!here)
+		*to = (struct live_step){.thread = h->thread};
+	to->evicted = !here;
+	return here;
 }
 
 static uint64_t mix(uint64_t h, uint64_t v)
@@ -144,6 +205,7 @@ static void tell_here(const struct live_step *steps, uint32_t n)
 enum { REPORTS = 8 };
 _Static_assert(CHECK_CLOSING <= LIVE_CLOSING_MAX && CHECK_STEPS <= LIVE_STEPS_MAX,
 	       "reporters take it");
+_Static_assert(HISTORY_CALLS == LIVE_CALLS, "and all calls");
 static uint32_t telling; /* threads that are: the program's end waits for them */
 
 /* True: it, or what there is of it, was shown. */
@@ -226,6 +288,7 @@ static void name_block(const struct rt_thread *t, const struct check_cycle *c,
 
 void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 {
+	static const struct live_step nothing;
 	struct live_step steps[CHECK_STEPS], begin;
 	struct live_finding head = {.thread = t->id,
 				    .answer = rt_options.halt_on_error,
@@ -234,7 +297,7 @@ void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 				    .nclosing = c->nclosing};
 	uint64_t key = 1, from = UINT64_MAX;
 	struct snapshot out = {0};
-	bool far = true, shown;
+	bool far = true, here, shown;
 
 	if (c->n < 2 || (t->nreports >= REPORTS && !rt_options.all))
 		return;
@@ -245,11 +308,12 @@ void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 		struct live_step *s = &steps[c->n - 1 - i];
 
 		/* From the second on: where an edge came from, where the one before it went to. */
-		far &= look(c->step[i], i & 1 ? s[1].address : 0, i & 1, s);
-		if (!s->evicted && s->time < from)
+		here = look(c->step[i], i & 1 ? s + 1 : NULL, s);
+		far &= here;
+		if (here && s->time < from)
 			from = s->time;
 	}
-	if (look((uint64_t)c->slot << ORDER_INDEX_BITS | c->begin, 0, true, &begin) &&
+	if (look((uint64_t)c->slot << ORDER_INDEX_BITS | c->begin, &nothing, &begin) &&
 	    begin.time < from)
 		from = begin.time;
 	key = mix(key, t->txn && !t->txn_mark ? t->frame[t->txn - 1].function : 0);

@@ -232,8 +232,7 @@ static struct span span_of(const struct history *h, struct reach reach)
 	struct span s = {h->at, false};
 	uint32_t k = h->at;
 	uint64_t first = first_step(reach.cycle, h->slot),
-		 dead = __atomic_load_n(&check_lines[h->slot].dead, __ATOMIC_ACQUIRE),
-		 alive = first == UINT64_MAX || first < dead ? first : dead;
+		 dead = __atomic_load_n(&check_lines[h->slot].dead, __ATOMIC_ACQUIRE);
 
 	for (uint32_t i = 0; i < h->nchunks; i++) {
 		const struct history_chunk *c = &h->chunk[k];
@@ -242,9 +241,9 @@ static struct span span_of(const struct history *h, struct reach reach)
 		if (!serial)
 			break;
 		s.oldest = k;
-		/* Or it is the first of all. */
-		s.far = (c->clock <= reach.from && c->base <= first) || serial == 1;
-		if ((c->clock <= reach.wide && c->base <= alive) || serial == 1)
+		/* What was done when it began may be in the one before it. Or it is the first. */
+		s.far = (c->clock <= reach.from && c->base < first) || serial == 1;
+		if ((c->clock <= reach.wide && c->base < first && c->base <= dead) || serial == 1)
 			break;
 		k = (k + h->nchunks - 1) % h->nchunks;
 	}

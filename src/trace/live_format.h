@@ -39,7 +39,7 @@
 
 #include <stdint.h>
 
-#define LIVE_VERSION 3u
+#define LIVE_VERSION 4u
 
 /* No message is longer: a reporter takes one that says it is for nonsense, and hangs up. */
 #define LIVE_BYTES_MAX (1u << 30)
@@ -47,6 +47,8 @@
 #define LIVE_STEPS_MAX 4096u
 /* And no more places that close it. */
 #define LIVE_CLOSING_MAX 8u
+/* So many calls come with a step, at most. */
+#define LIVE_CALLS 6u
 /* And no label is longer. */
 #define LIVE_LABEL_MAX 512u
 
@@ -104,7 +106,8 @@ struct live_step {
 	uint8_t op;      /* enum raw_op */
 	uint8_t aux;     /* as in a unit */
 	uint8_t evicted; /* only the thread is known */
-	uint8_t zero;
+	uint8_t kept;    /* an operation on a lock, or a join, that the recording does not have */
+	uint64_t calls[LIVE_CALLS]; /* then: around it, innermost first; 0 behind the last */
 };
 /* Of 8 bytes of memory those that close the cycle; of an operation on a lock all is 0. */
 struct live_closing {

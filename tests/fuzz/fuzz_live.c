@@ -126,7 +126,8 @@ static void add_finding(struct str *out, const uint8_t *p, size_t n)
 						  p[at + 5],
 						  p[at + 6],
 						  p[at + 7] & 1,
-						  0};
+						  p[at + 7] >> 1 & 1,
+						  {p[at + 7] >> 2, p[at + 6]}};
 		str_addn(&body, (const char *)&step, sizeof step);
 	}
 	raw_build_init(b);

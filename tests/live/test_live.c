@@ -63,7 +63,7 @@ int cli_usage(const struct command *cmd, const char *fmt, ...)
 
 /* --- messages --- */
 
-enum { DEPOSIT = 0x1000, WORKER = 0x2000, BALANCE = 0x9000 };
+enum { DEPOSIT = 0x1000, WORKER = 0x2000, HELPER = 0x4000, BALANCE = 0x9000 };
 
 static void add_message(struct str *out, uint32_t type, const void *body, size_t n)
 {
@@ -126,18 +126,18 @@ static void make_recording(struct str *raw, uint32_t function, uint64_t address)
 }
 
 static bool is_open; /* the transaction of a finding */
-/* What the program says of it; and the first step is not known any more. */
+/* What the program says of it; and the first step is not known any more, or was kept. */
 static struct known {
 	uint64_t block;
 	uint32_t blamed;
-	bool gone;
+	bool gone, kept;
 } known;
 
 static void add_finding(struct str *out, uint64_t key, uint32_t function, bool answer, bool whole)
 {
-	struct live_step steps[] = {{BALANCE, function + 4, 10, 1, RAW_READ, 4, 0, 0},
-				    {BALANCE, function + 8, 20, 2, RAW_WRITE, 4, 0, 0},
-				    {BALANCE, function + 8, 30, 1, RAW_WRITE, 4, 0, 0}};
+	struct live_step steps[] = {{BALANCE, function + 4, 10, 1, RAW_READ, 4, 0, 0, {0}},
+				    {BALANCE, function + 8, 20, 2, RAW_WRITE, 4, 0, 0, {0}},
+				    {BALANCE, function + 8, 30, 1, RAW_WRITE, 4, 0, 0, {0}}};
 	struct live_finding f = {key,
 				 1,
 				 N(steps),
@@ -151,6 +151,14 @@ static void add_finding(struct str *out, uint64_t key, uint32_t function, bool a
 
 	if (known.gone)
 		steps[0] = (struct live_step){.thread = 1, .evicted = 1};
+	if (known.kept)
+		steps[0] = (struct live_step){.address = BALANCE,
+					      .pc = function + 4,
+					      .time = 10,
+					      .thread = 1,
+					      .op = RAW_RELEASE,
+					      .kept = 1,
+					      .calls = {HELPER + 8, WORKER + 8, 0x3000}};
 	str_addn(&body, (const char *)&f, sizeof f);
 	str_addn(&body, (const char *)steps, sizeof steps);
 	make_recording(&raw, function, BALANCE);
@@ -374,6 +382,29 @@ static void evicted_in_block(void **state)
 	assert_int_equal(count(b->text.s, "block is to blame is not known"), 1);
 	assert_int_equal(count(b->text.s, "Some operation by thread T1 (block"), 2);
 	assert_int_equal(count(b->text.s, "Blamed: block 'bank+0x1000' (thread T1"), 2);
+	known = (struct known){0};
+	str_free(&s);
+}
+
+/* An operation on a lock, with its calls. */
+static void evicted_kept(void **state)
+{
+	struct bench *b = *state;
+	struct str s = STR_INIT;
+
+	add_hello(&s, "");
+	add_module(&s);
+	known = (struct known){DEPOSIT, 1, false, true};
+	add_finding(&s, 5, DEPOSIT, false, false);
+	add_end(&s);
+	play_and_stop(b, &s);
+	assert_null(strstr(b->text.s, "Some operation"));
+	assert_non_null(strstr(b->text.s, "Release of [1] by thread T1 (block"));
+	assert_non_null(strstr(b->text.s, "[1] mutex at bank+0x9000\n"));
+	assert_non_null(strstr(b->text.s, "    #0 ?? (bank+0x1003)\n"
+					  "    #1 ?? (bank+0x4007)\n"
+					  "    #2 ?? (bank+0x2007)\n"
+					  "    #3 ?? (bank+0x2fff)\n"));
 	known = (struct known){0};
 	str_free(&s);
 }
@@ -719,14 +750,23 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	static const struct CMUnitTest tests[] = {
-		TEST(every_message),     TEST(picture_without_numbers),
-		TEST(evicted),           TEST(evicted_in_block),
-		TEST(evicted_left_out),  TEST(left_out),
-		TEST(two_processes),     TEST(all_of_them),
-		TEST(suppressed),        TEST(json),
-		TEST(open_transactions), TEST(labels),
-		TEST(wrong_messages),    TEST(wrong_lengths),
-		TEST(cut_off),           TEST(damaged),
+		TEST(every_message),
+		TEST(picture_without_numbers),
+		TEST(evicted),
+		TEST(evicted_in_block),
+		TEST(evicted_left_out),
+		TEST(evicted_kept),
+		TEST(left_out),
+		TEST(two_processes),
+		TEST(all_of_them),
+		TEST(suppressed),
+		TEST(json),
+		TEST(open_transactions),
+		TEST(labels),
+		TEST(wrong_messages),
+		TEST(wrong_lengths),
+		TEST(cut_off),
+		TEST(damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,139 @@
+/* Operations on locks, kept for reports: what comes out is what went in, or nothing. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runtime/history_locks.c"
+
+static struct history_lock ring[HISTORY_LOCKS];
+static struct history history;
+static struct rt_frame frames[8];
+static struct rt_thread thread;
+
+static void begin(void)
+{
+	memset(ring, 0, sizeof ring);
+	memset(&history, 0, sizeof history);
+	memset(&thread, 0, sizeof thread);
+	history.locks = ring;
+	thread.history = &history;
+	thread.frame = frames;
+	thread.self = thread.now = 7ull << SHADOW_SLOT_SHIFT;
+}
+
+/* All of it follows from a number; neighbours differ in each word. */
+static uint64_t value(uint64_t n, uint64_t i)
+{
+	return (n * 16 + i + 1) * 0x9e3779b97f4a7c15ull & RAW_ADDRESS_MASK;
+}
+
+static void put(uint64_t n)
+{
+	thread.now += SHADOW_TICK;
+	thread.clock = value(n, 0);
+	thread.depth = n % 9;
+	for (size_t i = 0; i < thread.depth; i++)
+		frames[thread.depth - 1 - i].caller = value(n, 2 + i);
+	history_put_lock(&thread, n % 2 ? RAW_RELEASE : RAW_ACQUIRE, value(n, 15), n % 5,
+			 value(n, 1), n % 3 == 0);
+}
+
+static bool is_right(const struct history_lock_op *op, uint64_t n)
+{
+	bool right = op->clock == value(n, 0) && op->pc == value(n, 1) &&
+		     op->address == value(n, 15) && op->aux == n % 5 && op->edge == (n % 3 == 0) &&
+		     op->op == (n % 2 ? RAW_RELEASE : RAW_ACQUIRE) && op->time == n + 1;
+
+	for (size_t i = 0; i < HISTORY_CALLS; i++)
+		right &= op->call[i] == (i < n % 9 ? value(n, 2 + i) : 0);
+	return right;
+}
+
+static void round_and_round(void **state)
+{
+	struct history_lock_op op;
+	uint64_t first;
+
+	(void)state;
+	begin();
+	assert_int_equal(history_locks(&history, &first), 0);
+	for (uint64_t n = 0; n < 3 * HISTORY_LOCKS + 100; n++) {
+		put(n);
+		assert_int_equal(history_locks(&history, &first), n + 1);
+		assert_int_equal(first, n < HISTORY_LOCKS ? 0 : n + 1 - HISTORY_LOCKS);
+		assert_true(history_lock_at(&history, n, &op) && is_right(&op, n));
+		assert_true(history_lock_at(&history, first, &op) && is_right(&op, first));
+		assert_false(history_lock_at(&history, n + 1, &op));
+		if (first)
+			assert_false(history_lock_at(&history, first - 1, &op));
+	}
+}
+
+static void not_twice(void **state)
+{
+	struct history_lock_op op;
+	uint64_t first;
+
+	(void)state;
+	begin();
+	put(0);
+	history_put_lock(&thread, RAW_RELEASE, 64, 0, 1000, false);
+	history_put_lock(&thread, RAW_RELEASE, 64, 0, 2000, false);
+	assert_int_equal(history_locks(&history, &first), 2);
+	assert_true(history_lock_at(&history, 1, &op) && op.pc == 1000);
+	/* Another thread's history. */
+	history.first_lock = history.nlocks;
+	history_put_lock(&thread, RAW_RELEASE, 64, 0, 3000, false);
+	assert_int_equal(history_locks(&history, &first), 3);
+	assert_int_equal(first, 2);
+	history.locks = NULL;
+	assert_int_equal(history_locks(&history, &first), 0);
+}
+
+static bool over;
+
+static void *puts_on(void *arg)
+{
+	for (uint64_t n = 0; n < 1000 * HISTORY_LOCKS; n++)
+		put(n);
+	__atomic_store_n(&over, true, __ATOMIC_RELEASE);
+	return arg;
+}
+
+/* Read while it is written: right, or refused. */
+static void meanwhile(void **state)
+{
+	uint64_t first, wrong = 0, looked = 0;
+	struct history_lock_op op;
+	pthread_t writer;
+
+	(void)state;
+	begin();
+	pthread_create(&writer, NULL, puts_on, NULL);
+	while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE)) {
+		uint64_t end = history_locks(&history, &first);
+
+		/* The oldest ones are about to be overwritten. */
+		for (uint64_t n = first; n < end && n < first + 8; n++, looked++)
+			wrong += history_lock_at(&history, n, &op) && !is_right(&op, n);
+	}
+	pthread_join(writer, NULL);
+	assert_int_equal(wrong, 0);
+	assert_true(looked > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(round_and_round),
+		cmocka_unit_test(not_twice),
+		cmocka_unit_test(meanwhile),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
