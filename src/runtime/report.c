@@ -325,7 +325,7 @@ void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 		history_let_go();
 		return;
 	}
-	far &= snapshot_take(&out, from, c, steps, NULL);
+	far &= snapshot_take(&out, far, from, c, steps, NULL);
 	history_let_go();
 	head.evicted = !far;
 	name_block(t, c, &head);
@@ -372,7 +372,7 @@ void report_found(struct rt_thread *t, const struct report_found *f)
 		return;
 	}
 	far = f->history->thread == f->thread;
-	far &= snapshot_take(&out, f->from, &c, f->steps, f);
+	far &= snapshot_take(&out, true, f->from, &c, f->steps, f);
 	history_let_go();
 	head.evicted = !far;
 	__atomic_fetch_add(&check_counts.evicted, !far, __ATOMIC_RELAXED);

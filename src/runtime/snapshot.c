@@ -211,6 +211,7 @@ struct span {
 struct reach {
 	uint64_t from, wide;
 	const struct check_cycle *cycle;
+	bool whole; /* else it begins with the chunk of the first step, or is the last chunk */
 };
 
 /*
@@ -227,6 +228,22 @@ static uint64_t first_step(const struct check_cycle *c, uint32_t slot)
 	return first;
 }
 
+static struct span small_span_of(const struct history *h, const struct check_cycle *c)
+{
+	struct span s = {h->at, false};
+	uint64_t oldest = h->serial;
+	uint32_t k;
+
+	for (uint32_t i = 0; i < c->n; i++)
+		if (step_slot(c->step[i]) == h->slot &&
+		    history_chunk_of(h, (uint64_t)step_index(c->step[i]), &k) &&
+		    h->chunk[k].serial && h->chunk[k].serial < oldest) {
+			oldest = h->chunk[k].serial;
+			s.oldest = k;
+		}
+	return s;
+}
+
 static struct span span_of(const struct history *h, struct reach reach)
 {
 	struct span s = {h->at, false};
@@ -234,6 +251,8 @@ static struct span span_of(const struct history *h, struct reach reach)
 	uint64_t first = first_step(reach.cycle, h->slot),
 		 dead = __atomic_load_n(&check_lines[h->slot].dead, __ATOMIC_ACQUIRE);
 
+	if (!reach.whole)
+		return small_span_of(h, reach.cycle);
 	for (uint32_t i = 0; i < h->nchunks; i++) {
 		const struct history_chunk *c = &h->chunk[k];
 		uint64_t serial = __atomic_load_n(&c->serial, __ATOMIC_ACQUIRE);
@@ -671,11 +690,11 @@ static struct until until_found(const struct history *h, const struct report_fou
 	return u;
 }
 
-bool snapshot_take(struct snapshot *o, uint64_t from, const struct check_cycle *c,
+bool snapshot_take(struct snapshot *o, bool whole, uint64_t from, const struct check_cycle *c,
 		   const struct live_step *steps, const struct report_found *f)
 {
 	static bool told_fork[ORIGINS_CREATIONS]; /* with the histories held */
-	struct reach reach = {from, alive_since(c, from), c};
+	struct reach reach = {from, whole ? alive_since(c, from) : from, c, whole};
 	bool far = true, first = false;
 
 	memset(told_fork, 0, sizeof told_fork);

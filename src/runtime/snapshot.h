@@ -21,8 +21,12 @@ struct snapshot {
  * By the thread that closed the cycle, with the histories held: from a clock on. `steps` are the
  * cycle's, in the order of time: c->step backwards. Where a replay has found it, `found` says what
  * closed it, and else is NULL. False: it does not reach back that far.
+ *
+ * `whole`: all steps are in the histories. Else the cycle will not be found in what is told,
+ * however much that is, and it is little: of each thread from the first step that is still there,
+ * or the last chunk.
  */
-bool snapshot_take(struct snapshot *o, uint64_t from, const struct check_cycle *c,
+bool snapshot_take(struct snapshot *o, bool whole, uint64_t from, const struct check_cycle *c,
 		   const struct live_step *steps, const struct report_found *found);
 
 #endif
