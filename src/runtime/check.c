@@ -76,20 +76,14 @@ static inline void note(struct rt_thread *t, enum raw_op op, uint64_t address, u
 		history_put(t, op, address, aux, pc);
 }
 
-/*
- * An operation on a lock, or a join, that began when the stretch had begun at `stretch`: where an
- * edge came in that is over. What takes a lock, and no edge came in, is no step of a cycle; nor is
- * what is of interest to nobody.
+/* An operation on a lock, or a join: what comes of it when it is overwritten is history_locks.c's.
  */
-static void note_sync(struct rt_thread *t, enum raw_op op, uint64_t address, uint32_t aux,
-		      uintptr_t pc, uint64_t stretch)
+static inline void note_lock(struct rt_thread *t, enum raw_op op, uint64_t address, uint32_t aux,
+			     uintptr_t pc)
 {
-	bool edge = t->txn_limit != stretch;
-	bool gives = op == RAW_RELEASE || op == RAW_RELEASE_SHARED || op == RAW_SEM_POST;
-
 	note(t, op, address, aux, pc);
-	if ((gives || edge) && check_matters(t) && t->history && t->history->locks)
-		history_put_lock(t, op, address, aux, pc, edge);
+	if (RT_LIKELY(t->history != NULL))
+		t->history->chunk[t->history->at].locks = true;
 }
 
 /* For the replay of the imprecise check. */
@@ -684,7 +678,7 @@ static void let_go(struct rt_thread *t, uintptr_t address, uint32_t kind, uint64
 
 	if (!h || --h->times)
 		return;
-	note_sync(t, h->shared ? RAW_RELEASE_SHARED : RAW_RELEASE, address, kind, pc, t->txn_limit);
+	note_lock(t, h->shared ? RAW_RELEASE_SHARED : RAW_RELEASE, address, kind, pc);
 	release(t, address, kind, h->shared, time);
 	*h = t->held[--t->nheld];
 }
@@ -693,12 +687,10 @@ static void let_go(struct rt_thread *t, uintptr_t address, uint32_t kind, uint64
 static void take_lock(struct rt_thread *t, uintptr_t address, bool shared, uint32_t kind,
 		      uint64_t *time, uintptr_t pc)
 {
-	uint64_t stretch = t->txn_limit;
-
 	if (!hold(t, address, kind, shared))
 		return;
 	acquire(t, address, kind, shared, time);
-	note_sync(t, shared ? RAW_ACQUIRE_SHARED : RAW_ACQUIRE, address, kind, pc, stretch);
+	note_lock(t, shared ? RAW_ACQUIRE_SHARED : RAW_ACQUIRE, address, kind, pc);
 }
 
 /*
@@ -710,7 +702,6 @@ static void semaphore(struct rt_thread *t, enum raw_op op, uintptr_t address, ui
 {
 	struct shadow_cell *cell = icd_on ? NULL : shadow_make(SHADOW_LOCKS, address);
 	struct rt_held *h = held(t, address);
-	uint64_t stretch = t->txn_limit;
 	bool waits = op == RAW_SEM_WAIT;
 
 	if (icd_on) {
@@ -730,7 +721,7 @@ static void semaphore(struct rt_thread *t, enum raw_op op, uintptr_t address, ui
 		hold(t, address, RAW_SEMAPHORE, false);
 	check_lock(t, cell, address, (waits || !h ? CHECK_TAKES : 0) | (waits ? 0 : CHECK_GIVES),
 		   time);
-	note_sync(t, op, address, RAW_SEMAPHORE, pc, stretch);
+	note_lock(t, op, address, RAW_SEMAPHORE, pc);
 	if (!waits && h && !--h->times)
 		*h = t->held[--t->nheld];
 }
@@ -798,13 +789,11 @@ void check_join(struct rt_thread *t, uint32_t id, struct check_point last, uint6
 		uintptr_t pc)
 {
 	struct shadow_stripe *stripe = record_on ? shadow_stripe(0) : NULL;
-	uint64_t stretch;
 	bool fresh = false;
 
 	if (!t->slot || !check_on)
 		return;
 	cut(t);
-	stretch = t->txn_limit;
 	check_clock(t, last.clock);
 	if (stripe)
 		rt_lock_ranked(&stripe->lock, RT_STRIPE);
@@ -816,7 +805,7 @@ void check_join(struct rt_thread *t, uint32_t id, struct check_point last, uint6
 		check_edge(t, last.step << SHADOW_TIME_SHIFT, &fresh);
 	if (stripe)
 		rt_unlock(&stripe->lock);
-	note_sync(t, RAW_JOIN, id, 0, pc, stretch);
+	note_lock(t, RAW_JOIN, id, 0, pc);
 	check_report(t);
 }
 

@@ -82,10 +82,15 @@ static void new_chunk(struct rt_thread *t, enum raw_op op, uintptr_t pc)
 	if (RT_UNLIKELY(__atomic_load_n(&telling, __ATOMIC_ACQUIRE)))
 		wait_for_report(h);
 	if (h->serial) {
+		uint32_t next = (h->at + 1) % h->nchunks;
+
 		h->chunk[h->at].end = l->next;
-		h->at = (h->at + 1) % h->nchunks;
+		if (h->locks && h->chunk[next].serial && h->chunk[next].locks)
+			history_keep_locks(h, next, check_lines[h->slot].dead);
+		h->at = next;
 	}
 	c = &h->chunk[h->at];
+	c->locks = false;
 	__atomic_store_n(&c->serial, 0, __ATOMIC_SEQ_CST); /* who reads it now gives up */
 	l->next = chunk_start(h, h->at);
 	l->end = l->next + 2 * (HISTORY_CHUNK - SPARE);

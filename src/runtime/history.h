@@ -11,9 +11,9 @@
  * The ring is cut into chunks. Each begins with the calls that were open and the locks that
  * were held then, so that it can be read without those before it.
  *
- * Operations on locks also go to a ring of their own. There are few of them, as a rule, and a block
- * that works for itself for long does not overwrite those before it. What they need for a
- * report is in one entry each: there is no more to it than the operation and its calls.
+ * What is overwritten and may still be of interest is gone, but for operations on locks: these go
+ * to a ring of their own then, with their calls. There are few of them, as a rule, and a block that
+ * works for itself for long does not overwrite them.
  *
  * A thread's history outlives it until another thread needs the memory.
  *
@@ -47,12 +47,21 @@ struct history_chunk {
 	uint64_t *end;     /* of its units, when it is full */
 	uint32_t prologue; /* so many units tell how things stood */
 	bool started;      /* the function that the thread began with is not among them */
+	bool locks;        /* there are operations on some among them */
 };
 
-/* See history_locks.c. */
+/* One of those operations, with where it was called. */
+struct history_lock_op {
+	uint64_t address, time, clock;
+	uint64_t pc, call[HISTORY_CALLS]; /* innermost first, 0 behind the last */
+	uint64_t op;                      /* enum raw_op */
+	uint32_t aux;
+	bool edge; /* one came in with it */
+};
+/* In the ring: see history_locks.c. */
 struct history_lock {
-	uint64_t stamp, word[7];
-} __attribute__((aligned(64)));
+	uint64_t stamp, word[sizeof(struct history_lock_op) / sizeof(uint64_t)];
+};
 
 struct history {
 	struct rt_thread *owner; /* NULL: it has ended, and `next` tells where */
@@ -133,13 +142,6 @@ static inline void history_put_sized(struct rt_thread *t, enum raw_op op, uint64
 /* An edge came in from a step: the access that it is for follows. */
 void history_put_edge(struct rt_thread *t, uint64_t word);
 
-/*
- * An operation on a lock, or a join, that may be a step, once more: where history->locks is there.
- * `edge`: one came in with it.
- */
-void history_put_lock(struct rt_thread *t, enum raw_op op, uint64_t address, uint32_t aux,
-		      uintptr_t pc, bool edge);
-
 /* The stack as it is now, its innermost part where it is deep. */
 void history_stack(const struct rt_thread *t, struct history_stack *to);
 
@@ -187,17 +189,16 @@ bool history_walk_next(struct history_walk *w);
  */
 bool history_chunk_of(const struct history *h, uint64_t time, uint32_t *chunk);
 
-/* One of those that were put by history_put_lock(). */
-struct history_lock_op {
-	uint64_t address, time, clock;
-	uintptr_t pc, call[HISTORY_CALLS]; /* innermost first, 0 behind the last */
-	enum raw_op op;
-	uint32_t aux;
-	bool edge;
-};
 /*
- * The thread's operations by their numbers, the times of which go up: from *first on, before what
- * history_locks() says. False: it was overwritten meanwhile, and so were those before it.
+ * By the thread itself: a chunk is about to be overwritten. Operations on locks in it that may be
+ * steps of a cycle, from the time `dead` on, go to the ring.
+ */
+void history_keep_locks(struct history *h, uint32_t chunk, uint64_t dead);
+void history_put_lock(struct history *h, const struct history_lock_op *op);
+
+/*
+ * The operations that were kept, by their numbers, the times of which go up: from *first on, before
+ * what history_locks() says. False: it was overwritten meanwhile, and so were those before it.
  */
 uint64_t history_locks(const struct history *h, uint64_t *first);
 bool history_lock_at(const struct history *h, uint64_t number, struct history_lock_op *to);

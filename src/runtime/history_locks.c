@@ -1,71 +1,83 @@
 /*
- * The ring of operations on locks. An entry is a line of the cache, since its thread writes one
- * with each operation, and others never look but for a report.
+ * The ring of operations on locks that were overwritten in the history itself.
  *
- * The stamp is 0 while the entry is being written. Else it has the time, how often the ring had
- * gone round, so that the same time is not the same stamp, and what else fits. The words are eight
- * numbers of 48 bits (the place, its calls, the clock), and the operation as in a unit.
+ * An entry is a number of words, and their stamp: 0 while it is being written, else 1 and how many
+ * were written before. Whoever finds the same stamp before and after has read what belongs
+ * together.
  */
 #include "runtime/history.h"
 
-#define TIME_MASK  (2 * SHADOW_TIMES - 1)
-#define STAMP_USED (1ull << 63)
-#define STAMP_EDGE (1ull << 62)
-enum { STAMP_ROUND = 43, STAMP_ROUNDS = 1 << 16, BITS = 48 };
-
-_Static_assert(2 * SHADOW_TIMES == 1ull << STAMP_ROUND && RAW_ADDRESS_MASK == (1ull << BITS) - 1,
-	       "a time fits, and so does an address");
-
-static uint64_t round_of(uint64_t number)
-{
-	return number / HISTORY_LOCKS % STAMP_ROUNDS << STAMP_ROUND;
-}
+#include <string.h>
 
 static void put_word(uint64_t *to, uint64_t word)
 {
 	__atomic_store_n(to, word, __ATOMIC_RELAXED);
 }
 
-/* Four numbers in three words. */
-static void pack(uint64_t *to, const uint64_t *v)
+void history_put_lock(struct history *h, const struct history_lock_op *op)
 {
-	put_word(&to[0], v[0] | v[1] << BITS);
-	put_word(&to[1], v[1] >> 16 | v[2] << 32);
-	put_word(&to[2], v[2] >> 32 | v[3] << 16);
-}
-
-static void unpack(const uint64_t *from, uint64_t *v)
-{
-	v[0] = from[0] & RAW_ADDRESS_MASK;
-	v[1] = (from[0] >> BITS | from[1] << 16) & RAW_ADDRESS_MASK;
-	v[2] = (from[1] >> 32 | from[2] << 32) & RAW_ADDRESS_MASK;
-	v[3] = from[2] >> 16;
-}
-
-void history_put_lock(struct rt_thread *t, enum raw_op op, uint64_t address, uint32_t aux,
-		      uintptr_t pc, bool edge)
-{
-	struct history *h = t->history;
-	uint64_t number = h->nlocks, what = record_what(op, address, aux), v[HISTORY_CALLS + 2];
-	uint64_t time = t->now >> SHADOW_TIME_SHIFT & TIME_MASK;
-	const struct history_lock *last = &h->locks[(number - 1) % HISTORY_LOCKS];
+	uint64_t number = h->nlocks, word[sizeof *op / sizeof(uint64_t)];
 	struct history_lock *e = &h->locks[number % HISTORY_LOCKS];
 
-	/* The same again at the same time: whoever asks is told the first. */
-	if (number > h->first_lock && last->word[6] == what && (last->stamp & TIME_MASK) == time)
-		return;
+	memcpy(word, op, sizeof word);
 	put_word(&e->stamp, 0);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	v[0] = t->clock & RAW_ADDRESS_MASK;
-	v[1] = pc & RAW_ADDRESS_MASK;
-	for (size_t i = 0; i < HISTORY_CALLS; i++)
-		v[i + 2] = i < t->depth ? t->frame[t->depth - 1 - i].caller & RAW_ADDRESS_MASK : 0;
-	pack(e->word, v);
-	pack(e->word + 3, v + 4);
-	put_word(&e->word[6], what);
-	__atomic_store_n(&e->stamp, time | round_of(number) | (edge ? STAMP_EDGE : 0) | STAMP_USED,
-			 __ATOMIC_RELEASE);
+	for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+		put_word(&e->word[i], word[i]);
+	__atomic_store_n(&e->stamp, number + 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&h->nlocks, number + 1, __ATOMIC_RELEASE);
+}
+
+/* What takes a lock, and no edge came in, is no step of a cycle. */
+static bool can_be_step(const struct history_walk *w, bool edge)
+{
+	switch (w->op) {
+	case RAW_RELEASE:
+	case RAW_RELEASE_SHARED:
+	case RAW_SEM_POST:
+		return true;
+	case RAW_ACQUIRE:
+	case RAW_ACQUIRE_SHARED:
+	case RAW_SEM_WAIT:
+	case RAW_JOIN:
+		return edge;
+	default:
+		return false;
+	}
+}
+
+void history_keep_locks(struct history *h, uint32_t chunk, uint64_t dead)
+{
+	enum { DEEP = 64 };
+	uintptr_t call[DEEP];
+	size_t depth = 0;
+	struct history_lock_op op;
+	struct history_walk w;
+	bool edge = false;
+
+	/* As a rule all of it is dead: the next one begins after it. */
+	if (h->chunk[(chunk + 1) % h->nchunks].base < dead || !history_walk(&w, h, chunk))
+		return;
+	while (history_walk_next(&w)) {
+		if (w.op == RAW_CALL)
+			call[depth++ % DEEP] = w.pc;
+		else if (w.op == RAW_RETURN && depth)
+			depth--;
+		if (w.time >= dead && !w.prologue && can_be_step(&w, edge)) {
+			memset(&op, 0, sizeof op);
+			op.address = w.address;
+			op.time = w.time;
+			op.clock = w.clock;
+			op.pc = w.pc;
+			op.op = w.op;
+			op.aux = w.aux;
+			op.edge = edge;
+			for (size_t i = 0; i < HISTORY_CALLS && i < depth; i++)
+				op.call[i] = call[(depth - 1 - i) % DEEP];
+			history_put_lock(h, &op);
+		}
+		edge = w.op == (enum raw_op)HISTORY_EDGE;
+	}
 }
 
 uint64_t history_locks(const struct history *h, uint64_t *first)
@@ -79,25 +91,12 @@ uint64_t history_locks(const struct history *h, uint64_t *first)
 bool history_lock_at(const struct history *h, uint64_t number, struct history_lock_op *to)
 {
 	const struct history_lock *e = &h->locks[number % HISTORY_LOCKS];
-	uint64_t stamp = __atomic_load_n(&e->stamp, __ATOMIC_ACQUIRE), word[7];
-	uint64_t v[HISTORY_CALLS + 2];
+	uint64_t stamp = __atomic_load_n(&e->stamp, __ATOMIC_ACQUIRE);
+	uint64_t word[sizeof *to / sizeof(uint64_t)];
 
-	for (size_t i = 0; i < 7; i++)
+	for (size_t i = 0; i < sizeof word / sizeof *word; i++)
 		word[i] = __atomic_load_n(&e->word[i], __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	if (__atomic_load_n(&e->stamp, __ATOMIC_RELAXED) != stamp || !stamp ||
-	    (stamp & round_of(UINT64_MAX)) != round_of(number))
-		return false;
-	unpack(word, v);
-	unpack(word + 3, v + 4);
-	*to = (struct history_lock_op){.address = word[6] & RAW_ADDRESS_MASK,
-				       .time = stamp & TIME_MASK,
-				       .clock = v[0],
-				       .pc = v[1],
-				       .op = (enum raw_op)(word[6] >> 48 & 0xff),
-				       .aux = (uint32_t)(word[6] >> 56),
-				       .edge = stamp & STAMP_EDGE};
-	for (size_t i = 0; i < HISTORY_CALLS; i++)
-		to->call[i] = v[i + 2];
-	return true;
+	memcpy(to, word, sizeof word);
+	return stamp == number + 1 && __atomic_load_n(&e->stamp, __ATOMIC_RELAXED) == stamp;
 }

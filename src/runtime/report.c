@@ -110,12 +110,12 @@ static bool look_in(const struct history *h, uint32_t k, uint64_t time, uint64_t
 }
 
 /*
- * The same among the operations on locks, which is quicker, and goes further back. An access may
+ * The same among the operations on locks that were kept. An access may
  * have the same time and is not to be taken for one of these: an edge came in with the operation,
  * or came from one on the lock that it went to.
  */
 static bool look_in_locks(const struct history *h, uint64_t time, uint64_t lock, bool source,
-			  struct live_step *to, uint64_t *calls)
+			  struct live_step *to)
 {
 	uint64_t low, high = history_locks(h, &low), end = high;
 	struct history_lock_op op;
@@ -129,11 +129,12 @@ static bool look_in_locks(const struct history *h, uint64_t time, uint64_t lock,
 			high = middle;
 	}
 	for (; low < end && history_lock_at(h, low, &op) && op.time == time; low++) {
-		if (!can_be_step(op.op, source) || (source ? op.address != lock : !op.edge))
+		if (!can_be_step((enum raw_op)op.op, source) ||
+		    (source ? op.address != lock : !op.edge))
 			continue;
 		for (size_t i = 0; i < LIVE_CALLS; i++)
-			calls[i] = op.call[i];
-		return take_step(to, op.clock, op.address, op.pc, op.op, op.aux);
+			to->calls[i] = op.call[i];
+		return take_step(to, op.clock, op.address, op.pc, (enum raw_op)op.op, op.aux);
 	}
 	return false;
 }
@@ -149,7 +150,6 @@ static bool look(uint64_t s, const struct live_step *next, struct live_step *to)
 {
 	const struct history *h = history_of_slot(step_slot(s));
 	uint64_t time = (uint64_t)step_index(s), address = next ? next->address : 0;
-	uint64_t calls[LIVE_CALLS];
 	uint32_t k;
 	bool here;
 
@@ -159,12 +159,10 @@ static bool look(uint64_t s, const struct live_step *next, struct live_step *to)
 		return false;
 	to->thread = h->thread;
 	here = history_chunk_of(h, time, &k);
-	if ((!next || is_on_lock(next->op)) && look_in_locks(h, time, address, next, to, calls)) {
+	if (!here && (!next || is_on_lock(next->op)) && look_in_locks(h, time, address, next, to)) {
 		to->evicted = 0;
-		to->kept = !here;
-		if (!here)
-			memcpy(to->calls, calls, sizeof calls);
-		return here;
+		to->kept = 1;
+		return false;
 	}
 	if (!here && !address)
 		return false;
