@@ -113,6 +113,32 @@ ACCESS_FAST bool access_young(const struct rt_thread *t, uint64_t word)
 	return !((word - t->limit) >> (SHADOW_SLOT_SHIFT - 1));
 }
 
+/*
+ * What access_done() does not know may still be nothing to do: a thread to whom nothing matters,
+ * and no trace of others; cells that know it; or a line that several read, and the thread has kept
+ * that it did. This needs few registers: gcc's hooks ask it before they call anybody.
+ */
+ACCESS_FAST bool access_done_otherwise(bool write, uintptr_t address, uint32_t size)
+{
+	uint64_t bits = ((1ull << size) - 1) << (address & (LINE_SIZE - 1)), head;
+	const volatile struct shadow_line *l = shadow_line_find(address);
+	const struct rt_thread *t = &rt_self;
+	const struct rt_read *e;
+
+	if (RT_UNLIKELY(!l || rt_mode != RT_CHECKING ||
+			(address & (LINE_SIZE - 1)) + size > LINE_SIZE))
+		return false;
+	head = l->head;
+	if (t->outside)
+		return !shadow_slot(head) || check_mine(t, head);
+	if (head == LINE_IN_CELLS)
+		return access_done_in_cells(write, address, size);
+	if (write || !shadow_readers(head) || RT_UNLIKELY(!t->reads))
+		return false;
+	e = line_read(t->reads, address, 0);
+	return e->kept == head && access_young(t, e->head) && !(bits & ~e->r);
+}
+
 /* What became of it: nothing is to be done; it was noted, but for the history; neither. */
 enum access_outcome { ACCESS_KNOWN, ACCESS_NOTED, ACCESS_ELSEWHERE };
 
@@ -139,10 +165,9 @@ ACCESS_FAST enum access_outcome access_keep(struct rt_thread *t, uint64_t kept, 
 }
 
 /*
- * What access_done() does not know may still be nothing to do: a thread to whom nothing matters,
- * and no trace of others; or cells that know it. And most of what is left is simple: the first
- * access of these bytes in a transaction, in a line that is open to the thread, or that several
- * read. It is noted. False: it is none of these, and all questions are to be asked.
+ * The same, and most of what is left is simple: the first access of these bytes in a transaction,
+ * in a line that is open to the thread, or that several read. It is noted. False: it is none of
+ * these, and all questions are to be asked.
  */
 ACCESS_FAST bool access_simple(enum raw_op op, uintptr_t address, uint32_t size, uintptr_t pc)
 {

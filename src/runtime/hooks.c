@@ -17,14 +17,16 @@ void __tsan_init(void)
 	RT_EXPORT void name##bytes(void *address);                                                 \
 	void name##bytes(void *address)                                                            \
 	{                                                                                          \
-		if (!access_known(RAW_READ, address, bytes))                                       \
+		if (!access_known(RAW_READ, address, bytes) &&                                     \
+		    !access_done_otherwise(false, (uintptr_t)address, bytes))                      \
 			access_read##bytes(address, RT_CALLER);                                    \
 	}
 #define WRITE(name, bytes)                                                                         \
 	RT_EXPORT void name##bytes(void *address);                                                 \
 	void name##bytes(void *address)                                                            \
 	{                                                                                          \
-		if (!access_known(RAW_WRITE, address, bytes))                                      \
+		if (!access_known(RAW_WRITE, address, bytes) &&                                    \
+		    !access_done_otherwise(true, (uintptr_t)address, bytes))                       \
 			access_write##bytes(address, RT_CALLER);                                   \
 	}
 /* Not one event: nothing keeps others out between the two. */
