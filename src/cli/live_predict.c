@@ -24,6 +24,8 @@
 
 int live_predict_take(struct live_process *p, const char *bytes, size_t n, struct err *err)
 {
+	if (p->ended)
+		return err_fail(err, "more of its run behind its end");
 	if (p->run < 0)
 		p->run = memfd_create("atomsan", MFD_CLOEXEC);
 	if (p->run < 0)

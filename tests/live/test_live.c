@@ -651,6 +651,21 @@ static void wrong_messages(void **state)
 	str_free(&s);
 }
 
+/* What was predicted from has been told. */
+static void run_behind_end(void **state)
+{
+	struct str s = STR_INIT;
+
+	add_hello(&s, "");
+	add_end(&s);
+	add_message(&s, LIVE_RUN, "", 1);
+	add_end(&s);
+	play(*state, s.s, s.n);
+	assert_int_equal(said, 1);
+	assert_non_null(strstr(last_said, "more of its run behind its end"));
+	str_free(&s);
+}
+
 static void wrong_lengths(void **state)
 {
 	static const struct live_head huge[] = {
@@ -764,6 +779,7 @@ int main(void)
 		TEST(open_transactions),
 		TEST(labels),
 		TEST(wrong_messages),
+		TEST(run_behind_end),
 		TEST(wrong_lengths),
 		TEST(cut_off),
 		TEST(damaged),

@@ -4,11 +4,33 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "runtime/history_locks.c"
+
+/* A chunk, as the walk would tell it. */
+static const struct history_walk *units;
+static size_t nunits, at_unit;
+
+bool history_walk(struct history_walk *w, const struct history *h, uint32_t chunk)
+{
+	(void)w;
+	(void)h;
+	(void)chunk;
+	at_unit = 0;
+	return nunits > 0;
+}
+
+bool history_walk_next(struct history_walk *w)
+{
+	if (at_unit == nunits)
+		return false;
+	*w = units[at_unit++];
+	return true;
+}
 
 static struct history_lock ring[HISTORY_LOCKS];
 static struct history history;
@@ -127,12 +149,62 @@ static void meanwhile(void **state)
 	assert_true(looked > 0);
 }
 
+/* What may be a step, and is not dead, with the calls around it. */
+static void from_a_chunk(void **state)
+{
+	enum { EDGE = HISTORY_EDGE };
+	static const struct history_walk chunk[] = {
+		{.op = RAW_CALL, .pc = 11, .time = 1, .prologue = true},
+		{.op = RAW_ACQUIRE, .address = 100, .time = 1, .prologue = true},
+		{.op = RAW_RELEASE, .address = 100, .time = 4, .pc = 20},
+		{.op = RAW_CALL, .pc = 12, .time = 5},
+		{.op = (enum raw_op)EDGE, .time = 6},
+		{.op = RAW_ACQUIRE, .address = 100, .time = 6, .clock = 3, .pc = 21, .aux = 2},
+		{.op = RAW_READ, .address = 300, .time = 6},
+		{.op = RAW_RELEASE, .address = 100, .time = 6, .pc = 22},
+		{.op = RAW_ACQUIRE, .address = 200, .time = 6, .pc = 23},
+		{.op = RAW_RETURN, .time = 6},
+		{.op = RAW_RELEASE_SHARED, .address = 200, .time = 7, .pc = 24},
+	};
+	static const struct {
+		uint64_t pc, call[3];
+		bool edge;
+	} kept[] = {{21, {12, 11}, true}, {22, {12, 11}, false}, {24, {11}, false}};
+	struct history *h = calloc(1, sizeof *h + 8 * sizeof h->chunk[0]);
+	struct history_lock_op op;
+	uint64_t first;
+
+	(void)state;
+	memset(ring, 0, sizeof ring);
+	h->locks = ring;
+	h->nchunks = 8;
+	h->chunk[3].base = 7;
+	units = chunk;
+	nunits = sizeof chunk / sizeof *chunk;
+	history_keep_locks(h, 2, 8);
+	assert_int_equal(history_locks(h, &first), 0); /* all dead */
+	history_keep_locks(h, 2, 5);
+	assert_int_equal(history_locks(h, &first), 3);
+	for (size_t i = 0; i < 3; i++) {
+		assert_true(history_lock_at(h, i, &op));
+		assert_int_equal(op.pc, kept[i].pc);
+		assert_int_equal(op.edge, kept[i].edge);
+		for (size_t k = 0; k < 3; k++)
+			assert_int_equal(op.call[k], kept[i].call[k]);
+	}
+	assert_true(history_lock_at(h, 0, &op));
+	assert_true(op.op == RAW_ACQUIRE && op.address == 100 && op.time == 6 && op.clock == 3 &&
+		    op.aux == 2);
+	free(h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round_and_round),
 		cmocka_unit_test(of_one_thread),
 		cmocka_unit_test(meanwhile),
+		cmocka_unit_test(from_a_chunk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
