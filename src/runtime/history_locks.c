@@ -50,7 +50,7 @@ void history_keep_locks(struct history *h, uint32_t chunk, uint64_t dead)
 {
 	enum { DEEP = 64 };
 	uintptr_t call[DEEP];
-	size_t depth = 0;
+	size_t depth = 0, floor = 0; /* calls from `floor` on are known */
 	struct history_lock_op op;
 	struct history_walk w;
 	bool edge = false;
@@ -59,10 +59,13 @@ void history_keep_locks(struct history *h, uint32_t chunk, uint64_t dead)
 	if (h->chunk[(chunk + 1) % h->nchunks].base < dead || !history_walk(&w, h, chunk))
 		return;
 	while (history_walk_next(&w)) {
-		if (w.op == RAW_CALL)
+		if (w.op == RAW_CALL) {
 			call[depth++ % DEEP] = w.pc;
-		else if (w.op == RAW_RETURN && depth)
-			depth--;
+			if (depth - floor > DEEP)
+				floor = depth - DEEP;
+		} else if (w.op == RAW_RETURN && depth && --depth < floor) {
+			floor = depth;
+		}
 		if (w.time >= dead && !w.prologue && can_be_step(&w, edge)) {
 			memset(&op, 0, sizeof op);
 			op.address = w.address;
@@ -72,7 +75,7 @@ void history_keep_locks(struct history *h, uint32_t chunk, uint64_t dead)
 			op.op = w.op;
 			op.aux = w.aux;
 			op.edge = edge;
-			for (size_t i = 0; i < HISTORY_CALLS && i < depth; i++)
+			for (size_t i = 0; i < HISTORY_CALLS && i < depth - floor; i++)
 				op.call[i] = call[(depth - 1 - i) % DEEP];
 			history_put_lock(h, &op);
 		}

@@ -17,6 +17,7 @@
 
 #include "runtime/intercept.h"
 #include "runtime/origins.h"
+#include "runtime/signals.h"
 #include "runtime/thread.h"
 
 /* What a new thread needs to know. */
@@ -256,19 +257,35 @@ RT_INTERCEPT int pthread_setname_np(pthread_t handle, const char *name)
 }
 
 /* Handlers that were registered first run last before a fork, and first in the child. */
+static __thread uint32_t quiet_before __attribute__((tls_model("initial-exec")));
+
+/* A handler that comes now waits: it would want the locks that this thread holds. */
 static void prepare(void)
 {
+	uint32_t quiet = rt_self.quiet;
+
+	rt_begin(&rt_self);
 	check_fork_prepare();
+	quiet_before = quiet;
 }
 
 static void parent(void)
 {
+	uint32_t quiet = quiet_before;
+
 	check_fork_parent();
+	RT_COMPILER_BARRIER();
+	rt_self.quiet = quiet;
+	RT_COMPILER_BARRIER();
+	if (!rt_self.quiet && rt_self.pending)
+		rt_signals_deliver(&rt_self);
 }
 
 static void child(void)
 {
 	free_lock = 0;
+	signals_child(&rt_self);
+	rt_self.quiet = quiet_before;
 	thread_child(&rt_self);
 }
 

@@ -199,3 +199,10 @@ RT_INTERCEPT sighandler_t sysv_signal(int number, sighandler_t handler)
 
 RT_EXPORT __attribute__((weak, alias("sysv_signal"))) sighandler_t
 __sysv_signal(int number, sighandler_t handler);
+
+void signals_child(struct rt_thread *t)
+{
+	for (size_t i = 0; t->signals && i < WAITING; i++)
+		t->signals[i].number = 0;
+	t->pending = 0;
+}

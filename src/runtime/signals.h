@@ -15,4 +15,7 @@
 
 void signals_thread_gone(struct rt_thread *t);
 
+/* Those that waited are the parent's. */
+void signals_child(struct rt_thread *t);
+
 #endif

@@ -936,6 +936,65 @@ static int crowd(void)
 	_exit(0);
 }
 
+/* --- a signal comes while the process forks, and its handler wants to be checked --- */
+
+static pthread_mutex_t signal_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_t forking_thread;
+static int signals_over;
+static long signalled[64];
+
+__attribute__((noinline)) static void is_signalled(int i)
+{
+	pthread_mutex_lock(&signal_lock);
+	signalled[i]++;
+	pthread_mutex_unlock(&signal_lock);
+}
+
+static void on_fork_signal(int number)
+{
+	(void)number;
+	is_signalled(3);
+}
+
+static void *is_at_work(void *arg)
+{
+	while (!__atomic_load_n(&signals_over, __ATOMIC_RELAXED))
+		is_signalled(1);
+	return arg;
+}
+
+static void *sends_signals(void *arg)
+{
+	while (!__atomic_load_n(&signals_over, __ATOMIC_RELAXED)) {
+		pthread_kill(forking_thread, SIGUSR1);
+		usleep(300);
+	}
+	return arg;
+}
+
+static int fork_signals(void)
+{
+	pthread_t t[2];
+
+	forking_thread = pthread_self();
+	signal(SIGUSR1, on_fork_signal);
+	pthread_create(&t[0], NULL, is_at_work, NULL);
+	pthread_create(&t[1], NULL, sends_signals, NULL);
+	for (int i = 0; i < 200; i++) {
+		pid_t c = fork();
+
+		if (!c)
+			_exit(0);
+		while (waitpid(c, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	__atomic_store_n(&signals_over, 1, __ATOMIC_RELAXED);
+	pthread_join(t[0], NULL);
+	pthread_join(t[1], NULL);
+	printf("handled: %s\n", signalled[3] ? "yes" : "no");
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*fn)(void);
@@ -974,6 +1033,7 @@ static const struct {
 	{"maps", maps},
 	{"forked-slots", forked_slots},
 	{"crowd", crowd},
+	{"fork-signals", fork_signals},
 };
 
 int main(int argc, char **argv)

@@ -142,7 +142,7 @@ static void add_finding(struct str *out, uint64_t key, uint32_t function, bool a
 				 1,
 				 N(steps),
 				 answer,
-				 !whole,
+				 !whole || known.gone,
 				 .open = is_open,
 				 .block = known.block,
 				 .begin = WORKER + 8,
@@ -382,6 +382,24 @@ static void evicted_in_block(void **state)
 	assert_int_equal(count(b->text.s, "block is to blame is not known"), 1);
 	assert_int_equal(count(b->text.s, "Some operation by thread T1 (block"), 2);
 	assert_int_equal(count(b->text.s, "Blamed: block 'bank+0x1000' (thread T1"), 2);
+	known = (struct known){0};
+	str_free(&s);
+}
+
+/* A cycle of what is left is not the one that was closed, and may be none. */
+static void evicted_and_small(void **state)
+{
+	struct bench *b = *state;
+	struct str s = STR_INIT;
+
+	add_hello(&s, "");
+	add_module(&s);
+	known = (struct known){DEPOSIT, 1, true, false};
+	add_finding(&s, 5, DEPOSIT, false, true);
+	add_end(&s);
+	play_and_stop(b, &s);
+	assert_non_null(strstr(b->text.s, "Some operation by thread T1 (block"));
+	assert_non_null(strstr(b->text.s, "history_size=N"));
 	known = (struct known){0};
 	str_free(&s);
 }
@@ -765,23 +783,15 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 	static const struct CMUnitTest tests[] = {
-		TEST(every_message),
-		TEST(picture_without_numbers),
-		TEST(evicted),
-		TEST(evicted_in_block),
-		TEST(evicted_left_out),
-		TEST(evicted_kept),
-		TEST(left_out),
-		TEST(two_processes),
-		TEST(all_of_them),
-		TEST(suppressed),
-		TEST(json),
-		TEST(open_transactions),
-		TEST(labels),
-		TEST(wrong_messages),
-		TEST(run_behind_end),
-		TEST(wrong_lengths),
-		TEST(cut_off),
+		TEST(every_message),     TEST(picture_without_numbers),
+		TEST(evicted),           TEST(evicted_in_block),
+		TEST(evicted_left_out),  TEST(evicted_kept),
+		TEST(evicted_and_small), TEST(left_out),
+		TEST(two_processes),     TEST(all_of_them),
+		TEST(suppressed),        TEST(json),
+		TEST(open_transactions), TEST(labels),
+		TEST(wrong_messages),    TEST(run_behind_end),
+		TEST(wrong_lengths),     TEST(cut_off),
 		TEST(damaged),
 	};
 

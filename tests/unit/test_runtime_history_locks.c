@@ -198,6 +198,33 @@ static void from_a_chunk(void **state)
 	free(h);
 }
 
+/* Calls of which not all were remembered: no others are told in their place. */
+static void deep(void **state)
+{
+	enum { DOWN = 70, UP = 68 };
+	static struct history_walk chunk[DOWN + UP + 2];
+	struct history *h = calloc(1, sizeof *h + 8 * sizeof h->chunk[0]);
+	struct history_lock_op op;
+
+	(void)state;
+	memset(ring, 0, sizeof ring);
+	h->locks = ring;
+	h->nchunks = 8;
+	nunits = 0;
+	for (size_t i = 0; i < DOWN; i++)
+		chunk[nunits++] = (struct history_walk){.op = RAW_CALL, .pc = 100 + i};
+	for (size_t i = 0; i < UP; i++)
+		chunk[nunits++] = (struct history_walk){.op = RAW_RETURN};
+	chunk[nunits++] = (struct history_walk){.op = RAW_CALL, .pc = 7};
+	chunk[nunits++] = (struct history_walk){.op = RAW_RELEASE};
+	units = chunk;
+	history_keep_locks(h, 2, 0);
+	assert_true(history_lock_at(h, 0, &op));
+	assert_int_equal(op.call[0], 7);
+	assert_int_equal(op.call[1], 0);
+	free(h);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -205,6 +232,7 @@ int main(void)
 		cmocka_unit_test(of_one_thread),
 		cmocka_unit_test(meanwhile),
 		cmocka_unit_test(from_a_chunk),
+		cmocka_unit_test(deep),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
