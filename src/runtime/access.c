@@ -360,12 +360,12 @@ __attribute__((noinline)) static void precise(enum raw_op op, uintptr_t address,
 #define FIRST(bytes)                                                                               \
 	void access_read##bytes(const void *address, uintptr_t pc)                                 \
 	{                                                                                          \
-		if (!access_simple(RAW_READ, (uintptr_t)address, bytes, pc))                        \
+		if (!access_simple(RAW_READ, (uintptr_t)address, bytes, pc))                       \
 			access_slow(RAW_READ, (uintptr_t)address, bytes, pc);                      \
 	}                                                                                          \
 	void access_write##bytes(const void *address, uintptr_t pc)                                \
 	{                                                                                          \
-		if (!access_simple(RAW_WRITE, (uintptr_t)address, bytes, pc))                       \
+		if (!access_simple(RAW_WRITE, (uintptr_t)address, bytes, pc))                      \
 			access_slow(RAW_WRITE, (uintptr_t)address, bytes, pc);                     \
 	}
 FIRST(1)

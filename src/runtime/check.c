@@ -76,8 +76,7 @@ static inline void note(struct rt_thread *t, enum raw_op op, uint64_t address, u
 		history_put(t, op, address, aux, pc);
 }
 
-/* An operation on a lock, or a join: what comes of it when it is overwritten is history_locks.c's.
- */
+/* An operation on a lock, or a join: history_locks.c wants to know where there are some. */
 static inline void note_lock(struct rt_thread *t, enum raw_op op, uint64_t address, uint32_t aux,
 			     uintptr_t pc)
 {

@@ -110,9 +110,9 @@ static bool look_in(const struct history *h, uint32_t k, uint64_t time, uint64_t
 }
 
 /*
- * The same among the operations on locks that were kept. An access may
- * have the same time and is not to be taken for one of these: an edge came in with the operation,
- * or came from one on the lock that it went to.
+ * The same among the operations on locks that were kept. An access may have the same time and is
+ * not to be taken for one of these: an edge came in with the operation, or came from one on the
+ * lock that it went to.
  */
 static bool look_in_locks(const struct history *h, uint64_t time, uint64_t lock, bool source,
 			  struct live_step *to)
