@@ -1,0 +1,34 @@
+/*
+ * What attack.c and attack_threads.c share: a sum under a mutex, threads that add to it, and the
+ * names of the attacks that are in the second.
+ */
+#ifndef ATOMSAN_TESTS_LIVE_ATTACK_H
+#define ATOMSAN_TESTS_LIVE_ATTACK_H
+
+#include <pthread.h>
+
+extern pthread_mutex_t mutex;
+extern long sum;
+extern volatile int stop;
+
+void add(long n);
+/* A thread that adds 1, so many times; one that does so until `stop`. */
+void *adder(void *n);
+void *busy(void *arg);
+/* So many threads, up to 8, from their creation to their join. */
+void run(int threads, void *(*fn)(void *), long arg);
+
+int alt_stack(void);
+int overflows(void);
+int coroutines(void);
+int jumps(void);
+int odd_ends(void);
+int main_leaves(void);
+int detach(void);
+int own_allocator(void);
+int maps(void);
+int forked_slots(void);
+int crowd(void);
+int fork_signals(void);
+
+#endif
