@@ -46,7 +46,7 @@ RT_INTERCEPT void *malloc(size_t size)
 {
 	void *p;
 
-	if (RT_UNLIKELY(real_finding))
+	if (real_too_early())
 		return real_early_alloc(size);
 	p = REAL(malloc)(size);
 	note_alloc(p, size, RT_CALLER);
@@ -57,7 +57,7 @@ RT_INTERCEPT void *calloc(size_t n, size_t size)
 {
 	void *p;
 
-	if (RT_UNLIKELY(real_finding)) /* never handed out before: zeroed */
+	if (real_too_early()) /* never handed out before: zeroed */
 		return real_early_alloc(n * size);
 	p = REAL(calloc)(n, size);
 	note_alloc(p, n * size, RT_CALLER);
@@ -67,6 +67,9 @@ RT_INTERCEPT void *calloc(size_t n, size_t size)
 RT_INTERCEPT void free(void *p)
 {
 	if (RT_UNLIKELY(real_early_owns(p)))
+		return;
+	/* Nobody to give it to yet: it is lost. */
+	if (real_too_early())
 		return;
 	note_free(p, RT_CALLER);
 	REAL(free)(p);
@@ -205,12 +208,14 @@ static void *new_by_malloc(size_t n, size_t alignment, bool may_throw)
 }
 
 #define FIND_ONCE(mangled)                                                                         \
-	static __typeof__(&mangled) real_fn;                                                       \
+	static REAL_NAME struct real_name real_ = {#mangled, NULL, NULL};                          \
 	static bool looked;                                                                        \
+	__typeof__(&mangled) real_fn =                                                             \
+		(__typeof__(&mangled))__atomic_load_n(&real_.fn, __ATOMIC_RELAXED);                \
                                                                                                    \
-	if (RT_UNLIKELY(!looked)) {                                                                \
-		real_fn = (__typeof__(&mangled))real_find_if_any(#mangled, NULL);                  \
-		__atomic_store_n(&looked, true, __ATOMIC_RELEASE);                                 \
+	if (RT_UNLIKELY(!real_fn) && !__atomic_load_n(&looked, __ATOMIC_RELAXED)) {                \
+		real_fn = (__typeof__(&mangled))real_find_if_any(&real_);                          \
+		__atomic_store_n(&looked, true, __ATOMIC_RELAXED);                                 \
 	}
 #define NEW_WITH(mangled, params, args, alignment, may_throw)                                      \
 	void *mangled params;                                                                      \

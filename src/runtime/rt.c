@@ -264,6 +264,7 @@ static void init(int argc, char **argv, char **environment)
 {
 	(void)argc;
 	(void)argv;
+	real_find_all();
 	rt_options_init(environment);
 	rt_process = getpid();
 	record_init();

@@ -463,6 +463,54 @@ static int no_files(void)
 	return 0;
 }
 
+/* --- what the loader has to say: it is the program's to read, and to free --- */
+
+static void *asks_for_names(void *arg)
+{
+	long found = 0;
+
+	for (int i = 0; i < 3; i++)
+		found += dlsym(RTLD_DEFAULT, "no_such_name") || dlsym(RTLD_DEFAULT, "nor_this");
+	return found ? NULL : arg;
+}
+
+static int no_names(void)
+{
+	pthread_t t;
+	void *got = NULL;
+
+	pthread_create(&t, NULL, asks_for_names, &got);
+	pthread_join(t, &got);
+	printf("none: %s\n", got && asks_for_names(&got) ? "yes" : "no");
+	return 0;
+}
+
+/* Whatever is called for the first time in between. */
+static int loader_error(void)
+{
+	const char *path = "/no/such/library.so", *error;
+	pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+	int had = 0;
+
+	for (int i = 0; i < 4; i++) {
+		if (dlopen(path, RTLD_NOW))
+			return 1;
+		if (i == 0)
+			had += strrchr(path, '/') != NULL;
+		if (i == 1)
+			had += !pthread_rwlock_rdlock(&lock) && !pthread_rwlock_unlock(&lock);
+		if (i == 2)
+			had += strpbrk(path, "y") != NULL;
+		if (i == 3)
+			had += aligned_alloc(64, 64) != NULL;
+		error = dlerror();
+		puts(error ? error : "nothing");
+	}
+	error = dlerror();
+	printf("%d, then %s\n", had, error ? error : "nothing");
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*fn)(void);
@@ -502,6 +550,8 @@ static const struct {
 	{"forked-slots", forked_slots},
 	{"crowd", crowd},
 	{"fork-signals", fork_signals},
+	{"no-names", no_names},
+	{"loader-error", loader_error},
 };
 
 int main(int argc, char **argv)
