@@ -3,10 +3,11 @@
  *
  * Left out, since nothing needs to be done: pthread_exit and pthread_cancel (a
  * thread's end is seen by a destructor of thread-local data, which runs
- * however it ends); vfork (its child borrows the thread, and what it does is
- * noted as the thread's); exec, posix_spawn and system (another program, which
- * records for itself if it was instrumented); _exit, abort and quick_exit (the
- * recording is in the file already).
+ * however it ends; signals.c sees to it that none ends in a hook); vfork (its
+ * child borrows the thread, and what it does is noted as the thread's); exec,
+ * posix_spawn and system (another program, which records for itself if it was
+ * instrumented); _exit, abort and quick_exit (the recording is in the file
+ * already).
  */
 #include <pthread.h>
 #include <sched.h>

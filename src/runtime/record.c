@@ -70,17 +70,20 @@ static void note_command(void)
 	close(fd);
 }
 
-/* A low number could be one that the program counts on. */
+/*
+ * A low number could be one that the program counts on. By system calls: open() and close() are
+ * where a thread may be cancelled.
+ */
 static int open_high(int flags)
 {
-	int fd = open(path, O_RDWR | O_CLOEXEC | flags, 0666), high;
+	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | flags, 0666), high;
 
 	if (fd < 0)
 		return fd;
 	high = fcntl(fd, F_DUPFD_CLOEXEC, 500);
 	if (high < 0)
 		return fd;
-	close(fd);
+	syscall(SYS_close, fd);
 	return high;
 }
 
@@ -106,7 +109,7 @@ static int grow(uint64_t at, size_t bytes)
 		if (fd < 0)
 			return errno;
 		if (!is_ours(fd)) {
-			close(fd);
+			syscall(SYS_close, fd);
 			return ESTALE;
 		}
 		file = fd;
@@ -120,7 +123,7 @@ static bool cannot_record(int error)
 {
 	rt_say("cannot record to %s: %s", path, strerrordesc_np(error));
 	if (file >= 0)
-		close(file);
+		syscall(SYS_close, file);
 	file = -1;
 	header = NULL;
 	return false;

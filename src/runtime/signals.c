@@ -1,6 +1,7 @@
 #include "runtime/signals.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -8,6 +9,9 @@
 #include <unistd.h>
 
 #include "runtime/real.h"
+
+/* The C library cancels threads with this one, which it keeps for itself. */
+#define CANCELS __SIGRTMIN
 
 /* What the program asked for. */
 static struct sigaction handlers[NSIG];
@@ -26,6 +30,11 @@ static void call(int number, siginfo_t *info, void *context)
 	struct rt_thread *t = &rt_self;
 	uintptr_t outer = t->handler_sp;
 
+	/* It may end the thread, and never come back; and it is none of the program's. */
+	if (number == CANCELS) {
+		a->sa_sigaction(number, info, context);
+		return;
+	}
 	t->handler_sp = (uintptr_t)__builtin_frame_address(0);
 	if (a->sa_flags & SA_SIGINFO)
 		a->sa_sigaction(number, info, context);
@@ -148,7 +157,7 @@ RT_INTERCEPT int sigaction(int number, const struct sigaction *restrict new,
 	struct sigaction wrapped, was, mine;
 	int rc;
 
-	if (number <= 0 || number >= NSIG)
+	if (number <= 0 || number >= NSIG || number == CANCELS)
 		return REAL(sigaction)(number, new, old);
 	was = handlers[number];
 	if (new) {
@@ -200,8 +209,95 @@ RT_INTERCEPT sighandler_t sysv_signal(int number, sighandler_t handler)
 RT_EXPORT __attribute__((weak, alias("sysv_signal"))) sighandler_t
 __sysv_signal(int number, sighandler_t handler);
 
+/*
+ * A thread that may be cancelled at any moment would be so in the middle of a hook, with locks of
+ * ours held. So the signal for that has to wait, too: we get it, and hand it on to the C library.
+ * The C library asks for it when a thread is first cancelled, and may send it at
+ * once; the first one has to be a thread of ours.
+ */
+enum { NOT_IN_FRONT, GETTING_THERE, IN_FRONT };
+static uint32_t in_front;
+
+/* What the system call wants. */
+struct kernel_action {
+	void (*handler)(int, siginfo_t *, void *);
+	unsigned long flags;
+	void (*restorer)(void);
+	unsigned long mask;
+};
+
+static void *to_be_cancelled(void *over)
+{
+	rt_self.quiet = RT_GONE;
+	while (!__atomic_load_n((uint32_t *)over, __ATOMIC_ACQUIRE))
+		rt_nap(); /* is no point where threads are cancelled */
+	return NULL;
+}
+
+static bool cancel_one(void)
+{
+	uint32_t over = 0;
+	pthread_t one;
+
+	if (REAL(pthread_create)(&one, NULL, to_be_cancelled, &over))
+		return false;
+	pthread_cancel(one);
+	__atomic_store_n(&over, 1, __ATOMIC_RELEASE);
+	REAL(pthread_join)(one, NULL);
+	return true;
+}
+
+static bool get_in_front(void)
+{
+	struct kernel_action action;
+
+	if (!cancel_one() || syscall(SYS_rt_sigaction, CANCELS, NULL, &action, _NSIG / 8) ||
+	    !action.handler)
+		return false;
+	if (action.handler == on_signal) /* a parent was at it when it forked */
+		return true;
+	handlers[CANCELS].sa_sigaction = action.handler;
+	handlers[CANCELS].sa_flags = SA_SIGINFO;
+	action.handler = on_signal;
+	return !syscall(SYS_rt_sigaction, CANCELS, &action, NULL, _NSIG / 8);
+}
+
+/* Nothing of the program's runs here in the meantime, and the thread is not cancelled. */
+static void be_in_front(void)
+{
+	uint32_t expected = NOT_IN_FRONT;
+	sigset_t all, before;
+	int state;
+
+	sigfillset(&all);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, _NSIG / 8);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	if (__atomic_compare_exchange_n(&in_front, &expected, GETTING_THERE, false,
+					__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
+		__atomic_store_n(&in_front, get_in_front() ? IN_FRONT : NOT_IN_FRONT,
+				 __ATOMIC_RELEASE);
+	while (__atomic_load_n(&in_front, __ATOMIC_ACQUIRE) == GETTING_THERE)
+		rt_nap();
+	pthread_setcancelstate(state, NULL);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, _NSIG / 8);
+}
+
+RT_INTERCEPT int pthread_setcanceltype(int type, int *old)
+{
+	int saved = errno;
+
+	if (type == PTHREAD_CANCEL_ASYNCHRONOUS &&
+	    __atomic_load_n(&in_front, __ATOMIC_ACQUIRE) != IN_FRONT)
+		be_in_front();
+	errno = saved;
+	return REAL(pthread_setcanceltype)(type, old);
+}
+
 void signals_child(struct rt_thread *t)
 {
+	/* Whoever was at it is in the parent. */
+	if (in_front == GETTING_THERE)
+		in_front = NOT_IN_FRONT;
 	for (size_t i = 0; t->signals && i < WAITING; i++)
 		t->signals[i].number = 0;
 	t->pending = 0;

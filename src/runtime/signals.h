@@ -4,7 +4,8 @@
  * program installs are called by ours, which puts a signal off until the
  * thread has left the runtime: a few instructions later. A signal that an
  * instruction caused (a bad address) cannot wait: the thread leaves the runtime
- * at once, and does not come back to where it was in there.
+ * at once, and does not come back to where it was in there. The C library's signal that cancels a
+ * thread at any moment waits, too.
  *
  * Who may include this: the runtime.
  */

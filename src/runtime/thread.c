@@ -277,6 +277,7 @@ static void end(void *round)
 		pthread_setspecific(at_end, (void *)((uintptr_t)round + 1));
 		return;
 	}
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL); /* it ends as it is */
 	if (rt_enter(t)) {
 		record(t, RAW_EXIT, 0, 0, t->rec.pc_high);
 		note_last(t->id, check_thread_end(t));

@@ -366,6 +366,86 @@ static int refused(void)
 	return 0;
 }
 
+/*
+ * Threads that are cancelled at any moment: in functions that share memory, in a loop that
+ * does nothing else, where nothing is to be seen at all, and as soon as they allow it.
+ */
+enum { WAYS = 4 };
+static volatile int shared[1000];
+static volatile int spinning, ready, allowed;
+static int undone;
+
+__attribute__((noinline)) static void step(int i)
+{
+	shared[i % 1000]++;
+}
+
+static void undo(void *arg)
+{
+	(void)arg;
+	__atomic_fetch_add(&undone, 1, __ATOMIC_RELAXED);
+}
+
+static void go_on(long way)
+{
+	for (int i = 0; way == 0; i++)
+		step(i);
+	while (way == 1)
+		spinning++;
+	while (way == 2)
+		__asm__ volatile("" ::: "memory");
+	while (!allowed)
+		step(1);
+	pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, NULL);
+	for (;;)
+		__asm__ volatile("" ::: "memory");
+}
+
+static void *cancelled(void *way)
+{
+	int before = -1, now = -1;
+
+	if ((long)way == 3)
+		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &before);
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &now);
+	pthread_cleanup_push(undo, NULL);
+	if (before == PTHREAD_CANCEL_DEFERRED && now == PTHREAD_CANCEL_ASYNCHRONOUS)
+		__atomic_fetch_add(&ready, 1, __ATOMIC_RELEASE);
+	go_on((long)way);
+	pthread_cleanup_pop(0);
+	return NULL;
+}
+
+static int cancel(void)
+{
+	long ended[WAYS] = {0};
+
+	for (int i = 0; i < 200; i++) {
+		long way = i % WAYS;
+		pthread_t t[2];
+		void *r;
+
+		ready = allowed = 0;
+		for (int k = 0; k < 2; k++)
+			pthread_create(&t[k], NULL, cancelled, (void *)way);
+		while (__atomic_load_n(&ready, __ATOMIC_ACQUIRE) < 2)
+			usleep(10);
+		usleep(i);
+		for (int k = 0; k < 2; k++)
+			pthread_cancel(t[k]);
+		allowed = 1;
+		for (int k = 0; k < 2; k++) {
+			pthread_join(t[k], &r);
+			ended[way] += r == PTHREAD_CANCELED;
+		}
+	}
+	run(2, 100);
+	printf("%ld %ld %ld %ld, %d undone, %ld\n", ended[0], ended[1], ended[2], ended[3], undone,
+	       sum);
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*fn)(void);
@@ -373,7 +453,7 @@ static const struct {
 	{"work", work},         {"forever", forever}, {"much", much},           {"fork", do_fork},
 	{"exec", do_exec},      {"spawn", spawn},     {"close-all", close_all}, {"timer", timer},
 	{"jumps", timer_jumps}, {"segv", segv},       {"alive", alive},         {"many", many},
-	{"deep", deep},         {"robust", robust},   {"refused", refused},
+	{"deep", deep},         {"robust", robust},   {"refused", refused},     {"cancel", cancel},
 };
 
 int main(int argc, char **argv)
