@@ -54,13 +54,22 @@ static void tell_same(struct real_name *found)
 			__atomic_store_n(&r->fn, found->fn, __ATOMIC_RELAXED);
 }
 
+/* Of the C++ library. */
+static bool is_mangled(const struct real_name *r)
+{
+	return r->name[0] == '_' && r->name[1] == 'Z';
+}
+
 /*
+ * What is missing costs most. Where one of the C++ library's is, the others are, as a rule: a
+ * program in C is not asked for them all.
+ *
  * Several threads may do this at a time, in libraries that start some before the program begins.
  * None waits: it may hold a lock of the loader's, which the others need.
  */
 void real_find_all(void)
 {
-	bool missed = false;
+	bool missed = false, plain = false;
 
 	if (__atomic_load_n(&real_found, __ATOMIC_ACQUIRE))
 		return;
@@ -68,7 +77,7 @@ void real_find_all(void)
 	for (struct real_name *r = __start_atomsan_real; r < __stop_atomsan_real; r++) {
 		void *fn;
 
-		if (__atomic_load_n(&r->fn, __ATOMIC_RELAXED))
+		if (__atomic_load_n(&r->fn, __ATOMIC_RELAXED) || (plain && is_mangled(r)))
 			continue;
 		fn = look_up(r);
 		if (fn) {
@@ -76,6 +85,7 @@ void real_find_all(void)
 			tell_same(r);
 		} else {
 			missed = true;
+			plain = plain || is_mangled(r);
 		}
 	}
 	if (missed)
