@@ -172,7 +172,7 @@ static bool start_one(void)
 {
 	static char stack[2][STACK] __attribute__((aligned(16)));
 	const char *home = atomsan_home;
-	char path[4096];
+	static char path[4096]; /* with the lock held: threads may have little stack */
 	struct start s = {.path = path, .stack = stack[1]};
 	sigset_t all;
 	int pair[2];

@@ -188,9 +188,9 @@ static uint64_t mix(uint64_t h, uint64_t v)
 }
 
 /* In words, where there is nobody to do it better. */
-static void tell_here(const struct live_step *steps, uint32_t n)
+static void tell_here(const struct live_step *about)
 {
-	const struct live_step *last = &steps[n - 1], *before = &steps[n - 2];
+	const struct live_step *last = &about[1], *before = &about[0];
 
 	__atomic_fetch_add(&shown_here, 1, __ATOMIC_RELAXED);
 	rt_say("atomicity violation: thread %u at 0x%lx, memory 0x%lx, after thread %u at 0x%lx "
@@ -206,26 +206,55 @@ _Static_assert(CHECK_CLOSING <= LIVE_CLOSING_MAX && CHECK_STEPS <= LIVE_STEPS_MA
 _Static_assert(HISTORY_CALLS == LIVE_CALLS, "and all calls");
 static uint32_t telling; /* threads that are: the program's end waits for them */
 
-/* True: it, or what there is of it, was shown. */
-static bool tell(const struct live_finding *head, const struct live_step *steps,
-		 const struct check_cycle *c, struct snapshot *out)
-{
+/*
+ * What is told, when nothing is held any more. Threads may have little stack: what is long is in
+ * pages, and is made with the histories held.
+ */
+struct telling {
+	struct live_finding head;
+	struct live_step *steps;   /* rt_pages(), of STEPS_BYTES; NULL: there is no memory */
+	struct live_step about[2]; /* the last ones of them */
 	struct live_closing closing[CHECK_CLOSING];
+	struct snapshot out;
+};
+enum { STEPS_BYTES = CHECK_STEPS * sizeof(struct live_step) };
+
+/* With the histories held. */
+static void keep(struct telling *w, const struct live_step *steps, const struct check_cycle *c)
+{
+	uint32_t n = w->head.nsteps;
+
+	w->steps = rt_pages(STEPS_BYTES);
+	if (w->steps)
+		memcpy(w->steps, steps, n * sizeof *steps);
+	memcpy(w->about, &steps[n - 2], sizeof w->about);
+	for (uint32_t i = 0; i < w->head.nclosing; i++)
+		w->closing[i] = (struct live_closing){c->closing[i].address, c->closing[i].bytes};
+}
+
+/* With nothing held. */
+static void tell(struct telling *w)
+{
+	const struct live_finding *head = &w->head;
 	struct live_part parts[] = {{head, sizeof *head},
-				    {steps, head->nsteps * sizeof *steps},
-				    {closing, head->nclosing * sizeof *closing},
-				    {out->p, out->n}};
+				    {w->steps, head->nsteps * sizeof *w->steps},
+				    {w->closing, head->nclosing * sizeof *w->closing},
+				    {w->out.p, w->out.n}};
 	struct live_shown shown = {0};
 	bool said;
 
-	for (uint32_t i = 0; i < head->nclosing; i++)
-		closing[i] = (struct live_closing){c->closing[i].address, c->closing[i].bytes};
-	said = !out->failed &&
+	__atomic_fetch_add(&check_counts.evicted, head->evicted, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&telling, 1, __ATOMIC_SEQ_CST);
+	said = w->steps && !w->out.failed &&
 	       live_say(LIVE_FINDING, parts, 4, head->answer ? &shown : NULL, sizeof shown);
-	rt_pages_free(out->p, out->cap);
+	rt_pages_free(w->out.p, w->out.cap);
+	rt_pages_free(w->steps, STEPS_BYTES);
 	if (!said)
-		tell_here(steps, head->nsteps);
-	return !said || shown.findings;
+		tell_here(w->about);
+	__atomic_fetch_sub(&telling, 1, __ATOMIC_SEQ_CST);
+	/* It, or what there is of it, was shown. */
+	if ((!said || shown.findings) && rt_options.halt_on_error)
+		rt_halt();
 }
 
 void report_left_out(void)
@@ -287,20 +316,19 @@ static void name_block(const struct rt_thread *t, const struct check_cycle *c,
 void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 {
 	static const struct live_step nothing;
-	struct live_step steps[CHECK_STEPS], begin;
-	struct live_finding head = {.thread = t->id,
-				    .answer = rt_options.halt_on_error,
-				    .open = t->txn && !rt_options.halt_on_error,
-				    .nsteps = c->n,
-				    .nclosing = c->nclosing};
+	static struct live_step steps[CHECK_STEPS], begin; /* with the histories held */
+	struct telling w = {.head = {.thread = t->id,
+				     .answer = rt_options.halt_on_error,
+				     .open = t->txn && !rt_options.halt_on_error,
+				     .nsteps = c->n,
+				     .nclosing = c->nclosing}};
 	uint64_t key = 1, from = UINT64_MAX;
-	struct snapshot out = {0};
-	bool far = true, here, shown;
+	bool far = true, here;
 
 	if (c->n < 2 || (t->nreports >= REPORTS && !rt_options.all))
 		return;
-	memset(steps, 0, sizeof steps);
 	history_hold();
+	memset(steps, 0, sizeof steps);
 	/* Forwards, as they happened. */
 	for (uint32_t i = 0; i < c->n; i++) {
 		struct live_step *s = &steps[c->n - 1 - i];
@@ -318,40 +346,41 @@ void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 	for (uint32_t i = 0; i < c->n; i++)
 		if (i == 0 || i + 2 >= c->n)
 			key = mix(mix(key, steps[i].pc), steps[i].op);
-	head.key = key | 1;
-	if (!note_kind(head.key)) {
+	w.head.key = key | 1;
+	if (!note_kind(w.head.key)) {
 		history_let_go();
 		return;
 	}
-	far &= snapshot_take(&out, far, from, c, steps, NULL);
+	far &= snapshot_take(&w.out, far, from, c, steps, NULL);
+	keep(&w, steps, c);
 	history_let_go();
-	head.evicted = !far;
-	name_block(t, c, &head);
-	__atomic_fetch_add(&check_counts.evicted, !far, __ATOMIC_RELAXED);
-	t->nreports += head.open;
-	__atomic_fetch_add(&telling, 1, __ATOMIC_SEQ_CST);
-	shown = tell(&head, steps, c, &out);
-	__atomic_fetch_sub(&telling, 1, __ATOMIC_SEQ_CST);
-	if (shown && rt_options.halt_on_error)
-		rt_halt();
+	w.head.evicted = !far;
+	name_block(t, c, &w.head);
+	t->nreports += w.head.open;
+	tell(&w);
 }
 
 void report_found(struct rt_thread *t, const struct report_found *f)
 {
+	static struct check_cycle c; /* with the histories held */
 	const struct live_step *last = &f->steps[1];
-	struct live_finding head = {.thread = f->thread,
-				    .nsteps = 2,
-				    .replayed = 1,
-				    .answer = rt_options.halt_on_error};
-	struct check_cycle c = {0};
+	struct telling w = {.head = {.thread = f->thread,
+				     .nsteps = 2,
+				     .replayed = 1,
+				     .answer = rt_options.halt_on_error}};
 	uint64_t key = mix(1, f->block), end = last->address + f->size;
-	struct snapshot out = {0};
-	bool far, shown;
+	bool far;
 
 	(void)t;
 	for (int i = 0; i < 2; i++)
 		key = mix(mix(key, f->steps[i].pc), f->steps[i].op);
-	head.key = key | 1;
+	w.head.key = key | 1;
+	history_hold();
+	if (!note_kind(w.head.key)) {
+		history_let_go();
+		return;
+	}
+	memset(&c, 0, sizeof c);
 	for (uint64_t at = last->address;
 	     (last->op == RAW_READ || last->op == RAW_WRITE || last->op == RAW_UPDATE ||
 	      last->op == RAW_READ_RANGE || last->op == RAW_WRITE_RANGE) &&
@@ -363,22 +392,13 @@ void report_found(struct rt_thread *t, const struct report_found *f)
 		c.closing[c.nclosing++].bytes =
 			0xffu << (at & 7) & 0xffu >> (stop > end ? stop - end : 0);
 	}
-	head.nclosing = c.nclosing;
-	history_hold();
-	if (!note_kind(head.key)) {
-		history_let_go();
-		return;
-	}
+	w.head.nclosing = c.nclosing;
 	far = f->history->thread == f->thread;
-	far &= snapshot_take(&out, true, f->from, &c, f->steps, f);
+	far &= snapshot_take(&w.out, true, f->from, &c, f->steps, f);
+	keep(&w, f->steps, &c);
 	history_let_go();
-	head.evicted = !far;
-	__atomic_fetch_add(&check_counts.evicted, !far, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&telling, 1, __ATOMIC_SEQ_CST);
-	shown = tell(&head, f->steps, &c, &out);
-	__atomic_fetch_sub(&telling, 1, __ATOMIC_SEQ_CST);
-	if (shown && rt_options.halt_on_error)
-		rt_halt();
+	w.head.evicted = !far;
+	tell(&w);
 }
 
 uint64_t report_end(uint32_t slots)

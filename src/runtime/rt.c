@@ -137,17 +137,22 @@ size_t rt_format(char *to, size_t size, const char *fmt, ...)
 	return n;
 }
 
-/* One write, so that lines of several threads do not mix. */
+/*
+ * One write, so that lines of several threads do not mix. The stack may be small: a long line is in
+ * a page, as long as there are any.
+ */
 static void say(const char *fmt, va_list args)
 {
-	char line[2048];
-	size_t n = rt_format(line, sizeof line, "atomsan: ");
+	enum { LINE = 4096 };
+	char cut[256], *page = rt_pages(LINE), *line = page ? page : cut;
+	size_t size = page ? LINE : sizeof cut, n = rt_format(line, size, "atomsan: ");
 	long written;
 
-	n += format(line + n, sizeof line - n - 1, fmt, args);
+	n += format(line + n, size - n - 1, fmt, args);
 	line[n++] = '\n';
 	written = syscall(SYS_write, 2, line, n);
 	(void)written;
+	rt_pages_free(page, LINE);
 }
 
 void rt_say(const char *fmt, ...)

@@ -7,6 +7,7 @@
 #include "attack.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -144,6 +145,103 @@ int coroutines(void)
 	stop = 1;
 	pthread_join(t, NULL);
 	printf("%ld\n", steps);
+	return 0;
+}
+
+/* A finding, on a stack that has just enough room for those who use it. */
+static volatile long shared_word;
+static volatile int turn;
+
+__attribute__((noinline)) static void interrupted(void)
+{
+	long v = shared_word;
+
+	turn = 1;
+	while (turn == 1)
+		;
+	shared_word = v + 1;
+}
+
+static void *interrupter(void *arg)
+{
+	while (turn != 1)
+		;
+	shared_word = 5;
+	turn = 2;
+	return arg;
+}
+
+static void *interrupted_thread(void *arg)
+{
+	interrupted();
+	return arg;
+}
+
+static void interrupted_handler(int number)
+{
+	(void)number;
+	interrupted();
+}
+
+static void interrupted_coroutine(void)
+{
+	interrupted();
+}
+
+/* Below it is nothing. */
+static char *guarded(size_t size)
+{
+	size_t guard = 1 << 16;
+	char *p = mmap(NULL, guard + size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		       0);
+
+	if (p == MAP_FAILED || mprotect(p, guard, PROT_NONE))
+		exit(97);
+	return p + guard;
+}
+
+int small_thread(void)
+{
+	pthread_attr_t least;
+	pthread_t t[2];
+
+	pthread_attr_init(&least);
+	pthread_attr_setstacksize(&least, PTHREAD_STACK_MIN);
+	if (pthread_create(&t[0], &least, interrupter, NULL) ||
+	    pthread_create(&t[1], &least, interrupted_thread, NULL))
+		return 97;
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	printf("%ld\n", shared_word);
+	return 0;
+}
+
+int small_handler(void)
+{
+	enum { SIZE = 1 << 13 };
+	stack_t s = {.ss_sp = guarded(SIZE), .ss_size = SIZE};
+	struct sigaction a = {.sa_handler = interrupted_handler, .sa_flags = SA_ONSTACK};
+	pthread_t t;
+
+	if (sigaltstack(&s, NULL) || sigaction(SIGUSR1, &a, NULL))
+		return 97;
+	pthread_create(&t, NULL, interrupter, NULL);
+	raise(SIGUSR1);
+	pthread_join(t, NULL);
+	printf("%ld\n", shared_word);
+	return 0;
+}
+
+int small_coroutine(void)
+{
+	enum { SIZE = 1 << 12 };
+	pthread_t t;
+
+	start(&one, guarded(SIZE), SIZE, interrupted_coroutine);
+	pthread_create(&t, NULL, interrupter, NULL);
+	swapcontext(&home, &one);
+	pthread_join(t, NULL);
+	printf("%ld\n", shared_word);
 	return 0;
 }
 
