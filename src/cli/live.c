@@ -488,6 +488,8 @@ static int end(struct live_process *p, const char *body, size_t n, struct err *e
 		t->edges += e.edges;
 		t->cycles += e.cycles;
 		t->evicted += e.evicted;
+		t->kinds_counted += e.kinds_counted;
+		t->times_counted += e.times_counted;
 		t->threads += e.threads;
 		t->idg_edges += e.idg_edges;
 		t->components += e.components;

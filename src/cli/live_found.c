@@ -437,6 +437,8 @@ static void fill(const struct live *s, struct engine_result *res, struct report 
 	add_stat(res, "findings_left_out", dropped);
 	add_stat(res, "findings_suppressed", suppressed);
 	add_stat(res, "findings_evicted", evicted);
+	if (s->total.kinds_counted)
+		add_stat(res, "kinds_counted_only", s->total.kinds_counted);
 	if (s->doublechecker) {
 		res->ops = engine_by_name("doublechecker");
 		add_stat(res, "idg_edges", s->total.idg_edges);
@@ -513,6 +515,15 @@ static void tell_rest(struct live *s, int verbosity, FILE *out)
 			"atomsan: %llu suspicious group%s of blocks could not be checked: what "
 			"they did was overwritten (history_size=6 keeps more)\n",
 			(unsigned long long)s->total.lost, s->total.lost == 1 ? "" : "s");
+	if (s->total.kinds_counted)
+		fprintf(out,
+			"atomsan: %llu more kind%s of cycles in blocks with many %s only counted, "
+			"seen %llu time%s; --all looks at each\n",
+			(unsigned long long)s->total.kinds_counted,
+			s->total.kinds_counted == 1 ? "" : "s",
+			s->total.kinds_counted == 1 ? "was" : "were",
+			(unsigned long long)s->total.times_counted,
+			s->total.times_counted == 1 ? "" : "s");
 	if (suppressed)
 		fprintf(out, "atomsan: %zu finding%s suppressed, seen %llu time%s\n", suppressed,
 			suppressed == 1 ? "" : "s", (unsigned long long)s->suppressed,

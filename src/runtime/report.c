@@ -16,13 +16,67 @@ enum { KINDS = 1 << 12 };
 static struct kind {
 	uint64_t key; /* 0: empty */
 	uint64_t again;
+	bool counted; /* only: nobody was told */
 } kinds[KINDS];
 static uint32_t nkinds, kinds_lock;
 static uint64_t shown_here; /* cycles that were told without a reporter */
 
-/* True: it is new. */
-static bool note_kind(uint64_t key)
+/*
+ * To tell of a kind takes a picture of all threads, while the program may hold its locks, and a
+ * block may have kinds by the hundred: of each block that is to blame so many are told, and the
+ * others counted. What one takes is not missing to others, whatever becomes of its findings. Where
+ * another is to blame than the one that closed the cycle, all that is known of that is a place: of
+ * each a few are told, so that many have their turn.
+ */
+enum { TOLD_BLAMED = 16, TOLD_OF_OTHERS = 32, TOLD_OF_PLACE = 2, BLOCKS = 1 << 12 };
+static struct block {
+	uint64_t key; /* 0: empty */
+	uint32_t told;
+} blocks[BLOCKS];
+static uint32_t nblocks;
+
+/* With the lock held: one more, of so many. */
+static bool is_left(uint64_t key, uint32_t many)
 {
+	size_t i = key >> 52;
+
+	while (blocks[i].key && blocks[i].key != key)
+		i = (i + 1) & (BLOCKS - 1);
+	if (!blocks[i].key) {
+		if (nblocks == BLOCKS - 1)
+			return true;
+		nblocks++;
+		blocks[i].key = key;
+	}
+	if (blocks[i].told == many)
+		return false;
+	blocks[i].told++;
+	return true;
+}
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
+	return h ^ h >> 29;
+}
+
+/* With the lock held. `place`: of the step before the last. */
+static bool may_tell(const struct live_finding *head, uint64_t place)
+{
+	uint64_t key = mix(mix(2 + head->marked, head->block), head->blamed);
+
+	/* Who stops at the first one that counts has none behind it. */
+	if (!head->block || rt_options.halt_on_error)
+		return true;
+	if (head->blamed)
+		return is_left(key | 1, TOLD_BLAMED);
+	return is_left(mix(key, place) | 1, TOLD_OF_PLACE) && is_left(key | 1, TOLD_OF_OTHERS);
+}
+
+/* True: it is new, and to be told. */
+static bool note_kind(const struct live_finding *head, uint64_t place)
+{
+	uint64_t key = head->key;
 	size_t i = key >> 52;
 	bool fresh;
 
@@ -36,6 +90,8 @@ static bool note_kind(uint64_t key)
 	} else if (fresh) {
 		kinds[i].key = key;
 		nkinds++;
+		fresh = may_tell(head, place);
+		kinds[i].counted = !fresh;
 	} else if (kinds[i].key) {
 		kinds[i].again++;
 	}
@@ -179,12 +235,6 @@ static bool look(uint64_t s, const struct live_step *next, struct live_step *to)
 		*to = (struct live_step){.thread = h->thread};
 	to->evicted = !here;
 	return here;
-}
-
-static uint64_t mix(uint64_t h, uint64_t v)
-{
-	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
-	return h ^ h >> 29;
 }
 
 /* In words, where there is nobody to do it better. */
@@ -347,7 +397,8 @@ void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 		if (i == 0 || i + 2 >= c->n)
 			key = mix(mix(key, steps[i].pc), steps[i].op);
 	w.head.key = key | 1;
-	if (!note_kind(w.head.key)) {
+	name_block(t, c, &w.head);
+	if (!note_kind(&w.head, steps[c->n - 2].pc)) {
 		history_let_go();
 		return;
 	}
@@ -355,7 +406,6 @@ void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 	keep(&w, steps, c);
 	history_let_go();
 	w.head.evicted = !far;
-	name_block(t, c, &w.head);
 	t->nreports += w.head.open;
 	tell(&w);
 }
@@ -376,7 +426,7 @@ void report_found(struct rt_thread *t, const struct report_found *f)
 		key = mix(mix(key, f->steps[i].pc), f->steps[i].op);
 	w.head.key = key | 1;
 	history_hold();
-	if (!note_kind(w.head.key)) {
+	if (!note_kind(&w.head, 0)) {
 		history_let_go();
 		return;
 	}
@@ -417,7 +467,10 @@ uint64_t report_end(uint32_t slots)
 	for (size_t i = 0; i < KINDS; i++) {
 		struct live_again a = {kinds[i].key, kinds[i].again};
 
-		if (a.key && a.times)
+		if (kinds[i].counted) {
+			end.kinds_counted++;
+			end.times_counted += 1 + a.times;
+		} else if (a.key && a.times)
 			live_say(LIVE_AGAIN, &(struct live_part){&a, sizeof a}, 1, NULL, 0);
 	}
 	end.transactions = check_counts.transactions + rt_self.transactions;
@@ -442,7 +495,8 @@ void report_child(void)
 {
 	kinds_lock = telling = 0;
 	memset(kinds, 0, sizeof kinds);
-	nkinds = 0;
+	memset(blocks, 0, sizeof blocks);
+	nkinds = nblocks = 0;
 	shown_here = 0;
 	rt_self.nreports = 0; /* the parent's */
 }

@@ -21,7 +21,8 @@
  *	          may still be open: then it is shown when SETTLED comes, or the program is gone
  *	SETTLED   struct live_settled: a thread's transaction has ended, and what it found counts.
  *	          Where it ended because its function waits, LEFT_OUT comes first
- *	AGAIN     struct live_again: the same has been found so many more times
+ *	AGAIN     struct live_again: the same has been found so many more times. What is found in a
+ *	          block that has had its share of FINDINGs is in the numbers of END only
  *	LEFT_OUT  addresses (8 bytes each), in functions that turned out to wait or were said to
  *	          be not atomic: what blames only those is no finding after all
  *	RUN       a piece of a raw recording of the whole run, cut to what matters for prediction;
@@ -39,7 +40,7 @@
 
 #include <stdint.h>
 
-#define LIVE_VERSION 4u
+#define LIVE_VERSION 5u
 
 /* No message is longer: a reporter takes one that says it is for nonsense, and hangs up. */
 #define LIVE_BYTES_MAX (1u << 30)
@@ -147,6 +148,9 @@ struct live_again {
 struct live_end {
 	uint64_t transactions, edges, cycles;
 	uint64_t evicted; /* findings */
+	/* Kinds that no FINDING told of, since their blocks had so many; and how often they were
+	 * found. */
+	uint64_t kinds_counted, times_counted;
 	uint32_t threads, slots;
 	/* Of doublechecker, as its table of figures has them. */
 	uint64_t idg_edges, components, passed_on, accesses_passed_on, logged, lost, pooled,
