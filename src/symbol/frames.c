@@ -1,7 +1,6 @@
 #include "symbol/frames.h"
 
 #include <dwarf.h>
-#include <string.h>
 
 #include "symbol/units.h"
 
@@ -60,23 +59,12 @@ static uint32_t number_of(Dwarf_Die *die, unsigned name)
 }
 
 /* Where an inlined call stands: in the frame of who made it. */
-static void call_site(struct naming *n, Dwarf_Die *die, struct names_frame *f)
+static void call_site(struct naming *n, const struct units_unit *unit, Dwarf_Die *die,
+		      struct names_frame *f)
 {
-	uint32_t number = number_of(die, DW_AT_call_file);
-	Dwarf_Files *files;
-	size_t nfiles;
-	Dwarf_Die unit;
-
 	f->line = number_of(die, DW_AT_call_line);
 	f->column = number_of(die, DW_AT_call_column);
-	if (dwarf_diecu(die, &unit, NULL, NULL) && !dwarf_getsrcfiles(&unit, &files, &nfiles) &&
-	    number < nfiles) {
-		const char *file = dwarf_filesrc(files, number, NULL, NULL);
-
-		/* Before DWARF 5 there is no file 0. */
-		if (file && strcmp(file, "???") != 0)
-			f->file = naming_path(n, file, naming_unit_dir(die));
-	}
+	f->file = naming_file(n, unit, die, DW_AT_call_file);
 }
 
 static void source_line(struct naming *n, struct units_unit *unit, uint64_t addr,
@@ -195,7 +183,7 @@ struct frames frames_at(struct naming *n, struct module *m, uint64_t addr)
 		out.v[i] = at;
 		if (at.inlined) {
 			at = (struct names_frame){.module = m->path, .offset = addr};
-			call_site(n, die, &at);
+			call_site(n, unit, die, &at);
 		}
 	}
 	return out;
@@ -205,7 +193,6 @@ struct names_frame frames_function_at(struct naming *n, struct module *m, uint64
 {
 	struct names_frame f = {.module = m->path, .offset = addr};
 	struct units_unit *unit = m->units ? units_at(m->units, addr) : NULL;
-	const char *file;
 	Dwarf_Die die;
 	int v;
 
@@ -216,9 +203,7 @@ struct names_frame frames_function_at(struct naming *n, struct module *m, uint64
 	naming_function(n, m, &die, &f.function, &f.linkage);
 	if (!f.function)
 		elf_function(n, m, &f);
-	file = naming_decl_file(&die);
-	if (file)
-		f.file = naming_path(n, file, naming_unit_dir(&die));
+	f.file = naming_file(n, unit, &die, DW_AT_decl_file);
 	if (!dwarf_decl_line(&die, &v) && v > 0)
 		f.line = (uint32_t)v;
 	if (!dwarf_decl_column(&die, &v) && v > 0)

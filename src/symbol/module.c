@@ -341,9 +341,18 @@ void module_open(struct module *m, struct str *warning)
 			qsort(m->functions.v, m->functions.n, sizeof *m->functions.v, by_address);
 		if (m->objects.n)
 			qsort(m->objects.v, m->objects.n, sizeof *m->objects.v, by_address);
-		if (m->dwarf)
+		if (m->dwarf) {
+			const char *gone;
+
 			m->units = units_new(m);
-		else if (!module_is_system(m->path)) {
+			gone = units_gone(m->units);
+			if (gone) {
+				str_add_shown(warning, gone, strlen(gone), SIZE_MAX);
+				str_add(warning, " has no debug information of ");
+				str_add_shown(warning, m->path, strlen(m->path), SIZE_MAX);
+				str_add(warning, ", or is gone: functions and lines only");
+			}
+		} else if (!module_is_system(m->path)) {
 			str_add_shown(warning, m->path, strlen(m->path), SIZE_MAX);
 			str_fmt(warning, " has no debug information (compile with -g): %s",
 				m->functions.n ? "functions only" : "no names for it");

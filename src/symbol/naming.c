@@ -178,16 +178,34 @@ const char *naming_unit_dir(Dwarf_Die *die)
 	return dwarf_formstring(&attr);
 }
 
-const char *naming_decl_file(Dwarf_Die *die)
+/* The unit whose table of files the numbers in another are for. */
+static void files_unit(const struct units_unit *unit, Dwarf_CU *cu, Dwarf_Die *out)
 {
-	const char *file = dwarf_decl_file(die);
-	Dwarf_Attribute attr;
-	Dwarf_Die unit;
-	Dwarf_Word index;
+	/* With -gsplit-dwarf it is the one that stayed in the program: the other may have none. */
+	if (cu == unit->die.cu)
+		*out = unit->lines;
+	else
+		dwarf_cu_info(cu, NULL, NULL, out, NULL, NULL, NULL, NULL);
+}
 
-	/* In DWARF 5 file 0 is the unit's own; libdw takes the number for none. */
-	if (!file && dwarf_attr_integrate(die, DW_AT_decl_file, &attr) &&
-	    !dwarf_formudata(&attr, &index) && !index && dwarf_diecu(die, &unit, NULL, NULL))
-		file = dwarf_diename(&unit);
-	return file;
+const char *naming_file(struct naming *n, const struct units_unit *unit, Dwarf_Die *die,
+			unsigned attribute)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Files *files;
+	const char *file;
+	Dwarf_Word number;
+	Dwarf_Die of;
+	size_t nfiles;
+
+	if (!dwarf_attr_integrate(die, attribute, &attr) || dwarf_formudata(&attr, &number))
+		return NULL;
+	files_unit(unit, attr.cu, &of);
+	if (dwarf_getsrcfiles(&of, &files, &nfiles) || number >= nfiles)
+		return NULL;
+	file = dwarf_filesrc(files, number, NULL, NULL);
+	/* Before DWARF 5 there is no file 0. */
+	if (!file || !strcmp(file, "???"))
+		return NULL;
+	return naming_path(n, file, naming_unit_dir(&of));
 }

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "symbol/map.h"
 #include "symbol/module.h"
+#include "symbol/units.h"
 
 struct naming {
 	struct arena arena; /* what is handed out lives here, or in the modules */
@@ -35,7 +36,8 @@ void naming_function(struct naming *n, const struct module *m, Dwarf_Die *die,
 
 /* The directory that the DIE's unit was compiled in, or NULL. */
 const char *naming_unit_dir(Dwarf_Die *die);
-/* The file that it is declared in, as the debug information has it, or NULL. */
-const char *naming_decl_file(Dwarf_Die *die);
+/* The file in DW_AT_decl_file or DW_AT_call_file, as it is shown, or NULL. */
+const char *naming_file(struct naming *n, const struct units_unit *unit, Dwarf_Die *die,
+			unsigned attribute);
 
 #endif

@@ -24,6 +24,7 @@ struct units {
 	size_t nranges, range_cap;
 	struct units_variable *variable; /* by address, once all units have been scanned */
 	size_t nvariables, variable_cap;
+	const char *gone;
 	bool scanned;
 };
 
@@ -52,6 +53,16 @@ static int variable_order(const void *a, const void *b)
 	return (x->die > y->die) - (x->die < y->die);
 }
 
+/* The file with the rest of a unit of -gsplit-dwarf; NULL: there is no such file. */
+static const char *split_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+
+	if (!dwarf_attr(die, DW_AT_dwo_name, &attr) && !dwarf_attr(die, DW_AT_GNU_dwo_name, &attr))
+		return NULL;
+	return dwarf_formstring(&attr);
+}
+
 struct units *units_new(const struct module *m)
 {
 	struct units *u = mem_zalloc(sizeof *u);
@@ -70,6 +81,8 @@ struct units *units_new(const struct module *m)
 		u->unit[u->n] = (struct units_unit){.lines = die, .die = die};
 		if (split.cu && split.addr)
 			u->unit[u->n].die = split;
+		else if (!u->gone)
+			u->gone = split_name(&die);
 		/* What the linker threw away stands at address 0 or so. */
 		while ((at = dwarf_ranges(&die, at, &base, &lo, &hi)) > 0) {
 			if (lo >= hi || !module_has_code(m, lo))
@@ -94,6 +107,16 @@ void units_free(struct units *u)
 	mem_free(u->range);
 	mem_free(u->variable);
 	mem_free(u);
+}
+
+const char *units_gone(const struct units *u)
+{
+	return u->gone;
+}
+
+const struct units_unit *units_unit(const struct units *u, uint32_t unit)
+{
+	return &u->unit[unit];
 }
 
 /* Where a variable lies; false where it has no fixed address. */

@@ -36,6 +36,10 @@ struct units_variable {
 struct units *units_new(const struct module *m);
 void units_free(struct units *u);
 
+/* A file of -gsplit-dwarf that cannot be read, as the program names it; NULL: all can. */
+const char *units_gone(const struct units *u);
+const struct units_unit *units_unit(const struct units *u, uint32_t unit);
+
 /* The unit that has code for the address, or NULL. */
 struct units_unit *units_at(struct units *u, uint64_t addr);
 /* The function that has code for it; false: none. */

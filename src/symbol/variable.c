@@ -380,10 +380,9 @@ static bool from_dwarf(struct naming *n, struct module *m, const struct variable
 			add_path(&type, (struct want){offset, v->size, v->lock}, out, 0);
 		else
 			add_offset(out, offset);
-		file = naming_decl_file(&die);
+		file = naming_file(n, units_unit(m->units, at[i].unit), &die, DW_AT_decl_file);
 		if (file && !dwarf_decl_line(&die, &line))
-			str_fmt(declared, "%s:%d", naming_path(n, file, naming_unit_dir(&die)),
-				line);
+			str_fmt(declared, "%s:%d", file, line);
 		return true;
 	}
 	return false;
