@@ -22,7 +22,7 @@ extern const char atomsan_home[] __attribute__((weak));
 static int fd = -1;
 static dev_t device; /* what is behind it: the program may close any number, and use it again */
 static ino_t inode;
-static bool tried, lost;
+static bool tried, started, lost;
 static uint32_t lock;
 
 /* All of it, or false. What errno was is kept by live_say(). */
@@ -262,7 +262,8 @@ static bool connected(void)
 	if (tried)
 		return fd >= 0;
 	tried = true;
-	if (*rt_options.reporter ? connect_to(rt_options.reporter) : start_one())
+	started = *rt_options.reporter ? connect_to(rt_options.reporter) : start_one();
+	if (started)
 		hello();
 	return fd >= 0;
 }
@@ -270,6 +271,11 @@ static bool connected(void)
 bool live_connected(void)
 {
 	return fd >= 0;
+}
+
+bool live_gone(void)
+{
+	return started && fd < 0;
 }
 
 bool live_lost(void)
@@ -341,5 +347,5 @@ void live_child(void)
 	lock = 0;
 	look_again();
 	gone();
-	tried = lost = false;
+	tried = started = lost = false;
 }

@@ -37,6 +37,8 @@ bool live_has_rules(void);
 
 /* Is there a connection? Nothing is made. */
 bool live_connected(void);
+/* Was there one, and its other end has gone? */
+bool live_gone(void);
 /* Has the program closed one? What was said there is not known to the next. */
 bool live_lost(void);
 

@@ -244,9 +244,10 @@ static void tell_here(const struct live_step *about)
 
 	__atomic_fetch_add(&shown_here, 1, __ATOMIC_RELAXED);
 	rt_say("atomicity violation: thread %u at 0x%lx, memory 0x%lx, after thread %u at 0x%lx "
-	       "(no reporter: the program 'atomsan' cannot be started)",
+	       "(no reporter: the program 'atomsan' %s)",
 	       last->thread, (unsigned long)last->pc, (unsigned long)last->address, before->thread,
-	       (unsigned long)before->pc);
+	       (unsigned long)before->pc,
+	       live_gone() ? "was started, and has ended" : "cannot be started");
 }
 
 /* A transaction that goes on and on closing cycles of new kinds is not to flood anybody. */
