@@ -14,6 +14,9 @@
 #include "runtime/predict.h"
 #include "runtime/real.h"
 
+/* Where the program called what this function does for it: see intercept_std.c. */
+#define PROGRAM_CALLER (RT_UNLIKELY(rt_self.std_caller) ? rt_self.std_caller : RT_CALLER)
+
 static inline void note_at(enum raw_op op, const void *object, uint32_t aux, uint64_t time,
 			   uintptr_t pc)
 {

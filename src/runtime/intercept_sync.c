@@ -133,15 +133,16 @@ static inline void wait_begins(const void *condition, const void *lock, uintptr_
 #define WAIT(version, name, params, args)                                                          \
 	RT_INTERCEPT int name params                                                               \
 	{                                                                                          \
-		__attribute__((cleanup(waited), unused)) struct waiting w = {lock, RT_CALLER};     \
+		__attribute__((cleanup(waited), unused)) struct waiting w = {lock,                 \
+									     PROGRAM_CALLER};      \
                                                                                                    \
-		wait_begins(condition, lock, RT_CALLER);                                           \
+		wait_begins(condition, lock, PROGRAM_CALLER);                                      \
 		return REAL_VERSION(name, version) args;                                           \
 	}
 #define NOTIFY(version, name, params)                                                              \
 	RT_INTERCEPT int name params                                                               \
 	{                                                                                          \
-		note(RAW_NOTIFY, condition, RAW_CONDITION, RT_CALLER);                             \
+		note(RAW_NOTIFY, condition, RAW_CONDITION, PROGRAM_CALLER);                        \
 		return REAL_VERSION(name, version)(condition);                                     \
 	}
 

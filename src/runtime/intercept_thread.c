@@ -155,7 +155,7 @@ RT_INTERCEPT int pthread_create(pthread_t *restrict handle, const pthread_attr_t
 		return EAGAIN;
 	s->u.posix = fn;
 	id = s->id;
-	creating(s, RT_CALLER);
+	creating(s, PROGRAM_CALLER);
 	rc = REAL(pthread_create)(handle, attr, start_posix, s);
 	if (rc) {
 		start_free(s);
@@ -218,7 +218,7 @@ static void joined(pthread_t handle, uint32_t id, uintptr_t pc)
 		int rc = REAL(name) args;                                                          \
                                                                                                    \
 		if (!rc)                                                                           \
-			joined(handle, id, RT_CALLER);                                             \
+			joined(handle, id, PROGRAM_CALLER);                                        \
 		return rc;                                                                         \
 	}
 JOIN(pthread_join, (pthread_t handle, void **result), (handle, result))

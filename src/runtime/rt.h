@@ -173,6 +173,7 @@ struct rt_thread {
 	uintptr_t start_caller; /* who called our function that started the thread's */
 
 	uintptr_t alloc_caller;    /* operator new() was called here: malloc() inside it is too */
+	uintptr_t std_caller;      /* the same of std::thread and std::condition_variable */
 	uint32_t *atomic_lock;     /* held by this thread right now */
 	struct rt_signal *signals; /* those that wait; see signals.c */
 	uintptr_t handler_sp;      /* a signal handler runs, with its frames below this */
