@@ -107,8 +107,8 @@ void step_add_variable(struct str *b, const struct finding *f, size_t max)
 	str_free(&name);
 }
 
-/* Of "a::b::Class::function" the class and the function: where those begin. */
-static size_t own_part(const char *label, size_t n)
+/* Of "a::b::Class::function" the last parts, so many: where those begin. */
+static size_t own_part(const char *label, size_t n, size_t left)
 {
 	size_t depth = 0, parts = 0;
 
@@ -117,7 +117,7 @@ static size_t own_part(const char *label, size_t n)
 		depth -= depth && (label[i] == '(' || label[i] == '<');
 		if (depth || label[i] != ':' || label[i - 1] != ':')
 			continue;
-		if (++parts == 2)
+		if (++parts == left)
 			return i + 1;
 		i--;
 	}
@@ -144,10 +144,82 @@ static size_t name_length(const char *label)
 	return n;
 }
 
+/* How much of "void f(int) const::{lambda()#1}::operator()" is the type that it returns. */
+static size_t type_length(const char *name, size_t n)
+{
+	size_t depth = 0, from = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!depth && !strncmp(name + i, "operator", 8))
+			break; /* "operator new" */
+		depth += strchr("<([{", name[i]) != NULL;
+		depth -=
+			depth && (strchr(")]}", name[i]) || (name[i] == '>' && name[i - 1] != '-'));
+		if (!depth && name[i] == ' ' && strncmp(name + i + 1, "const", 5) != 0)
+			from = i + 1;
+	}
+	return from;
+}
+
+/* Without the arguments of templates: of "set<int>::add" what is left is "set::add". */
+static void add_without_arguments(struct str *b, const char *name, size_t n)
+{
+	size_t depth = 0, start = b->n;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!depth && !strncmp(name + i, "operator", 8)) {
+			str_addn(b, name + i, n - i); /* "operator<" */
+			return;
+		}
+		/* "main()::<lambda()>" has its name there. */
+		if (name[i] == '<' && (depth || (i && name[i - 1] != ':')))
+			depth++;
+		if (!depth)
+			str_addc(b, name[i]);
+		depth -= depth && name[i] == '>' && name[i - 1] != '-';
+	}
+	if (!depth)
+		return;
+	/* It is something else. */
+	b->n = start;
+	str_addn(b, name, n);
+}
+
+void step_add_label(struct str *b, const char *label, size_t max)
+{
+	size_t n = name_length(label), from = 0;
+	struct str name = STR_INIT, all = STR_INIT;
+
+	/* What a function is called says more than half of its parameters. */
+	str_add(&name, label);
+	if (show_columns(name.s) > max) {
+		str_reset(&name);
+		str_addn(&name, label, n);
+	}
+	/* Only what has parameters is a function: others are somebody's own words. */
+	if (show_columns(name.s) > max && label[n]) {
+		from = type_length(label, n);
+		str_reset(&name);
+		str_addn(&name, label + from, n - from);
+	}
+	if (show_columns(name.s) > max && label[n]) {
+		str_reset(&name);
+		add_without_arguments(&name, label + from, n - from);
+	}
+	str_addn(&all, name.s, name.n);
+	for (size_t left = 2; show_columns(name.s) > max && label[n] && left; left--) {
+		str_reset(&name);
+		str_add(&name, all.s + own_part(all.s, all.n, left));
+	}
+	add_name(b, name.s, max);
+	str_free(&name);
+	str_free(&all);
+}
+
 void step_add_short_label(struct str *b, const struct finding *f, const char *label)
 {
 	size_t n = f->recorded ? name_length(label) : strlen(label);
-	size_t from = f->recorded ? own_part(label, n) : 0;
+	size_t from = f->recorded ? own_part(label, n, 2) : 0;
 
 	str_addn(b, label + from, n - from);
 }
@@ -305,21 +377,13 @@ void step_add_past(struct str *b, const struct finding_step *s)
 
 void step_add_block(struct str *b, const char *label, uint64_t begin)
 {
-	struct str name = STR_INIT;
-
 	if (!label) {
 		str_fmt(b, "block at event" SHOW_TIE "%" PRIu64, begin);
 		return;
 	}
-	/* What a function is called says more than half of its parameters. */
-	if (strlen(label) > NAME_MAX_COLUMNS)
-		str_addn(&name, label, name_length(label));
-	else
-		str_add(&name, label);
 	str_addc(b, '\'');
-	add_name(b, name.s, NAME_MAX_COLUMNS);
+	step_add_label(b, label, NAME_MAX_COLUMNS);
 	str_addc(b, '\'');
-	str_free(&name);
 }
 
 void step_add_owner(struct str *b, const char *thread, const char *label, uint64_t begin)

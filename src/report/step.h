@@ -82,6 +82,11 @@ void step_add_past(struct str *b, const struct finding_step *s);
 /* "thread T1 read balance (event 11)": who did what; a live finding has no numbers of events */
 void step_add_deed(struct str *b, const struct finding *f, const struct finding_step *s);
 
+/*
+ * A block's name in at most so many columns. What is too long loses, one by one until it fits, its
+ * parameters, the type that it returns, the arguments of templates, namespaces, its class, its end.
+ */
+void step_add_label(struct str *b, const char *label, size_t max);
 /* "'deposit'", "block at event 3": without a word in front */
 void step_add_block(struct str *b, const char *label, uint64_t begin);
 /* "thread T2's block 'deposit'", "thread T2" outside blocks */

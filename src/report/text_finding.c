@@ -188,7 +188,7 @@ static void write_others(const struct report *rep, const struct group *g, FILE *
 
 /* "bank.c:14 in deposit" in one line, whatever the names: what one does not need is the other's. */
 static void add_where(struct str *b, const char *place, const char *in, const char *block,
-		      size_t room)
+		      const char *label, size_t room)
 {
 	size_t wanted = show_columns(block), mine;
 
@@ -200,7 +200,10 @@ static void add_where(struct str *b, const char *place, const char *in, const ch
 	show_add(b, place, mine, SHOW_CUT_HEAD);
 	if (*place && *block)
 		str_add(b, in);
-	show_add(b, block, room - mine, SHOW_CUT_TAIL);
+	if (label)
+		step_add_label(b, label, room - mine);
+	else
+		show_add(b, block, room - mine, SHOW_CUT_TAIL);
 }
 
 void text_finding_summary(const struct report *rep, const struct group *g, FILE *out)
@@ -232,6 +235,7 @@ void text_finding_summary(const struct report *rep, const struct group *g, FILE 
 		str_addc(&b, ' ');
 		/* With -q it is for scripts alone, and they want the names whole. */
 		add_where(&b, place.s, story_is_atomicity(f) ? " in " : " of ", block.s,
+			  f->nlocks ? NULL : subject->label,
 			  rep->verbosity < 0 ? SIZE_MAX : SHOW_WIDTH - show_columns(b.s));
 	}
 	fprintf(out, "%s%s%s\n", show_on(rep->color, SHOW_BOLD), b.s,

@@ -55,6 +55,49 @@ static void other_names_are_nobodys_locks(void **state)
 	assert_int_equal(LINE_OF("w", "sched_lock", "do_work"), 1);
 }
 
+static const char *shown(const char *label, size_t max)
+{
+	static char text[128];
+	struct str b = STR_INIT;
+
+	step_add_label(&b, label, max);
+	assert_true(b.n < sizeof text);
+	memcpy(text, b.s, b.n + 1);
+	str_free(&b);
+	return text;
+}
+
+static void a_long_name_keeps_what_tells(void **state)
+{
+	static const char wait[] = "void std::__atomic_wait_address<int, std::f()::{lambda()#1}>"
+				   "(int const*, std::f()::{lambda()#1})";
+
+	(void)state;
+	assert_string_equal(shown("int get(long)", 20), "int get(long)");
+	assert_string_equal(shown("get(long, long, long) const", 20), "get");
+	assert_string_equal(shown("unsigned long max<int>(int, int)", 10), "max<int>");
+	assert_string_equal(shown(wait, 40), "std::__atomic_wait_address");
+	assert_string_equal(shown(wait, 22), "__atomic_wait_address");
+	assert_string_equal(shown("std::barrier<std::__empty>::arrive(long)", 25),
+			    "std::barrier::arrive");
+	assert_string_equal(shown(wait, 12), "__atomic_w..");
+	assert_string_equal(shown("a::b::barrier<int>::arrive(long)", 16), "barrier::arrive");
+	assert_string_equal(shown("std::map<int, int>::operator[](int const&)", 22),
+			    "std::map::operator[]");
+	assert_string_equal(shown("bool a::operator< <int>(a::b<int>, a::b<int>)", 20),
+			    "a::operator< <int>");
+	assert_string_equal(shown("box::operator new(unsigned long)", 20), "box::operator new");
+	assert_string_equal(shown("f(int) const::{lambda(int)#1}::operator()(int) const", 41),
+			    "f(int) const::{lambda(int)#1}::operator()");
+	assert_string_equal(shown("main()::<lambda(int)>::go(int, long)", 26),
+			    "main()::<lambda(int)>::go");
+	/* These are no functions. */
+	assert_string_equal(shown("void of a block<x> y", 12), "void of a ..");
+	assert_string_equal(shown("(", 1), "(");
+	assert_string_equal(shown("", 0), "");
+	assert_string_equal(shown("a<b(int, int, int)", 8), "a<b");
+}
+
 static void there_is_always_a_frame(void **state)
 {
 	const char *const unlock[] = {"unlock", "my_lock"};
@@ -71,6 +114,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_lock_is_where_it_was_wanted),
 		cmocka_unit_test(other_names_are_nobodys_locks),
+		cmocka_unit_test(a_long_name_keeps_what_tells),
 		cmocka_unit_test(there_is_always_a_frame),
 	};
 
