@@ -7,10 +7,12 @@
  * accesses are not looked at, atomic operations are performed, and one line says that
  * nothing is checked.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -272,6 +274,17 @@ static int find_user(struct dl_phdr_info *info, size_t size, void *found)
 }
 /* NOLINTEND(performance-no-int-to-ptr) */
 
+/* By dlmopen() a library does not see what the program has. */
+static bool is_apart(void)
+{
+	struct link_map *map = NULL;
+	Lmid_t space = LM_ID_BASE;
+	Dl_info info;
+
+	return dladdr1((const void *)(uintptr_t)find_user, &info, (void **)&map, RTLD_DL_LINKMAP) &&
+	       map && !dlinfo(map, RTLD_DI_LMID, &space) && space != LM_ID_BASE;
+}
+
 /* The program's runtime has it. */
 extern void atomsan_rt_version(void) __attribute__((weak));
 
@@ -282,11 +295,16 @@ __attribute__((constructor)) static void say_unchecked(void)
 
 	if (!atomsan_rt_version) {
 		dl_iterate_phdr(find_user, &library);
-		dprintf(2,
-			"atomsan: %s is instrumented, but %s was not linked by atomsan-cc: nothing "
-			"is "
-			"checked\n",
-			library, program_invocation_name);
+		if (is_apart())
+			dprintf(2,
+				"atomsan: %s is instrumented, but dlmopen() keeps it apart from "
+				"%s: nothing in it is checked\n",
+				library, program_invocation_name);
+		else
+			dprintf(2,
+				"atomsan: %s is instrumented, but %s was not linked by atomsan-cc: "
+				"nothing is checked\n",
+				library, program_invocation_name);
 	}
 	errno = saved;
 }

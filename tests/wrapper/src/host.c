@@ -1,4 +1,5 @@
-/* Calls plugin(): linked with the library, or loading the one named. */
+/* Calls plugin(): linked with the library, or loading the one named, with APART by dlmopen(). */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
 
@@ -14,7 +15,11 @@ int main(int argc, char **argv)
 	printf("plugin: %d wrong\n", plugin());
 #else
 	for (int i = 1; i < argc; i++) {
+#ifdef APART
+		void *lib = dlmopen(LM_ID_NEWLM, argv[i], RTLD_NOW | RTLD_LOCAL);
+#else
 		void *lib = dlopen(argv[i], RTLD_NOW | RTLD_LOCAL);
+#endif
 		int (*plugin)(void) = lib ? (int (*)(void))dlsym(lib, "plugin") : NULL;
 
 		if (!plugin || dlerror()) {
