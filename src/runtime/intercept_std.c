@@ -11,17 +11,18 @@
 #include "runtime/intercept.h"
 
 /* A program in C may have the library by a plugin of its own, where others do not see it. */
-static void *find(const char *name)
+static void *find(struct real_name *r)
 {
-	void *fn = real_find_if_any(name, NULL), *library;
+	void *fn = real_find_if_any(r), *library;
 
 	if (fn)
 		return fn;
 	/* It is not given back: the function stays where it is. */
 	library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
-	fn = library ? dlsym(library, name) : NULL;
+	fn = library ? dlsym(library, r->name) : NULL;
 	if (!fn)
-		rt_die("the C++ library has no function %s()", name);
+		rt_die("the C++ library has no function %s()", r->name);
+	__atomic_store_n(&r->fn, fn, __ATOMIC_RELAXED);
 	return fn;
 }
 
@@ -35,16 +36,14 @@ static void outside(const uintptr_t *before)
 	RT_INTERCEPT void name params                                                              \
 	{                                                                                          \
 		__attribute__((cleanup(outside))) uintptr_t before = rt_self.std_caller;           \
-		static __typeof__(&name) real;                                                     \
-		__typeof__(&name) fn = __atomic_load_n(&real, __ATOMIC_RELAXED);                   \
+		static REAL_NAME struct real_name real = {#name, NULL, NULL};                      \
+		void *fn = __atomic_load_n(&real.fn, __ATOMIC_RELAXED);                            \
                                                                                                    \
-		if (RT_UNLIKELY(!fn)) {                                                            \
-			fn = (__typeof__(&name))find(#name);                                       \
-			__atomic_store_n(&real, fn, __ATOMIC_RELAXED);                             \
-		}                                                                                  \
+		if (RT_UNLIKELY(!fn))                                                              \
+			fn = find(&real);                                                          \
 		if (!before)                                                                       \
 			rt_self.std_caller = RT_CALLER;                                            \
-		fn args;                                                                           \
+		((__typeof__(&name))fn) args;                                                      \
 	}
 FOR_CALLER(_ZNSt6thread4joinEv, (void *thread), (thread))
 FOR_CALLER(_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE, (void *condition, void *lock),
