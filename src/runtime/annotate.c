@@ -1,7 +1,5 @@
 /*
- * What a program may tell us: include/atomsan/atomsan.h, and the interface of
- * ThreadSanitizer, which programs that know of it call when they are compiled
- * for it, as they are here.
+ * What a program may tell us: include/atomsan/atomsan.h.
  */
 #include <string.h>
 
@@ -94,20 +92,4 @@ void atomsan_not_atomic(void)
 		predict_not_atomic(t, RT_CALLER);
 	record(t, RAW_NOT_ATOMIC, 0, 0, RT_CALLER);
 	rt_leave(t);
-}
-
-/*
- * A release and an acquire of an object that the program says it synchronises by:
- * an access of one byte there, a write and a read.
- */
-RT_EXPORT void __tsan_release(void *object);
-void __tsan_release(void *object)
-{
-	access_plain(RAW_UPDATE, object, 1, RT_CALLER);
-}
-
-RT_EXPORT void __tsan_acquire(void *object);
-void __tsan_acquire(void *object)
-{
-	access_plain(RAW_READ, object, 1, RT_CALLER);
 }

@@ -22,7 +22,7 @@ static inline void note_at(enum raw_op op, const void *object, uint32_t aux, uin
 {
 	struct rt_thread *t = &rt_self;
 
-	if (!rt_enter(t))
+	if (RT_UNLIKELY(t->at_lock) || !rt_enter(t))
 		return;
 	check_note(t, op, (uintptr_t)object, aux, &time, pc);
 	record_at(t, op, (uintptr_t)object, aux, time, pc);
@@ -40,7 +40,7 @@ static inline void note_releasing(enum raw_op op, const void *lock, enum raw_loc
 {
 	struct rt_thread *t = &rt_self;
 
-	if (!rt_enter(t))
+	if (RT_UNLIKELY(t->at_lock) || !rt_enter(t))
 		return;
 	check_note(t, op, (uintptr_t)lock, kind, time, pc);
 	rt_leave(t);
@@ -51,7 +51,7 @@ static inline void note_released(enum raw_op op, const void *lock, enum raw_lock
 {
 	struct rt_thread *t = &rt_self;
 
-	if (!record_timed || !rt_enter(t))
+	if (!record_timed || t->at_lock || !rt_enter(t))
 		return;
 	record_at(t, op, (uintptr_t)lock, kind, time, pc);
 	if (RT_UNLIKELY(predict_on))

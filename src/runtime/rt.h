@@ -118,7 +118,7 @@ struct rt_thread {
 	struct rt_read *reads;      /* RT_READS, by address; behind them as many rt_read_old */
 	volatile uint32_t quiet;    /* enum rt_quiet */
 	volatile uint32_t pending;  /* signals that wait for rt_leave() */
-	uint32_t ignoring;          /* so often did the program ask to look away: see annotate.c */
+	uint32_t ignoring;          /* so often did the program ask to look away: annotate_tsan.c */
 	uint32_t slot;              /* 0: this thread is not checked */
 	uint64_t now, dead, raised; /* `raised` is `now`, when the clock went up last */
 	struct rt_log hist;
@@ -172,9 +172,10 @@ struct rt_thread {
 	uintptr_t stack_low, stack_high;
 	uintptr_t start_caller; /* who called our function that started the thread's */
 
-	uintptr_t alloc_caller;    /* operator new() was called here: malloc() inside it is too */
-	uintptr_t std_caller;      /* the same of std::thread and std::condition_variable */
-	uint32_t *atomic_lock;     /* held by this thread right now */
+	uintptr_t alloc_caller; /* operator new() was called here: malloc() inside it is too */
+	uintptr_t std_caller;   /* the same of std::thread and std::condition_variable */
+	uint32_t at_lock;       /* it is at work on a lock of the program's own: annotate_tsan.c */
+	uint32_t *atomic_lock;  /* held by this thread right now */
 	struct rt_signal *signals; /* those that wait; see signals.c */
 	uintptr_t handler_sp;      /* a signal handler runs, with its frames below this */
 } __attribute__((aligned(64)));

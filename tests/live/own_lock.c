@@ -1,0 +1,98 @@
+/*
+ * own_lock add|twice [told]: a spin lock of the program's own. A thread tries to take it while
+ * another has it, in a block; or takes it twice in a block, with another one in between. Told:
+ * ThreadSanitizer is told what is a lock here.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+void __tsan_mutex_pre_lock(void *lock, unsigned flags);
+void __tsan_mutex_post_lock(void *lock, unsigned flags, int times);
+int __tsan_mutex_pre_unlock(void *lock, unsigned flags);
+void __tsan_mutex_post_unlock(void *lock, unsigned flags);
+
+#define UNSEEN __attribute__((noinline, no_sanitize("thread"))) static
+static char taken;
+static int told, value;
+static volatile int turn; /* only in what is not seen */
+
+UNSEEN void come_to(int n)
+{
+	turn = n;
+}
+
+UNSEEN void wait_for(int n)
+{
+	while (turn < n)
+		sched_yield();
+}
+
+static void lock(int turn_if_taken)
+{
+	if (told)
+		__tsan_mutex_pre_lock(&taken, 0);
+	while (__atomic_test_and_set(&taken, __ATOMIC_ACQUIRE))
+		if (turn_if_taken)
+			come_to(turn_if_taken);
+	if (told)
+		__tsan_mutex_post_lock(&taken, 0, 0);
+}
+
+static void unlock(void)
+{
+	if (told)
+		__tsan_mutex_pre_unlock(&taken, 0);
+	__atomic_clear(&taken, __ATOMIC_RELEASE);
+	if (told)
+		__tsan_mutex_post_unlock(&taken, 0);
+}
+
+__attribute__((noinline)) static void add(int turn_if_taken)
+{
+	lock(turn_if_taken);
+	value++;
+	unlock();
+}
+
+__attribute__((noinline)) static void twice(void)
+{
+	add(0);
+	come_to(1);
+	wait_for(2);
+	add(0);
+}
+
+static void *other(void *how)
+{
+	if (!strcmp(how, "add")) {
+		wait_for(1);
+		add(2); /* and does not get it at once */
+	} else {
+		wait_for(1);
+		add(0);
+		come_to(2);
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t t;
+
+	told = argc > 2;
+	pthread_create(&t, NULL, other, argv[1]);
+	if (!strcmp(argv[1], "add")) {
+		lock(0);
+		come_to(1);
+		wait_for(2);
+		value++;
+		unlock();
+	} else {
+		twice();
+	}
+	pthread_join(t, NULL);
+	printf("%d\n", value);
+	return 0;
+}
