@@ -412,6 +412,7 @@ static int run(int argc, char **argv)
 	 */
 	if (room.listening < 0 || child_add_option("reporter", name.s, &err) ||
 	    (blockspec_file && child_add_option("rules", "1", &err)) ||
+	    (suppressing_file && child_add_option("hides", "1", &err)) ||
 	    (o.predict && child_add_option("predict", "1", &err)) ||
 	    (o.all && child_add_option("all", "1", &err)))
 		return cli_error("%s", err.text);

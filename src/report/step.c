@@ -124,14 +124,35 @@ static size_t own_part(const char *label, size_t n, size_t left)
 	return 0;
 }
 
+/* What may stand behind a function's parameters, at the end of its name. */
+static size_t without_qualifiers(const char *label, size_t n)
+{
+	static const char *const qualifiers[] = {" const", " volatile", " &", " &&"};
+	size_t before;
+
+	do {
+		before = n;
+		/* "f(int) [clone .part.0]" */
+		for (size_t i = n; n && label[n - 1] == ']' && i-- > 1;)
+			if (!strncmp(label + i, " [clone ", 8)) {
+				n = i;
+				break;
+			}
+		for (size_t i = 0; i < sizeof qualifiers / sizeof *qualifiers; i++) {
+			size_t len = strlen(qualifiers[i]);
+
+			if (n > len && !strncmp(label + n - len, qualifiers[i], len))
+				n -= len;
+		}
+	} while (n < before);
+	return n;
+}
+
 /* How much of "add(int, long) const" is the name. */
 static size_t name_length(const char *label)
 {
-	static const char qualifier[] = " const";
-	size_t n = strlen(label), end = n, depth = 0;
+	size_t n = strlen(label), end = without_qualifiers(label, n), depth = 0;
 
-	if (n > strlen(qualifier) && !strcmp(label + n - strlen(qualifier), qualifier))
-		end -= strlen(qualifier);
 	if (!end || label[end - 1] != ')')
 		return n;
 	for (size_t i = end; i-- > 1;) {
@@ -147,15 +168,17 @@ static size_t name_length(const char *label)
 /* How much of "void f(int) const::{lambda()#1}::operator()" is the type that it returns. */
 static size_t type_length(const char *name, size_t n)
 {
-	size_t depth = 0, from = 0;
+	size_t angles = 0, within = 0, from = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!depth && !strncmp(name + i, "operator", 8))
+		if (!angles && !within && !strncmp(name + i, "operator", 8))
 			break; /* "operator new" */
-		depth += strchr("<([{", name[i]) != NULL;
-		depth -=
-			depth && (strchr(")]}", name[i]) || (name[i] == '>' && name[i - 1] != '-'));
-		if (!depth && name[i] == ' ' && strncmp(name + i + 1, "const", 5) != 0)
+		within += strchr("([{", name[i]) != NULL;
+		within -= within && strchr(")]}", name[i]);
+		/* "f<(3 > 2)>": what stands in parentheses ends nothing. */
+		angles += !within && name[i] == '<';
+		angles -= angles && !within && name[i] == '>' && name[i - 1] != '-';
+		if (!angles && !within && name[i] == ' ' && strncmp(name + i + 1, "const", 5) != 0)
 			from = i + 1;
 	}
 	return from;
@@ -164,19 +187,21 @@ static size_t type_length(const char *name, size_t n)
 /* Without the arguments of templates: of "set<int>::add" what is left is "set::add". */
 static void add_without_arguments(struct str *b, const char *name, size_t n)
 {
-	size_t depth = 0, start = b->n;
+	size_t depth = 0, within = 0, start = b->n;
 
 	for (size_t i = 0; i < n; i++) {
 		if (!depth && !strncmp(name + i, "operator", 8)) {
 			str_addn(b, name + i, n - i); /* "operator<" */
 			return;
 		}
+		within += depth && name[i] == '(';
+		within -= within && name[i] == ')';
 		/* "main()::<lambda()>" has its name there. */
-		if (name[i] == '<' && (depth || (i && name[i - 1] != ':')))
+		if (name[i] == '<' && !within && (depth || (i && name[i - 1] != ':')))
 			depth++;
 		if (!depth)
 			str_addc(b, name[i]);
-		depth -= depth && name[i] == '>' && name[i - 1] != '-';
+		depth -= depth && !within && name[i] == '>' && name[i - 1] != '-';
 	}
 	if (!depth)
 		return;
@@ -211,7 +236,7 @@ void step_add_label(struct str *b, const char *label, size_t max)
 		str_reset(&name);
 		str_add(&name, all.s + own_part(all.s, all.n, left));
 	}
-	add_name(b, name.s, max);
+	add_name(b, name.n ? name.s : label, max);
 	str_free(&name);
 	str_free(&all);
 }

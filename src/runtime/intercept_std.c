@@ -10,19 +10,26 @@
 
 #include "runtime/intercept.h"
 
-/* A program in C may have the library by a plugin of its own, where others do not see it. */
-static void *find(struct real_name *r)
+/*
+ * A program in C may have the library by a plugin of its own, where others do not see it; or have
+ * it in the plugin, which is asked each time, since another one may have another.
+ */
+static void *find(struct real_name *r, uintptr_t caller)
 {
-	void *fn = real_find_if_any(r), *library;
+	void *fn = real_find_if_any(r), *library = NULL;
+	Dl_info info;
 
 	if (fn)
 		return fn;
 	/* It is not given back: the function stays where it is. */
 	library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
 	fn = library ? dlsym(library, r->name) : NULL;
+	if (fn)
+		__atomic_store_n(&r->fn, fn, __ATOMIC_RELAXED);
+	else if (dladdr1((const void *)caller, &info, &library, RTLD_DL_LINKMAP) && library)
+		fn = dlsym(library, r->name); /* a link map is a handle */
 	if (!fn)
 		rt_die("the C++ library has no function %s()", r->name);
-	__atomic_store_n(&r->fn, fn, __ATOMIC_RELAXED);
 	return fn;
 }
 
@@ -40,7 +47,7 @@ static void outside(const uintptr_t *before)
 		void *fn = __atomic_load_n(&real.fn, __ATOMIC_RELAXED);                            \
                                                                                                    \
 		if (RT_UNLIKELY(!fn))                                                              \
-			fn = find(&real);                                                          \
+			fn = find(&real, RT_CALLER);                                               \
 		if (!before)                                                                       \
 			rt_self.std_caller = RT_CALLER;                                            \
 		((__typeof__(&name))fn) args;                                                      \

@@ -31,6 +31,7 @@
 	X(BOOL, all, 0,                                                                            \
 	  "report each cycle, also those that look the same (atomsan run --all does)")             \
 	X(BOOL, rules, 0, "that one has a specification (atomsan run does)")                       \
+	X(BOOL, hides, 0, "and suppressions (the same)")                                           \
 	X(STRING, record, "", "record the run to this file; %p is the number of the process")      \
 	X(BOOL, record_children, 0,                                                                \
 	  "a forked child records to a file of its own, FILE.PID (else it records nothing)")       \

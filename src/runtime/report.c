@@ -28,7 +28,7 @@ static uint64_t shown_here; /* cycles that were told without a reporter */
  * another is to blame than the one that closed the cycle, all that is known of that is a place: of
  * each a few are told, so that many have their turn.
  */
-enum { TOLD_BLAMED = 16, TOLD_OF_OTHERS = 32, TOLD_OF_PLACE = 2, BLOCKS = 1 << 12 };
+enum { TOLD_BLAMED = 16, TOLD_OF_OTHERS = 64, TOLD_OF_PLACE = 16, BLOCKS = 1 << 12 };
 static struct block {
 	uint64_t key; /* 0: empty */
 	uint32_t told;
@@ -65,8 +65,12 @@ static bool may_tell(const struct live_finding *head, uint64_t place)
 {
 	uint64_t key = mix(mix(2 + head->marked, head->block), head->blamed);
 
-	/* Who stops at the first one that counts has none behind it. */
-	if (!head->block || rt_options.halt_on_error)
+	/*
+	 * Who stops at the first one that counts has none behind it. And where some are hidden
+	 * nobody knows here which: the one behind them may be the one that counts.
+	 */
+	if (!head->block || rt_options.halt_on_error || rt_options.hides ||
+	    *rt_options.suppressions)
 		return true;
 	if (head->blamed)
 		return is_left(key | 1, TOLD_BLAMED);

@@ -91,6 +91,13 @@ static void a_long_name_keeps_what_tells(void **state)
 			    "f(int) const::{lambda(int)#1}::operator()");
 	assert_string_equal(shown("main()::<lambda(int)>::go(int, long)", 26),
 			    "main()::<lambda(int)>::go");
+	assert_string_equal(shown("ns::Klass<(3 > 2), int>::process_it(int, long)", 24),
+			    "ns::Klass::process_it");
+	assert_string_equal(shown("void ns::get_and_set(std::map<int, int>) const &", 15),
+			    "ns::get_and_set");
+	assert_string_equal(shown("ns::get_and_set(int, int) && [clone .isra.0]", 15),
+			    "ns::get_and_set");
+	assert_string_equal(shown("aaaaaaaaaaaaa::()", 4), "aa..");
 	/* These are no functions. */
 	assert_string_equal(shown("void of a block<x> y", 12), "void of a ..");
 	assert_string_equal(shown("(", 1), "(");
