@@ -30,8 +30,8 @@
 	  "memory for that, in MiB; what comes then is not predicted from")                        \
 	X(BOOL, all, 0,                                                                            \
 	  "report each cycle, also those that look the same (atomsan run --all does)")             \
-	X(BOOL, rules, 0, "that one has a specification (atomsan run does)")                       \
-	X(BOOL, hides, 0, "and suppressions (the same)")                                           \
+	X(BOOL, rules, 0, "who reads at `reporter` has a specification (atomsan run says so)")     \
+	X(BOOL, hides, 0, "the same of suppressions")                                              \
 	X(STRING, record, "", "record the run to this file; %p is the number of the process")      \
 	X(BOOL, record_children, 0,                                                                \
 	  "a forked child records to a file of its own, FILE.PID (else it records nothing)")       \
