@@ -112,14 +112,18 @@ static const char *const stops_early[] = {
 	"--precompile",
 };
 
-/* What one turn of the compiler does, or is told to leave to others, and a second would repeat. */
+/*
+ * What one turn of the compiler does, or is told to leave to others, and a second would repeat. And
+ * the large model: there a call needs a register, and the inlined hooks' have none to spare.
+ */
 static const char *const not_plain[] = {
-	"-S",         "-E",           "-emit-",    "-flto",       "-fprofile",    "-fcs-profile",
-	"-fcoverage", "--coverage",   "-coverage", "-ftest-",     "-fxray",       "-fplugin",
-	"-fpass-",    "-fembed-",     "-save-",    "--save-",     "-fno-integr",  "-Wa,",
-	"-Xassemb",   "-target",      "--target",  "-arch",       "-gsplit",      "-fsplit-dwarf",
-	"-fmodule",   "-fcxx-module", "-fthinlto", "-fno-tempor", "-working-dir", "-fbuild-session",
-	"-m32",       "-mx32",        "-m16",      CALLS,
+	"-S",           "-E",          "-emit-",      "-flto",          "-fprofile",
+	"-fcs-profile", "-fcoverage",  "--coverage",  "-coverage",      "-ftest-",
+	"-fxray",       "-fplugin",    "-fpass-",     "-fembed-",       "-save-",
+	"--save-",      "-fno-integr", "-Wa,",        "-Xassemb",       "-target",
+	"--target",     "-arch",       "-gsplit",     "-fsplit-dwarf",  "-fmodule",
+	"-fcxx-module", "-fthinlto",   "-fno-tempor", "-working-dir",   "-fbuild-session",
+	"-m32",         "-mx32",       "-m16",        "-mcmodel=large", CALLS,
 };
 
 /* Sanitizers that need the memory, or the very hooks, that AtomSan's runtime needs. */

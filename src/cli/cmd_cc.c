@@ -253,20 +253,6 @@ static void add_instrumentation(struct command_line *c, const char *lib, bool cl
 }
 
 /*
- * In the large model each call is a jump to an address in a register, and the inlined hooks' have
- * none to spare for it. The hooks are called then.
- */
-static bool is_large(const struct cc_args *a)
-{
-	bool large = false;
-
-	for (size_t i = 0; i < a->ncode; i++)
-		if (!strncmp(a->code[i], "-mcmodel=", strlen("-mcmodel=")))
-			large = !strcmp(a->code[i], "-mcmodel=large");
-	return large;
-}
-
-/*
  * clang inlines the hooks (runtime/inline): what it compiles is LLVM's language, with the hooks in
  * it and called, and is given to "our" assembler, which has clang make machine code of it
  * (cmd_as.c). Bitcode is read by the clang that wrote it and by newer ones.
@@ -277,7 +263,7 @@ static void add_inlining(struct command_line *c, size_t ncompiler, const struct 
 	struct str s = STR_INIT;
 
 	str_fmt(&s, "%sinline/hooks.bc", lib);
-	if (!is_large(a) && !access(s.s, R_OK) && major_version(c) >= ATOMSAN_HOOKS_CLANG &&
+	if (!access(s.s, R_OK) && major_version(c) >= ATOMSAN_HOOKS_CLANG &&
 	    cmd_as_prepare(c->word, ncompiler, a->code, a->ncode)) {
 		add(c, "-fno-integrated-as");
 		add(c, "-Xclang");
