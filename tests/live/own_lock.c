@@ -1,7 +1,8 @@
 /*
- * own_lock add|twice [told]: a spin lock of the program's own. A thread tries to take it while
- * another has it, in a block; or takes it twice in a block, with another one in between. Told:
- * ThreadSanitizer is told what is a lock here.
+ * own_lock add|twice|read|hide [told|...]: a spin lock of the program's own. A thread tries to take
+ * it while another has it, in a block; or takes it twice in a block, with another one in between;
+ * or does so to read, and says that it shares it; or writes without it, and asks not to be looked
+ * at. Told: ThreadSanitizer is told what is a lock here.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -12,10 +13,12 @@ void __tsan_mutex_pre_lock(void *lock, unsigned flags);
 void __tsan_mutex_post_lock(void *lock, unsigned flags, int times);
 int __tsan_mutex_pre_unlock(void *lock, unsigned flags);
 void __tsan_mutex_post_unlock(void *lock, unsigned flags);
+void __tsan_ignore_thread_begin(void);
+void __tsan_ignore_thread_end(void);
 
 #define UNSEEN __attribute__((noinline, no_sanitize("thread"))) static
 static char taken;
-static int told, value;
+static int told, shares, value;
 static volatile int turn; /* only in what is not seen */
 
 UNSEEN void come_to(int n)
@@ -37,7 +40,7 @@ static void lock(int turn_if_taken)
 		if (turn_if_taken)
 			come_to(turn_if_taken);
 	if (told)
-		__tsan_mutex_post_lock(&taken, 0, 0);
+		__tsan_mutex_post_lock(&taken, shares ? 1 << 3 : 0, 0);
 }
 
 static void unlock(void)
@@ -64,8 +67,48 @@ __attribute__((noinline)) static void twice(void)
 	add(0);
 }
 
+__attribute__((noinline)) static int get(void)
+{
+	lock(0);
+	int v = value;
+	unlock();
+	return v;
+}
+
+__attribute__((noinline)) static int get_twice(void)
+{
+	int v = get();
+
+	come_to(1);
+	wait_for(2);
+	return get() - v;
+}
+
+__attribute__((noinline)) static void hide(void)
+{
+	if (told)
+		__tsan_ignore_thread_begin();
+	value++;
+	if (told)
+		__tsan_ignore_thread_end();
+}
+
+__attribute__((noinline)) static void hide_twice(void)
+{
+	hide();
+	come_to(1);
+	wait_for(2);
+	hide();
+}
+
 static void *other(void *how)
 {
+	if (!strcmp(how, "read") || !strcmp(how, "hide")) {
+		wait_for(1);
+		*(char *)how == 'r' ? (void)get() : hide();
+		come_to(2);
+		return NULL;
+	}
 	if (!strcmp(how, "add")) {
 		wait_for(1);
 		add(2); /* and does not get it at once */
@@ -82,6 +125,7 @@ int main(int argc, char **argv)
 	pthread_t t;
 
 	told = argc > 2;
+	shares = told && !strcmp(argv[1], "read") && !strcmp(argv[2], "told");
 	pthread_create(&t, NULL, other, argv[1]);
 	if (!strcmp(argv[1], "add")) {
 		lock(0);
@@ -89,6 +133,10 @@ int main(int argc, char **argv)
 		wait_for(2);
 		value++;
 		unlock();
+	} else if (!strcmp(argv[1], "read")) {
+		get_twice();
+	} else if (!strcmp(argv[1], "hide")) {
+		hide_twice();
 	} else {
 		twice();
 	}
