@@ -117,9 +117,9 @@ static void wrap(FILE *out, const char *s, size_t indent, size_t hang, const cha
 			putc(' ', out);
 			at++;
 		}
-		/* A word longer than a line: as much as fits, the rest is the next word. But a
-		 * path is for copying. */
-		if (at + columns > SHOW_WIDTH && !memchr(s, '/', n))
+		/* A word longer than a line: as much as fits, the rest is the next word. But paths
+		 * and names of C++ are for copying. */
+		if (at + columns > SHOW_WIDTH && !memchr(s, '/', n) && !memmem(s, n, "::", 2))
 			n = fit(s, n, SHOW_WIDTH - at, &columns);
 		put_word(out, s, n);
 		at += columns;

@@ -35,7 +35,7 @@ size_t show_columns(const char *s);
 
 /*
  * Print safe text as lines of SHOW_WIDTH, the first indented by `indent`, the others by `hang`.
- * A longer path is not broken.
+ * A longer path, or name of C++, is not broken.
  */
 void show_wrap(FILE *out, const char *s, size_t indent, size_t hang);
 

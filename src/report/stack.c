@@ -183,7 +183,7 @@ static void write_frame(const struct finding_frame *frame, size_t number, FILE *
 {
 	struct str b = STR_INIT, where = STR_INIT;
 
-	str_fmt(&b, "#%zu ", number);
+	str_fmt(&b, "#%zu" SHOW_TIE, number);
 	show_add(&b, frame->function ? frame->function : "??", SIZE_MAX, SHOW_CUT_TAIL);
 	if (frame->file) {
 		stack_add_line(&where, frame, true);

@@ -106,12 +106,11 @@ static void add_count(struct str *b, uint64_t n, const char *noun)
 static void add_amount(struct str *b, const struct report_source *source, bool found)
 {
 	if (source->program) {
-		/* It need not have said anything where nothing was found. */
-		if (!found && !source->transactions)
+		/* One that was killed did not come to say how many. */
+		if (!source->transactions)
 			return;
 		str_add(b, " in ");
 		add_count(b, source->transactions, "transaction");
-		/* One that was killed did not come to say how many. */
 		if (!source->threads)
 			return;
 	} else {
@@ -136,8 +135,9 @@ static void write_verdict(const struct report *rep, const char *noun, const stru
 	bool atomicity = true, blameless = false;
 	size_t blamed = 0;
 	uint64_t seen = 0;
-	struct str b = STR_INIT;
+	struct str b = STR_INIT, amount = STR_INIT;
 
+	add_amount(&amount, &rep->source, found->n > 0);
 	for (size_t i = 0; i < found->n; i++)
 		seen += group_seen(&found->v[i]);
 	for (size_t i = 0; i < blocks->n; i++) {
@@ -155,10 +155,12 @@ static void write_verdict(const struct report *rep, const char *noun, const stru
 		else if (atomicity && blameless)
 			str_add(&b, " (no single block blamed)");
 		if (rep->source.program && seen > found->n)
-			str_fmt(&b, ", seen %" PRIu64 SHOW_TIE "times,", seen);
+			str_fmt(&b, ", seen %" PRIu64 SHOW_TIE "times%s", seen,
+				amount.n ? "," : "");
 	}
-	add_amount(&b, &rep->source, found->n > 0);
+	str_addn(&b, amount.s, amount.n);
 	show_wrap_styled(out, b.s, rep->color, found->n ? SHOW_BOLD : SHOW_GREEN);
+	str_free(&amount);
 	str_free(&b);
 }
 

@@ -186,26 +186,6 @@ static void write_others(const struct report *rep, const struct group *g, FILE *
 	}
 }
 
-/* "bank.c:14 in deposit" in one line, whatever the names: what one does not need is the other's. */
-static void add_where(struct str *b, const char *place, const char *in, const char *block,
-		      const char *label, size_t room)
-{
-	size_t wanted = show_columns(block), mine;
-
-	if (*place && *block)
-		room -= strlen(in);
-	mine = wanted < room / 2 ? room - wanted : room - room / 2;
-	if (show_columns(place) < mine)
-		mine = show_columns(place);
-	show_add(b, place, mine, SHOW_CUT_HEAD);
-	if (*place && *block)
-		str_add(b, in);
-	if (label)
-		step_add_label(b, label, room - mine);
-	else
-		show_add(b, block, room - mine, SHOW_CUT_TAIL);
-}
-
 void text_finding_summary(const struct report *rep, const struct group *g, FILE *out)
 {
 	const struct finding *f = group_best(g);
@@ -231,13 +211,13 @@ void text_finding_summary(const struct report *rep, const struct group *g, FILE 
 
 	str_add(&b, "SUMMARY: AtomSan: ");
 	story_add_kind(&b, f);
-	if (place.n || block.n) {
-		str_addc(&b, ' ');
-		/* With -q it is for scripts alone, and they want the names whole. */
-		add_where(&b, place.s, story_is_atomicity(f) ? " in " : " of ", block.s,
-			  f->nlocks ? NULL : subject->label,
-			  rep->verbosity < 0 ? SIZE_MAX : SHOW_WIDTH - show_columns(b.s));
-	}
+	/* In one line, with the names whole: it is for scripts. */
+	if (place.n)
+		str_fmt(&b, " %s", place.s);
+	if (place.n && block.n)
+		str_add(&b, story_is_atomicity(f) ? " in" : " of");
+	if (block.n)
+		str_fmt(&b, " %s", block.s);
 	fprintf(out, "%s%s%s\n", show_on(rep->color, SHOW_BOLD), b.s,
 		show_off(rep->color, SHOW_BOLD));
 	str_free(&at);

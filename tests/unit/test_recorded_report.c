@@ -272,14 +272,14 @@ static struct event lost[] = {
 	END(T1),
 };
 
-/* No line is longer than the screen is wide, and nothing in it moves the cursor. */
+/* No line but a script's is longer than the screen is wide, and nothing in it moves the cursor. */
 static void assert_fits(const char *text)
 {
 	while (*text) {
 		size_t n = strcspn(text, "\n");
 		char *line = mem_strndup(text, n);
 
-		if (show_columns(line) > SHOW_WIDTH)
+		if (show_columns(line) > SHOW_WIDTH && !strstr(line, "SUMMARY: "))
 			fail_msg("%zu columns: '%s'", show_columns(line), line);
 		for (size_t i = 0; i < n; i++)
 			if ((unsigned char)line[i] < 0x20)

@@ -13,19 +13,19 @@
 #include "base/banned.h"
 
 /*
- * No line is longer than the screen is wide, whatever its bytes, but for one that is to be copied;
- * none ends in a space.
+ * No line is longer than the screen is wide, whatever its bytes, but for those that are to be
+ * copied or read by scripts; none ends in a space.
  */
 static void assert_fits(const char *text)
 {
-	static const char copied[] = "  To suppress it: ";
+	static const char copied[] = "  To suppress it: ", script[] = "SUMMARY: ";
 
 	while (*text) {
 		size_t n = strcspn(text, "\n");
 		char *line = mem_strndup(text, n);
 
 		if ((show_columns(line) > SHOW_WIDTH &&
-		     strncmp(line, copied, strlen(copied)) != 0) ||
+		     strncmp(line, copied, strlen(copied)) != 0 && !strstr(line, script)) ||
 		    (n && line[n - 1] == ' '))
 			fail_msg("%zu columns: '%s'", show_columns(line), line);
 		for (size_t i = 0; i < n; i++)
@@ -375,7 +375,7 @@ static const char want_long_names[] =
 	"    name\n"
 	"  Rests on data: the cycle uses no lock operation.\n"
 	"  To suppress it: atomicity:^f_" LONG "$\n"
-	"SUMMARY: AtomSan: atomicity violation ..else_on_it/a.c:14 in f_a_very_long_nam..\n"
+	"SUMMARY: AtomSan: atomicity violation /src/" LONG "/a.c:14 in f_" LONG "\n"
 	"==================\n"
 	"==================\n"
 	"WARNING: AtomSan: atomicity violation among 2 transactions (observed)\n"
