@@ -166,6 +166,11 @@ static inline bool history_is_access(enum raw_op op)
 	       op == RAW_WRITE_RANGE;
 }
 
+static inline bool history_is_on_lock(enum raw_op op)
+{
+	return op >= RAW_ACQUIRE && op <= RAW_SEM_POST;
+}
+
 /* Going through the units of a chunk. */
 struct history_walk {
 	const uint64_t *u, *end;

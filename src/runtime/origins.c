@@ -75,6 +75,13 @@ bool origins_allocation_at(uint32_t i, struct origins_allocation *to)
 	return to->address == block && __atomic_load_n(&blocks[i], __ATOMIC_ACQUIRE) == block;
 }
 
+bool origins_block_at(uint32_t i, uintptr_t *address, size_t *size)
+{
+	*address = __atomic_load_n(&blocks[i], __ATOMIC_ACQUIRE);
+	*size = *address ? allocations[i].size : 0;
+	return *address;
+}
+
 bool origins_allocation(uintptr_t address, struct origins_allocation *to)
 {
 	return allocations && origins_allocation_at(index_of(address), to) &&

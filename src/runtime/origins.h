@@ -34,6 +34,8 @@ struct origins_allocation {
 bool origins_allocation(uintptr_t address, struct origins_allocation *to);
 uint32_t origins_allocations(void);
 bool origins_allocation_at(uint32_t i, struct origins_allocation *to);
+/* Of the same, no more than where it is. */
+bool origins_block_at(uint32_t i, uintptr_t *address, size_t *size);
 
 /* A thread's creation is kept at its number modulo this. */
 enum { ORIGINS_CREATIONS = 1 << 8 };

@@ -123,11 +123,6 @@ static bool can_be_step(enum raw_op op, bool source)
 	}
 }
 
-static bool is_on_lock(uint8_t op)
-{
-	return op >= RAW_ACQUIRE && op <= RAW_SEM_POST;
-}
-
 static bool take_step(struct live_step *to, uint64_t clock, uint64_t address, uintptr_t pc,
 		      enum raw_op op, uint32_t aux)
 {
@@ -219,7 +214,8 @@ static bool look(uint64_t s, const struct live_step *next, struct live_step *to)
 		return false;
 	to->thread = h->thread;
 	here = history_chunk_of(h, time, &k);
-	if (!here && (!next || is_on_lock(next->op)) && look_in_locks(h, time, address, next, to)) {
+	if (!here && (!next || history_is_on_lock((enum raw_op)next->op)) &&
+	    look_in_locks(h, time, address, next, to)) {
 		to->evicted = 0;
 		to->kept = 1;
 		return false;

@@ -60,6 +60,12 @@ void sharing_read(uint32_t slot, uint64_t address, uint64_t size)
 	touch(slot, address, size, false);
 }
 
+void sharing_want(uint64_t address)
+{
+	if (on)
+		*entry(address) = MANY;
+}
+
 bool sharing_is_shared(uint64_t address, uint64_t size)
 {
 	if (!on || touched >= CELLS_MAX)

@@ -20,6 +20,8 @@ void sharing_end(void);
 /* All that is written comes before all that is read: of other memory nothing is kept. */
 void sharing_write(uint32_t slot, uint64_t address, uint64_t size);
 void sharing_read(uint32_t slot, uint64_t address, uint64_t size);
+/* Whoever has to do with it, it is of interest. */
+void sharing_want(uint64_t address);
 /* Asked when all was touched. */
 bool sharing_is_shared(uint64_t address, uint64_t size);
 

@@ -135,6 +135,10 @@ static bool is_by(uint32_t who, uint32_t thread)
 	return who == thread || (!thread && !is_told(who));
 }
 
+/* Blocks of memory that are told, of those that are known: see find_blocks(). */
+enum { BLOCKS_MAX = 1 << 14 };
+static uint32_t block[BLOCKS_MAX], nblocks;
+
 static void out_before(struct snapshot *o, uint32_t thread, const bool *told_fork)
 {
 	uint64_t high = 0;
@@ -149,10 +153,10 @@ static void out_before(struct snapshot *o, uint32_t thread, const bool *told_for
 		out_unit(o, record_what(RAW_FORK, c->id, 0), out_pc(o, &high, c->pc));
 		out_stack(o, &high, &c->stack, false);
 	}
-	for (uint32_t i = 0; i < origins_allocations() && o->n - start < RAW_CHUNK_MAX / 2; i++) {
+	for (uint32_t i = 0; i < nblocks && o->n - start < RAW_CHUNK_MAX / 2; i++) {
 		struct origins_allocation a;
 
-		if (!origins_allocation_at(i, &a) || !is_by(a.thread, thread))
+		if (!origins_allocation_at(block[i], &a) || !is_by(a.thread, thread))
 			continue;
 		out_stack(o, &high, &a.stack, true);
 		out_unit(o, record_what(RAW_ALLOC, a.address, 0), out_pc(o, &high, a.pc));
@@ -615,6 +619,8 @@ static void touch(const struct history *h, struct span span, const struct check_
 			    matters(h, &w, dead, c))
 				(written ? sharing_write : sharing_read)(h->slot, w.address,
 									 w.size);
+			else if (!written && history_is_on_lock(w.op))
+				sharing_want(w.address);
 	}
 }
 
@@ -639,6 +645,36 @@ static void find_shared(struct reach reach)
 				touch(h, span_of(h, reach), reach.cycle, written);
 		touch_repeats(written);
 	}
+}
+
+/* Is something in it that a report may want a name for: a step, a lock, memory that is shared? */
+static bool is_wanted(uintptr_t address, size_t size, const struct check_cycle *c,
+		      const struct live_step *steps)
+{
+	enum { LARGE = 1 << 16 }; /* there are few of them, and it takes long to ask */
+
+	if (size >= LARGE || sharing_is_shared(address, size))
+		return true;
+	for (uint32_t i = 0; i < c->n; i++)
+		if (steps[i].address - address < size)
+			return true;
+	for (uint32_t i = 0; i < c->nclosing; i++)
+		if (c->closing[i].address + 7 - address < size + 7)
+			return true;
+	return false;
+}
+
+/* Of a program with many blocks of memory only those few are told. */
+static void find_blocks(const struct check_cycle *c, const struct live_step *steps)
+{
+	uintptr_t address;
+	size_t size;
+
+	nblocks = 0;
+	for (uint32_t i = 0; i < origins_allocations() && nblocks < BLOCKS_MAX; i++)
+		if (origins_block_at(i, &address, &size) &&
+		    (!steps || is_wanted(address, size, c, steps)))
+			block[nblocks++] = i;
 }
 
 /*
@@ -714,6 +750,7 @@ bool snapshot_take(struct snapshot *o, bool whole, uint64_t from, const struct c
 	/* A replay tells its steps in another way. */
 	if (!f)
 		find_shared(reach);
+	find_blocks(c, f ? NULL : steps);
 	for (struct history *h = NULL; nrepeats && (h = history_next(h)) != NULL;)
 		if (lived(h, reach))
 			drop_told(h, span_of(h, reach));
