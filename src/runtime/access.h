@@ -52,12 +52,12 @@ ACCESS_FAST uint64_t access_missing(uint64_t word, uint64_t limit, uint64_t what
 }
 
 /* access_done() for a cell. Where it writes, nobody else may have looked since. */
-ACCESS_FAST bool access_done_in(const struct rt_thread *t, bool write,
+ACCESS_FAST bool access_done_in(const struct rt_thread *t, uint64_t limit, bool write,
 				const struct shadow_cell *cell, uint64_t bytes)
 {
 	uint64_t what = bytes | (write ? SHADOW_WRITE : 0);
 	uint64_t w0 = access_word(cell, 0), w1 = access_word(cell, 1);
-	uint64_t m0 = access_missing(w0, t->limit, what), m1 = access_missing(w1, t->limit, what);
+	uint64_t m0 = access_missing(w0, limit, what), m1 = access_missing(w1, limit, what);
 
 	if (m0 && m1)
 		return false;
@@ -101,10 +101,10 @@ ACCESS_FAST bool access_done_in_cells(bool write, uintptr_t address, uint32_t si
 	if (RT_UNLIKELY(!cell))
 		return false;
 	if (size == 16)
-		return !(address & 7) && access_done_in(t, write, cell, SHADOW_BYTES) &&
-		       access_done_in(t, write, cell + 1, SHADOW_BYTES);
+		return !(address & 7) && access_done_in(t, t->limit, write, cell, SHADOW_BYTES) &&
+		       access_done_in(t, t->limit, write, cell + 1, SHADOW_BYTES);
 	return (address & 7) + size <= 8 &&
-	       access_done_in(t, write, cell, ((1ull << size) - 1) << (address & 7));
+	       access_done_in(t, t->limit, write, cell, ((1ull << size) - 1) << (address & 7));
 }
 
 /* Of this thread, and in the innermost function? */

@@ -51,19 +51,28 @@ static inline bool noted(struct rt_thread *t)
 /*
  * A load that repeats another of its stretch changes nothing, and who waits in a loop does little
  * else. Whoever stores holds the lock of the stripe from before the store until the shadow knows of
- * it: where nobody does, behind the load, the shadow knows all that was loaded.
+ * it: where nobody does, behind the load, the shadow knows all that was loaded. A load that repeats
+ * the operation before it need not be told apart, whichever function it is in: who waits may call
+ * one for each load.
  */
 static inline bool repeats(const volatile void *p, uint32_t size)
 {
 	uintptr_t address = (uintptr_t)p;
 	const struct shadow_cell *cell = shadow_find(SHADOW_DATA, address);
 	const struct shadow_line *l = shadow_line_find(address);
+	struct rt_thread *t = &rt_self;
+	uint64_t limit;
 
-	return rt_mode == RT_CHECKING && cell && l && size + (address & 7) <= 8 &&
-	       !__atomic_load_n(&shadow_stripe(address)->lock, __ATOMIC_ACQUIRE) &&
-	       (access_done(false, address, size) ||
-		(l->head == LINE_IN_CELLS &&
-		 access_done_in(&rt_self, false, cell, check_bytes(address, address + size))));
+	if (rt_mode != RT_CHECKING || !cell || !l || size + (address & 7) > 8 ||
+	    __atomic_load_n(&shadow_stripe(address)->lock, __ATOMIC_ACQUIRE))
+		return false;
+	limit = t->loaded == address ? t->limit : check_atomic_limit(t);
+	if (l->head == LINE_IN_CELLS
+		    ? !access_done_in(t, limit, false, cell, check_bytes(address, address + size))
+		    : !access_done(false, address, size) || l->head < limit)
+		return false;
+	t->loaded = address;
+	return true;
 }
 
 /* What compilers have instructions for; 16 bytes only by compare and exchange. */

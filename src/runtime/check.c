@@ -499,6 +499,7 @@ void check_call_slow(struct rt_thread *t, struct rt_frame *f)
 		check_inner(t);
 	else if (functions_begin(t, f))
 		begin(t, t->depth, 0);
+	f->begin = t->now;
 	note(t, RAW_CALL, f->function, f->kind, f->caller);
 	f->unit = t->hist.next;
 }

@@ -19,8 +19,11 @@
  *
  * Calm. A thread that goes on calling functions and does not synchronise with others works for
  * itself, as a rule: after some dozens of calls the limit is no longer raised by them, and what was
- * done since then is done, whichever function did it. The next operation on a lock, or an
- * atomic one, raises it, for all functions that are open: `calm`.
+ * done since then is done, whichever function did it. The next operation on a lock raises it, for
+ * all functions that are open, and so does an edge that comes in: `calm`. An atomic operation does
+ * not: counts of references and flags that are asked in each round would keep a thread from ever
+ * being calm. But it is itself told apart from those of other functions, since where others learn
+ * of the thread by it, it is all that they learn by.
  *
  * The fast path asks the line (line.h): is it this thread's, at or behind the limit, and has it
  * all bits of the access?
@@ -201,8 +204,17 @@ static inline void check_call(struct rt_thread *t, struct rt_frame *f)
 		t->now += SHADOW_TICK;
 	else
 		check_inner(t);
+	f->begin = t->now;
 	history_put(t, RAW_CALL, f->function, f->kind, f->caller);
 	f->unit = t->hist.next;
+}
+
+/* `limit`, for an atomic operation: calm or not, it is told apart from those of other functions. */
+static inline uint64_t check_atomic_limit(const struct rt_thread *t)
+{
+	uint64_t begin = t->depth && check_calm(t) ? t->frame[t->depth - 1].begin : 0;
+
+	return begin > t->limit ? begin : t->limit;
 }
 
 static inline bool check_mine(const struct rt_thread *t, uint64_t word)

@@ -541,6 +541,7 @@ void check_atomic(struct rt_thread *t, enum raw_op op, uintptr_t address, uint32
 		  uintptr_t pc)
 {
 	uintptr_t end = address + size, line = (address | (LINE_SIZE - 1)) + 1;
+	uint64_t limit = t->limit, before = t->calm;
 	bool noted = false, fresh = false;
 
 	if (!t->slot || !check_on)
@@ -549,12 +550,16 @@ void check_atomic(struct rt_thread *t, enum raw_op op, uintptr_t address, uint32
 		icd_atomic(t, op, address, size, pc);
 		return;
 	}
-	check_synchronises(t);
+	t->loaded = op == RAW_READ ? address : 0;
+	if (rt_mode == RT_CHECKING)
+		t->limit = check_atomic_limit(t);
 	/* The next line has another lock; what reaches into it is atomic on no machine. */
 	all_lines(t, address, end < line ? end : line, op == RAW_READ ? 0 : SHADOW_WRITE, pc, true,
 		  &fresh, &noted);
 	if (noted || fresh)
 		history_put(t, op, address, size, pc);
+	if (t->calm == before) /* no stretch began */
+		t->limit = limit;
 }
 
 /* --- locks --- */

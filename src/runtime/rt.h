@@ -42,6 +42,7 @@ struct rt_frame {
 	uintptr_t function; /* an address in it */
 	uintptr_t caller;
 	uint64_t limit; /* the check's, of its caller */
+	uint64_t begin; /* the check's time when it was called */
 	uint64_t *unit; /* its call in the history */
 	uint8_t kind;   /* see RAW_CALL's aux */
 	bool starts;    /* the thread began with it */
@@ -128,6 +129,7 @@ struct rt_thread {
 	uint32_t icd_owner, icd_mask, icd_shared;
 	uint64_t txn_limit;
 	uint64_t calm; /* `now`, when the stretch began or functions had to be told apart again */
+	uintptr_t loaded; /* by its last atomic operation; 0: that was no load */
 	/* The imprecise check's: see icd.h. */
 	uint32_t icd_do;
 	uint32_t icd_wrex, icd_rdex, icd_seen; /* states of its own; the count it has seen */
