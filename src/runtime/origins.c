@@ -7,12 +7,12 @@
 #include "runtime/options.h"
 #include "runtime/predict.h"
 
-enum { ALLOCATIONS = 1 << 14, NAMES = 1 << 8 };
+enum { NAMES = 1 << 8 };
 /*
  * The blocks' addresses by themselves, so that freeing one touches no more than that; 0: empty, or
  * about to be changed.
  */
-static uintptr_t blocks[ALLOCATIONS];
+static uintptr_t blocks[ORIGINS_ALLOCATIONS];
 static struct origins_allocation *allocations;
 static struct origins_creation creations[ORIGINS_CREATIONS];
 static struct name {
@@ -31,13 +31,13 @@ void origins_allocated(const struct rt_thread *t, uintptr_t address, size_t size
 	struct origins_allocation *a;
 
 	if (RT_UNLIKELY(!allocations)) {
-		void *made = rt_pages(ALLOCATIONS * sizeof *allocations), *none = NULL;
+		void *made = rt_pages(ORIGINS_ALLOCATIONS * sizeof *allocations), *none = NULL;
 
 		if (!made)
 			return;
 		if (!__atomic_compare_exchange_n(&allocations, (struct origins_allocation **)&none,
 						 made, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-			rt_pages_free(made, ALLOCATIONS * sizeof *allocations);
+			rt_pages_free(made, ORIGINS_ALLOCATIONS * sizeof *allocations);
 	}
 	a = &allocations[i];
 	/* Two threads may be here: what is read is looked at with care. */
@@ -61,7 +61,7 @@ void origins_freed(uintptr_t address)
 
 uint32_t origins_allocations(void)
 {
-	return allocations ? ALLOCATIONS : 0;
+	return allocations ? ORIGINS_ALLOCATIONS : 0;
 }
 
 bool origins_allocation_at(uint32_t i, struct origins_allocation *to)

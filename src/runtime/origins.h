@@ -32,7 +32,8 @@ struct origins_allocation {
 	struct history_stack stack;
 };
 bool origins_allocation(uintptr_t address, struct origins_allocation *to);
-uint32_t origins_allocations(void);
+enum { ORIGINS_ALLOCATIONS = 1 << 14 };
+uint32_t origins_allocations(void); /* 0 before the first, then so many */
 bool origins_allocation_at(uint32_t i, struct origins_allocation *to);
 /* Of the same, no more than where it is. */
 bool origins_block_at(uint32_t i, uintptr_t *address, size_t *size);

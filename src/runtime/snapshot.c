@@ -136,8 +136,7 @@ static bool is_by(uint32_t who, uint32_t thread)
 }
 
 /* Blocks of memory that are told, of those that are known: see find_blocks(). */
-enum { BLOCKS_MAX = 1 << 14 };
-static uint32_t block[BLOCKS_MAX], nblocks;
+static uint32_t block[ORIGINS_ALLOCATIONS], nblocks;
 
 static void out_before(struct snapshot *o, uint32_t thread, const bool *told_fork)
 {
@@ -671,7 +670,7 @@ static void find_blocks(const struct check_cycle *c, const struct live_step *ste
 	size_t size;
 
 	nblocks = 0;
-	for (uint32_t i = 0; i < origins_allocations() && nblocks < BLOCKS_MAX; i++)
+	for (uint32_t i = 0; i < origins_allocations(); i++)
 		if (origins_block_at(i, &address, &size) &&
 		    (!steps || is_wanted(address, size, c, steps)))
 			block[nblocks++] = i;
