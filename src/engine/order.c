@@ -25,6 +25,8 @@ static inline lanes load(const order_index *p)
 
 /* Idle slots are taken away only where there are many; ended threads' always. */
 enum { FIRST_CAP = 8, TAKE_IDLE_FROM = 256 };
+/* Where nothing may move, so many ended threads keep theirs, with half of all. */
+enum { LATE = 32, REACHED = 8 };
 
 static order_index *reach_row(const struct order *o, uint32_t s)
 {
@@ -131,36 +133,61 @@ static bool slot_alive(const struct order *o, uint32_t s)
 	return false;
 }
 
-/* Take back the slots that nobody will miss. */
+/* Take a slot back, where nobody will miss it. */
+static bool take_back(struct order *o, uint32_t s)
+{
+	struct order_slot *slot = &o->slot[s];
+
+	/* One with few indices left is not worth having: it stays retired. */
+	if (slot_alive(o, s) || step_index(slot->now) > o->last_index / 2)
+		return false;
+	o->nleft -= slot->left;
+	if (slot->thread < ORDER_NAMELESS)
+		o->slot_of[slot->thread] = ORDER_NO_SLOT;
+	slot->thread = ORDER_NO_SLOT;
+	slot->left = false;
+	o->free[o->nfree++] = s;
+	return true;
+}
+
 static uint32_t sweep(struct order *o)
 {
 	uint32_t taken = 0;
 
-	for (uint32_t s = 0; s < o->n; s++) {
-		struct order_slot *slot = &o->slot[s];
-
-		if (!slot->left && (slot->thread == ORDER_NO_SLOT || o->cap < o->take_idle))
-			continue;
-		/* One with few indices left is not worth having: it stays retired. */
-		if (slot_alive(o, s) || step_index(slot->now) > o->last_index / 2)
-			continue;
-		o->nleft -= slot->left;
-		if (slot->thread != ORDER_NO_SLOT)
-			o->slot_of[slot->thread] = ORDER_NO_SLOT;
-		slot->thread = ORDER_NO_SLOT;
-		slot->left = false;
-		o->free[o->nfree++] = s;
-		taken++;
-	}
+	for (uint32_t s = 0; s < o->n; s++)
+		if (o->slot[s].left ||
+		    (o->slot[s].thread != ORDER_NO_SLOT && o->cap >= o->take_idle))
+			taken += take_back(o, s);
 	return taken;
+}
+
+/* Does each slot count as reached? Then it had better stay for a while. */
+static bool reached_anyway(const struct order *o)
+{
+#ifdef ORDER_WIDE
+	return o->nreaching_all;
+#else
+	(void)o;
+	return false;
+#endif
+}
+
+static bool sweep_is_due(const struct order *o)
+{
+	uint32_t keep = LATE + o->n / 2;
+
+	if (o->early) /* as soon as there are twice as many as could not be had the last time */
+		keep = reached_anyway(o) ? REACHED + o->n / 2 : o->sweep_at;
+	return o->nleft > keep || o->n == o->cap;
 }
 
 static uint32_t new_slot(struct order *o, uint32_t thread)
 {
 	uint32_t t;
 
-	if (!o->nfree && o->fixed && (o->nleft >= 8 + o->n / 2 || o->n == o->cap)) {
+	if (!o->nfree && o->fixed && sweep_is_due(o)) {
 		sweep(o);
+		o->sweep_at = 2 * o->nleft;
 		if (!o->nfree && o->n == o->cap)
 			return ORDER_NO_SLOT;
 	} else if (!o->nfree && o->n == o->cap) {
@@ -172,7 +199,7 @@ static uint32_t new_slot(struct order *o, uint32_t thread)
 	if (o->nfree) {
 		/* Its index goes on where it was; what its last thread saw does not. */
 		t = o->free[--o->nfree];
-		memset(o->seen + (size_t)t * o->cap, 0, o->cap * sizeof *o->seen);
+		memset(o->seen + (size_t)t * o->cap, 0, o->n * sizeof *o->seen);
 	} else {
 		t = o->n++;
 		nobody_reaches(reach_row(o, t), 0, o->cap);
@@ -185,7 +212,8 @@ static uint32_t new_slot(struct order *o, uint32_t thread)
 	o->slot[t].others = o->nreaching_all;
 #endif
 	set_rows(o, t);
-	o->slot_of[thread] = t;
+	if (thread < ORDER_NAMELESS)
+		o->slot_of[thread] = t;
 	return t;
 }
 
@@ -194,16 +222,27 @@ uint32_t order_enter(struct order *o, uint32_t thread)
 	return new_slot(o, thread);
 }
 
+uint32_t order_enter_slot(struct order *o)
+{
+	return new_slot(o, ORDER_NAMELESS);
+}
+
 void order_leave(struct order *o, uint32_t thread)
 {
-	uint32_t t = o->slot_of[thread];
+	if (o->slot_of[thread] != ORDER_NO_SLOT)
+		order_leave_slot(o, o->slot_of[thread]);
+}
 
-	if (t == ORDER_NO_SLOT || o->slot[t].left)
+void order_leave_slot(struct order *o, uint32_t t)
+{
+	if (o->slot[t].thread == ORDER_NO_SLOT || o->slot[t].left)
 		return;
 	if (is_open(o, t))
 		order_end(o, t);
 	o->slot[t].left = true;
 	o->nleft++;
+	if (o->early && !reached_anyway(o))
+		take_back(o, t);
 }
 
 /*

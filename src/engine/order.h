@@ -61,7 +61,8 @@ typedef int32_t order_index;
 #define ORDER_INDEX_BITS 32
 #define ORDER_NEVER      INT32_MAX
 #endif
-#define ORDER_NO_SLOT UINT32_MAX
+#define ORDER_NO_SLOT  UINT32_MAX
+#define ORDER_NAMELESS (UINT32_MAX - 1) /* a thread that slot_of has no place for */
 
 /* A point in the order: slot, then index. 0 is nowhere; indices start at 1. */
 typedef uint64_t step;
@@ -85,7 +86,7 @@ struct order_slot {
 	 * itself, and STEP_NONE.
 	 */
 	const order_index *row[2];
-	uint32_t thread;       /* whose it is, or ORDER_NO_SLOT */
+	uint32_t thread;       /* whose it is, ORDER_NAMELESS, or ORDER_NO_SLOT */
 	uint32_t reached : 31; /* how many other slots its open transaction reaches */
 	uint32_t left : 1;     /* its thread has ended */
 	uint32_t others;       /* how many open transactions of other slots reach it */
@@ -126,8 +127,14 @@ struct order {
 	 */
 	uint32_t nreaching_all;
 #endif
-	bool fixed; /* nothing may move: slots of ended threads are used again early, and
+	bool fixed; /* nothing may move: slots of ended threads are used again after a while, and
 		     * where none is left order_enter() gives ORDER_NO_SLOT */
+	/*
+	 * As soon as can be: to the caller a slot is dear, and the next thread has that of the one
+	 * which ended last, as a rule.
+	 */
+	bool early;
+	uint32_t sweep_at; /* then: where more than this have ended */
 };
 enum { ORDER_LANES = 8 };
 
@@ -151,6 +158,13 @@ static inline uint32_t order_slot_of(struct order *o, uint32_t thread)
 
 /* The thread has ended: no more of its events will come. Ends what it has open. */
 void order_leave(struct order *o, uint32_t thread);
+
+/*
+ * The same for who knows the slots of its threads: order_threads() is not needed, and nothing is
+ * kept for a thread that was. A slot that nobody has is left alone.
+ */
+uint32_t order_enter_slot(struct order *o);
+void order_leave_slot(struct order *o, uint32_t t);
 
 /*
  * A transaction begins or ends in slot t. order_begin() returns the slot to use

@@ -60,11 +60,12 @@ void check_init(void)
 	order_reserve(&order, SHADOW_SLOTS);
 	order.fixed = true;
 	/* Slot 0 is nobody's, so that no word is 0. */
-	order_threads(&order, 1);
-	order_enter(&order, 0);
+	order_enter_slot(&order);
 	if (record_on)
 		shadow_one_stripe();
 	icd_init();
+	/* Each slot that was ever in use has its tables. A replay wants the histories of late. */
+	order.early = !icd_on;
 	check_on = true;
 }
 
@@ -327,16 +328,46 @@ uint64_t check_kept(uint32_t slot, uint64_t readers, uintptr_t address)
 
 /* --- threads --- */
 
+enum {
+	REPEAT_BYTES = RT_REPEATS * sizeof(struct rt_repeat),
+	READS_BYTES = RT_READS * (sizeof(struct rt_read) + sizeof(struct rt_read_old)),
+	EMPTY_EVERY = 1 << 10
+};
+
+/*
+ * What is in the tables of a slot that nobody has is nothing to anybody. Each so many threads they
+ * are emptied: short threads touch a few pages each, here and there, and these would add up to the
+ * whole of the tables.
+ */
+static void empty_free_slots(void)
+{
+	static uint32_t begun;
+
+	if (icd_on || ++begun % EMPTY_EVERY)
+		return;
+	for (uint32_t i = 0; i < order.nfree; i++) {
+		uint32_t slot = order.free[i];
+
+		if (!check_lines[slot].used)
+			continue;
+		check_lines[slot].used = false;
+		rt_pages_empty(check_lines[slot].repeat, REPEAT_BYTES);
+		rt_pages_empty(check_lines[slot].reads, READS_BYTES);
+		history_forget(slot);
+	}
+}
+
 static bool enter(struct rt_thread *t)
 {
 	uint32_t slot;
 
 	rt_lock_ranked(&order_lock, RT_ORDER);
-	order_threads(&order, (size_t)t->id + 2);
-	slot = order_enter(&order, t->id + 1);
+	slot = order_enter_slot(&order);
 	t->slot = slot >= SHADOW_NOBODY ? 0 : slot;
 	if (t->slot >= check_slots)
 		__atomic_store_n(&check_slots, t->slot + 1, __ATOMIC_RELEASE);
+	check_lines[t->slot].used = true;
+	empty_free_slots();
 	rt_unlock(&order_lock);
 	return t->slot;
 }
@@ -367,9 +398,8 @@ void check_thread_begin(struct rt_thread *t, struct check_point birth)
 	t->repeat = check_lines[t->slot].repeat;
 	t->reads = check_lines[t->slot].reads;
 	if (!t->reads && !icd_on) {
-		t->repeat = rt_pages(RT_REPEATS * sizeof *t->repeat);
-		t->reads =
-			rt_pages(RT_READS * (sizeof(struct rt_read) + sizeof(struct rt_read_old)));
+		t->repeat = rt_pages(REPEAT_BYTES);
+		t->reads = rt_pages(READS_BYTES);
 		__atomic_store_n(&check_lines[t->slot].repeat, t->repeat, __ATOMIC_RELEASE);
 		__atomic_store_n(&check_lines[t->slot].reads, t->reads, __ATOMIC_RELEASE);
 	}
@@ -415,9 +445,9 @@ struct check_point check_thread_end(struct rt_thread *t)
 	__atomic_store_n(&check_lines[t->slot].stretch, check_time(t) + 1, __ATOMIC_RELEASE);
 	/* Whoever gets the slot goes on counting here. */
 	order.slot[t->slot].now = shadow_step(t->now) + 1;
-	order_leave(&order, t->id + 1);
-	rt_unlock(&order_lock);
+	order_leave_slot(&order, t->slot);
 	history_end(t);
+	rt_unlock(&order_lock);
 	t->slot = 0;
 	t->limit = t->txn_limit = t->calm = 0;
 	t->outside = false;
@@ -483,9 +513,9 @@ void check_fork_child(struct rt_thread *t)
 	if (icd_on)
 		icd_fork_child(t);
 	/* Whoever else there was is not: what they had open has ended. */
-	for (size_t id = 1; id < order.nthreads; id++)
-		if (id != t->id + 1)
-			order_leave(&order, (uint32_t)id);
+	for (uint32_t slot = 1; slot < order.n; slot++)
+		if (slot != t->slot)
+			order_leave_slot(&order, slot);
 }
 
 /* --- blocks --- */

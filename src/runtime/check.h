@@ -134,6 +134,7 @@ struct check_line {
 	uint64_t stretch;         /* when the thread's began */
 	struct rt_repeat *repeat; /* the same: these stay when the thread is gone */
 	struct rt_read *reads;
+	bool used; /* under the order's lock: by a thread, since its tables were emptied */
 } __attribute__((aligned(64)));
 extern struct check_line check_lines[SHADOW_SLOTS];
 

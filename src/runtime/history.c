@@ -7,8 +7,6 @@
 enum { SPARE = 8, PROLOGUE_MAX = HISTORY_CHUNK / 4 };
 
 static struct history *by_slot[SHADOW_SLOTS];
-/* Those of threads that have ended, the oldest first. */
-static struct history *ended, **ended_tail = &ended;
 static uint32_t lock;
 
 static uint64_t *chunk_start(const struct history *h, uint32_t at)
@@ -151,12 +149,21 @@ static uint32_t chunks(void)
 	return 8u << ((size < 0 ? 0 : size > 6 ? 6 : size) + (icd_on ? 2 : 0));
 }
 
+static size_t units_bytes(uint32_t n)
+{
+	return (size_t)n * HISTORY_CHUNK * sizeof(struct raw_unit);
+}
+
+static size_t locks_bytes(void)
+{
+	return icd_on ? 0 : HISTORY_LOCKS * sizeof(struct history_lock);
+}
+
 static struct history *make(void)
 {
 	uint32_t n = chunks();
 	size_t head = sizeof(struct history) + n * sizeof(struct history_chunk);
-	size_t units = (size_t)n * HISTORY_CHUNK * sizeof(struct raw_unit);
-	size_t locks = icd_on ? 0 : HISTORY_LOCKS * sizeof(struct history_lock);
+	size_t units = units_bytes(n), locks = locks_bytes();
 	struct history *h;
 
 	head = (head + RAW_PAGE - 1) & ~(size_t)(RAW_PAGE - 1);
@@ -169,33 +176,20 @@ static struct history *make(void)
 	return h;
 }
 
-/* So many that have ended are kept, at least. */
-enum { KEEP = 64 };
-static uint32_t nended;
-
 bool history_begin(struct rt_thread *t)
 {
-	struct history *h = NULL;
+	struct history *h;
 
 	rt_lock_ranked(&lock, RT_HISTORIES);
-	if (nended > KEEP) {
-		h = ended;
-		ended = h->next_free;
-		if (!ended)
-			ended_tail = &ended;
-		nended--;
-		if (by_slot[h->slot] == h)
-			by_slot[h->slot] = NULL;
-	} else {
+	h = by_slot[t->slot];
+	if (!h)
 		h = make();
-	}
 	if (h) {
-		h->next_free = NULL;
 		h->thread = t->id;
 		h->slot = t->slot;
 		h->at = 0;
 		h->serial = 0;
-		h->first_lock = h->nlocks;
+		h->nlocks = 0;
 		for (uint32_t i = 0; i < h->nchunks; i++)
 			h->chunk[i].serial = 0;
 		h->stack_low = t->stack_low;
@@ -220,11 +214,23 @@ void history_end(struct rt_thread *t)
 	h->last = t->clock;
 	h->last_time = t->now >> SHADOW_TIME_SHIFT & (SHADOW_TIMES * 2 - 1);
 	h->owner = NULL;
-	*ended_tail = h;
-	ended_tail = &h->next_free;
-	nended++;
 	rt_unlock(&lock);
 	t->history = NULL;
+}
+
+void history_forget(uint32_t slot)
+{
+	struct history *h;
+
+	rt_lock_ranked(&lock, RT_HISTORIES);
+	h = by_slot[slot];
+	if (h) {
+		for (uint32_t i = 0; i < h->nchunks; i++)
+			h->chunk[i].serial = 0;
+		h->nlocks = 0;
+		rt_pages_empty(h->units, units_bytes(h->nchunks) + locks_bytes());
+	}
+	rt_unlock(&lock);
 }
 
 void history_child(struct rt_thread *t)
@@ -241,9 +247,6 @@ void history_child(struct rt_thread *t)
 		h->last = h->owner->clock;
 		h->last_time = UINT64_MAX; /* who knows */
 		h->owner = NULL;
-		*ended_tail = h;
-		ended_tail = &h->next_free;
-		nended++;
 	}
 }
 

@@ -15,7 +15,8 @@
  * to a ring of their own then, with their calls. There are few of them, as a rule, and a block that
  * works for itself for long does not overwrite them.
  *
- * A thread's history outlives it until another thread needs the memory.
+ * A history belongs to a slot. What a thread did can be looked at until the next one has its slot,
+ * and by then nobody asks: see order.h.
  *
  * Who may include this: the runtime.
  */
@@ -75,9 +76,7 @@ struct history {
 		told_serial; /* the report that was being made lately; the one at its start */
 	uintptr_t stack_low, stack_high;
 	struct history_lock *locks; /* HISTORY_LOCKS; NULL: these are not kept */
-	uint64_t nlocks;            /* that were ever written, */
-	uint64_t first_lock;        /* those before this by other threads */
-	struct history *next_free;
+	uint64_t nlocks;            /* that were written since its thread began */
 	struct history_chunk chunk[];
 };
 
@@ -85,6 +84,8 @@ struct history {
 bool history_begin(struct rt_thread *t);
 /* It ends; what it did can still be looked at. */
 void history_end(struct rt_thread *t);
+/* Nobody has the slot: its history is empty, and takes no memory. */
+void history_forget(uint32_t slot);
 /* Only the caller's is left. */
 void history_child(struct rt_thread *t);
 

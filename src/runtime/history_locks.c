@@ -87,7 +87,7 @@ uint64_t history_locks(const struct history *h, uint64_t *first)
 {
 	uint64_t n = h->locks ? __atomic_load_n(&h->nlocks, __ATOMIC_ACQUIRE) : 0;
 
-	*first = n > h->first_lock + HISTORY_LOCKS ? n - HISTORY_LOCKS : h->first_lock;
+	*first = n > HISTORY_LOCKS ? n - HISTORY_LOCKS : 0;
 	return n;
 }
 

@@ -40,6 +40,12 @@ void rt_pages_free(void *p, size_t bytes)
 		syscall(SYS_munmap, p, bytes);
 }
 
+void rt_pages_empty(void *p, size_t bytes)
+{
+	if (p)
+		syscall(SYS_madvise, p, bytes, MADV_DONTNEED);
+}
+
 void rt_lock_slow(uint32_t *l)
 {
 	uint32_t spins = 0;

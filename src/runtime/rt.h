@@ -223,6 +223,8 @@ void rt_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn)
 /* Zeroed pages, or NULL. */
 void *rt_pages(size_t bytes);
 void rt_pages_free(void *p, size_t bytes);
+/* They stay where they are, are zero again, and take no memory. */
+void rt_pages_empty(void *p, size_t bytes);
 
 /* The thread's first hook: give it a number. False: this thread notes nothing. */
 bool rt_thread_born(struct rt_thread *t);

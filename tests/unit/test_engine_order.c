@@ -80,21 +80,30 @@ static bool path(struct model *m, uint32_t from, uint32_t to)
 	return found;
 }
 
-/* One random history; returns how many edges closed a cycle. */
-static uint32_t play(uint64_t s, uint32_t alive, uint32_t *slots)
+/*
+ * One random history; returns how many edges closed a cycle. `early`: as the runtime has it, where
+ * the slots of threads that ended are soon others', and threads have no numbers.
+ */
+static uint32_t play(uint64_t s, uint32_t alive, bool early, uint32_t *slots)
 {
 	struct model *m = mem_zalloc(sizeof *m);
 	struct mark marks[12] = {{0}};
-	uint32_t node[THREADS], cycles = 0;
+	uint32_t node[THREADS], slot_of[THREADS], cycles = 0;
 	bool open[THREADS] = {false}, dead[THREADS] = {false};
 	struct order o;
 
 	seed = s;
 	order_init(&o, true);
-	o.last_index = 12;
-	o.take_idle = 8;
-	order_threads(&o, THREADS);
+	if (early) {
+		order_reserve(&o, 4 * THREADS);
+		o.fixed = o.early = true;
+	} else {
+		o.last_index = 12;
+		o.take_idle = 8;
+		order_threads(&o, THREADS);
+	}
 	memset(node, 0xff, sizeof node);
+	memset(slot_of, 0xff, sizeof slot_of);
 	for (int i = 0; i < STEPS; i++) {
 		uint32_t t = below(THREADS), slot;
 		struct mark *mark = &marks[below(12)];
@@ -102,11 +111,15 @@ static uint32_t play(uint64_t s, uint32_t alive, uint32_t *slots)
 		/* Only some are about at a time: the others idle, or have ended. */
 		if (dead[t] || (t + (uint32_t)i / 200) % THREADS >= alive)
 			continue;
-		slot = order_slot_of(&o, t);
+		if (!early)
+			slot_of[t] = order_slot_of(&o, t);
+		else if (slot_of[t] == ORDER_NO_SLOT)
+			slot_of[t] = order_enter_slot(&o);
+		slot = slot_of[t];
 		switch (below(8)) {
 		case 0:
 			if (!open[t]) {
-				slot = order_begin(&o, slot);
+				slot_of[t] = slot = order_begin(&o, slot);
 				node[t] = new_node(m, node[t]);
 				open[t] = true;
 			}
@@ -119,7 +132,16 @@ static uint32_t play(uint64_t s, uint32_t alive, uint32_t *slots)
 			}
 			break;
 		case 3:
-			if (below(40) == 0) {
+			if (early && below(4) == 0) {
+				/* Another thread of that number is to come. */
+				order_leave_slot(&o, slot);
+				order_leave_slot(&o, slot);
+				slot_of[t] = ORDER_NO_SLOT;
+				node[t] = UINT32_MAX;
+				open[t] = false;
+				continue;
+			}
+			if (!early && below(40) == 0) {
 				order_leave(&o, t);
 				dead[t] = true;
 				continue;
@@ -156,7 +178,8 @@ static uint32_t play(uint64_t s, uint32_t alive, uint32_t *slots)
 			break;
 		}
 		if (node[t] != UINT32_MAX && below(2))
-			*mark = (struct mark){o.slot[order_slot_of(&o, t)].now, node[t]};
+			*mark = (struct mark){o.slot[early ? slot : order_slot_of(&o, t)].now,
+					      node[t]};
 	}
 	*slots = o.n;
 	order_free(&o);
@@ -172,11 +195,23 @@ static void test_against_graph(void **state)
 
 	(void)state;
 	for (uint64_t s = 1; s <= 150; s++) {
-		cycles += play(s, 2 + (uint32_t)(s % 12), &slots);
+		cycles += play(s, 2 + (uint32_t)(s % 12), false, &slots);
 		most = slots > most ? slots : most;
 	}
 	assert_true(cycles > 1000);
 	assert_true(most > 8); /* it had to grow */
+}
+
+static void test_early_against_graph(void **state)
+{
+	uint32_t cycles = 0, slots;
+
+	(void)state;
+	for (uint64_t s = 1; s <= 150; s++) {
+		cycles += play(s, 2 + (uint32_t)(s % 12), true, &slots);
+		assert_true(slots <= 4 * THREADS);
+	}
+	assert_true(cycles > 1000);
 }
 
 /* A hundred thousand threads, few at a time, take a few slots. */
@@ -221,12 +256,69 @@ static void test_idle_slots_come_back(void **state)
 	order_free(&o);
 }
 
+/* Where they are dear, as many as can be told apart at a time, and no more than that. */
+static void test_early_slots_come_back(void **state)
+{
+	struct order o;
+
+	(void)state;
+	order_init(&o, false);
+	order_reserve(&o, 1 << 10);
+	o.fixed = o.early = true;
+	for (uint32_t i = 0, before = ORDER_NO_SLOT; i < 100000; i++) {
+		uint32_t slot = order_begin(&o, order_enter_slot(&o));
+
+		if (before != ORDER_NO_SLOT) {
+			order_add(&o, slot, o.slot[before].now, 0, 0);
+			order_leave_slot(&o, before);
+		}
+		before = slot;
+	}
+	assert_true(o.n <= 2);
+	order_free(&o);
+}
+
+/* A thread that is open reaches all that come and go meanwhile, and then they come back at once. */
+static void test_reached_slots_come_back(void **state)
+{
+	enum { REACHED = 500 };
+	struct order o;
+	uint32_t first, n;
+
+	(void)state;
+	order_init(&o, false);
+	order_reserve(&o, 1 << 10);
+	o.fixed = o.early = true;
+	first = order_begin(&o, order_enter_slot(&o));
+	for (uint32_t i = 0; i < REACHED; i++) {
+		uint32_t slot = order_enter_slot(&o);
+
+		order_add(&o, slot, o.slot[first].now, 0, 0);
+		order_leave_slot(&o, slot);
+	}
+	assert_int_equal(o.n, 1 + REACHED);
+	order_end(&o, first);
+	order_leave_slot(&o, first);
+	n = o.n;
+	for (uint32_t i = 0; i < 100 * REACHED; i++) {
+		uint32_t slot = order_begin(&o, order_enter_slot(&o));
+
+		order_end(&o, slot);
+		order_leave_slot(&o, slot);
+	}
+	assert_int_equal(o.n, n);
+	order_free(&o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_against_graph),
+		cmocka_unit_test(test_early_against_graph),
 		cmocka_unit_test(test_slots_come_back),
 		cmocka_unit_test(test_idle_slots_come_back),
+		cmocka_unit_test(test_early_slots_come_back),
+		cmocka_unit_test(test_reached_slots_come_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,12 +107,14 @@ static void of_one_thread(void **state)
 	(void)state;
 	begin();
 	put(0);
-	/* Another thread's history. */
-	history.first_lock = history.nlocks;
 	put(1);
-	assert_int_equal(history_locks(&history, &first), 2);
-	assert_int_equal(first, 1);
-	assert_true(history_lock_at(&history, first, &op) && is_right(&op, 1));
+	/* Another thread's history: what is still in the ring is none of it. */
+	history.nlocks = 0;
+	assert_int_equal(history_locks(&history, &first), 0);
+	put(2);
+	assert_int_equal(history_locks(&history, &first), 1);
+	assert_int_equal(first, 0);
+	assert_true(history_lock_at(&history, first, &op) && is_right(&op, 2));
 	history.locks = NULL;
 	assert_int_equal(history_locks(&history, &first), 0);
 }
