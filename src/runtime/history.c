@@ -164,15 +164,17 @@ static struct history *make(void)
 	uint32_t n = chunks();
 	size_t head = sizeof(struct history) + n * sizeof(struct history_chunk);
 	size_t units = units_bytes(n), locks = locks_bytes();
+	size_t marks = (size_t)n * HISTORY_MARKS * sizeof(struct history_mark);
 	struct history *h;
 
 	head = (head + RAW_PAGE - 1) & ~(size_t)(RAW_PAGE - 1);
-	h = rt_pages(head + units + locks);
+	h = rt_pages(head + units + locks + marks);
 	if (!h)
 		return NULL;
 	h->nchunks = n;
 	h->units = (uint64_t *)((char *)h + head);
 	h->locks = locks ? (struct history_lock *)((char *)h + head + units) : NULL;
+	h->marks = (struct history_mark *)((char *)h + head + units + locks);
 	return h;
 }
 
@@ -191,7 +193,7 @@ bool history_begin(struct rt_thread *t)
 		h->serial = 0;
 		h->nlocks = 0;
 		for (uint32_t i = 0; i < h->nchunks; i++)
-			h->chunk[i].serial = 0;
+			h->chunk[i].serial = h->chunk[i].marked = 0;
 		h->stack_low = t->stack_low;
 		h->stack_high = t->stack_high;
 		h->owner = t;
@@ -369,4 +371,48 @@ bool history_walk_next(struct history_walk *w)
 		return true;
 	}
 	return false;
+}
+
+/*
+ * Are this unit, and those before it, there for good? A call in which nothing was noted is taken
+ * back: see check_return().
+ */
+static bool stays(enum raw_op op)
+{
+	return history_is_access(op) || history_is_on_lock(op);
+}
+
+bool history_walk_to(struct history_walk *w, struct history *h, uint32_t chunk, uint64_t time)
+{
+	enum { APART = 2 * HISTORY_CHUNK / HISTORY_MARKS };
+	struct history_chunk *c = &h->chunk[chunk];
+	struct history_mark *marks = &h->marks[(size_t)chunk * HISTORY_MARKS];
+	uint64_t serial = __atomic_load_n(&c->serial, __ATOMIC_ACQUIRE);
+	struct history_walk at;
+	uint32_t n;
+
+	if (!history_walk(w, h, chunk))
+		return false;
+	if (c->marked != serial) {
+		c->marked = serial;
+		c->nmarks = 0;
+	}
+	for (n = c->nmarks; n && marks[n - 1].time >= time; n--)
+		;
+	if (n) {
+		w->u = marks[n - 1].u;
+		w->time = marks[n - 1].time;
+		w->clock = marks[n - 1].clock;
+		w->pc_high = marks[n - 1].pc_high;
+	}
+	/* Those behind the last one are made by who gets there first. */
+	for (; n == c->nmarks && n < HISTORY_MARKS; n++, *w = at) {
+		at = *w;
+		do {
+			if (!history_walk_next(&at) || at.time >= time)
+				return true;
+		} while (at.u - w->u < APART || !stays(at.op));
+		marks[c->nmarks++] = (struct history_mark){at.u, at.time, at.clock, at.pc_high};
+	}
+	return true;
 }

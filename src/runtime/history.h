@@ -32,6 +32,7 @@ enum {
 	HISTORY_EDGE = RAW_OPS,  /* an edge from a word, which is the size behind it */
 	HISTORY_LOCKS = 1 << 10, /* operations on locks */
 	HISTORY_CALLS = 6,       /* and the calls that are kept of each */
+	HISTORY_MARKS = 1 << 6,  /* places in a chunk to begin at */
 };
 
 struct history_stack {
@@ -49,6 +50,16 @@ struct history_chunk {
 	uint32_t prologue; /* so many units tell how things stood */
 	bool started;      /* the function that the thread began with is not among them */
 	bool locks;        /* there are operations on some among them */
+	uint32_t nmarks;   /* while it is the one that was */
+	uint64_t marked;   /* its serial */
+};
+
+/* For who looks for something later: begin behind this unit. Made by who looks; see
+ * history_walk_to().
+ */
+struct history_mark {
+	const uint64_t *u;
+	uint64_t time, clock, pc_high; /* of the unit */
 };
 
 /* One of those operations, with where it was called. */
@@ -76,6 +87,7 @@ struct history {
 		told_serial; /* the report that was being made lately; the one at its start */
 	uintptr_t stack_low, stack_high;
 	struct history_lock *locks; /* HISTORY_LOCKS; NULL: these are not kept */
+	struct history_mark *marks; /* HISTORY_MARKS of each chunk */
 	uint64_t nlocks;            /* that were written since its thread began */
 	struct history_chunk chunk[];
 };
@@ -186,6 +198,11 @@ struct history_walk {
 };
 /* False: it is not in use, or was about to be overwritten. */
 bool history_walk(struct history_walk *w, const struct history *h, uint32_t chunk);
+/*
+ * The same, with the histories held: units before a time may be left out, and most are. `w->time`
+ * and `w->clock` are those of the last that was; no time: none was.
+ */
+bool history_walk_to(struct history_walk *w, struct history *h, uint32_t chunk, uint64_t time);
 /* False: that was all. */
 bool history_walk_next(struct history_walk *w);
 

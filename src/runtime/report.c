@@ -139,14 +139,16 @@ static bool take_step(struct live_step *to, uint64_t clock, uint64_t address, ui
  * for all that was done with it in a stretch: the access itself may have come later, up to the next
  * edge. True: that is it, and not just some other at this time.
  */
-static bool look_in(const struct history *h, uint32_t k, uint64_t time, uint64_t address,
-		    bool source, struct live_step *to)
+static bool look_in(struct history *h, uint32_t k, uint64_t time, uint64_t address, bool source,
+		    struct live_step *to)
 {
 	struct history_walk w;
 	bool here;
 
-	if (!history_walk(&w, h, k))
+	if (!history_walk_to(&w, h, k, time))
 		return false;
+	if (w.time && !to->op)
+		to->time = w.clock;
 	while (history_walk_next(&w)) {
 		if (w.time > time && (!address || !source || w.op == (enum raw_op)HISTORY_EDGE))
 			break;
@@ -203,7 +205,7 @@ static bool look_in_locks(const struct history *h, uint64_t time, uint64_t lock,
  */
 static bool look(uint64_t s, const struct live_step *next, struct live_step *to)
 {
-	const struct history *h = history_of_slot(step_slot(s));
+	struct history *h = history_of_slot(step_slot(s));
 	uint64_t time = (uint64_t)step_index(s), address = next ? next->address : 0;
 	uint32_t k;
 	bool here;

@@ -1,0 +1,184 @@
+/* Walking to a time: what comes from there on is what a walk over all of it has from there on. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runtime/history.c"
+
+/* What the file wants of others. */
+struct rt_options rt_options;
+struct check_line check_lines[SHADOW_SLOTS];
+bool icd_on;
+
+void *rt_pages(size_t bytes)
+{
+	return calloc(1, bytes);
+}
+
+void rt_pages_empty(void *p, size_t bytes)
+{
+	memset(p, 0, bytes);
+}
+
+void rt_nap(void)
+{
+}
+
+void rt_lock_slow(uint32_t *l)
+{
+	(void)l;
+	abort();
+}
+
+void history_keep_locks(struct history *h, uint32_t chunk, uint64_t dead)
+{
+	(void)h;
+	(void)chunk;
+	(void)dead;
+}
+
+static uint64_t seed;
+
+static uint32_t below(uint32_t n)
+{
+	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(seed >> 33) % n;
+}
+
+static struct rt_frame frames[64];
+static struct rt_thread thread;
+
+static void call(void)
+{
+	struct rt_frame *f = &frames[thread.depth++];
+
+	thread.now += SHADOW_TICK;
+	history_put(&thread, RAW_CALL, below(100), 0, below(1000));
+	f->unit = thread.hist.next;
+}
+
+/* As check_return(): a call in which nothing was noted is taken back. */
+static void leave(void)
+{
+	struct rt_frame *f = &frames[--thread.depth];
+
+	if (thread.hist.next == f->unit)
+		thread.hist.next -= 2;
+	else
+		history_put(&thread, RAW_RETURN, 0, 0, thread.hist.pc_high);
+}
+
+static void do_something(void)
+{
+	uintptr_t pc = (uintptr_t)(below(50) == 0) << 33 | below(1000);
+
+	if (below(4) == 0)
+		thread.now += SHADOW_TICK;
+	if (below(20) == 0)
+		thread.clock++;
+	switch (below(8)) {
+	case 0:
+	case 1:
+		if (thread.depth < 60)
+			call();
+		break;
+	case 2:
+	case 3:
+		if (thread.depth)
+			leave();
+		break;
+	case 4:
+		/* Some calls, and all of them for nothing. */
+		for (uint32_t n = below(12), i = 0; i < 2 * n && thread.depth < 40; i++)
+			i < n ? call() : leave();
+		break;
+	case 5:
+		history_put_edge(&thread, (uint64_t)below(1 << 30) << 32 | below(1 << 30));
+		break;
+	case 6:
+		history_put_sized(&thread, RAW_READ_RANGE, below(1 << 20), below(1 << 20), pc);
+		break;
+	default:
+		history_put(&thread, RAW_WRITE, below(1 << 20), 8, pc);
+	}
+}
+
+static bool same(const struct history_walk *a, const struct history_walk *b)
+{
+	return a->address == b->address && a->time == b->time && a->clock == b->clock &&
+	       a->size == b->size && a->pc == b->pc && a->op == b->op && a->aux == b->aux &&
+	       a->prologue == b->prologue;
+}
+
+/* How many units were left out. */
+static uint32_t compare(struct history *h, uint32_t chunk, uint64_t time)
+{
+	struct history_walk all, to;
+	uint64_t clock = 0;
+	uint32_t left_out = 0;
+	bool more = history_walk(&all, h, chunk);
+
+	assert_int_equal(history_walk_to(&to, h, chunk, time), more);
+	if (!more)
+		return 0;
+	for (; all.u < to.u && (more = history_walk_next(&all)); left_out++) {
+		assert_true(all.time < time);
+		clock = all.clock;
+	}
+	if (left_out) {
+		assert_int_equal(to.time, all.time);
+		assert_int_equal(to.clock, clock);
+	} else {
+		assert_int_equal(to.time, 0);
+	}
+	do {
+		more = history_walk_next(&all);
+		assert_int_equal(history_walk_next(&to), more);
+		assert_true(!more || same(&all, &to));
+	} while (more);
+	return left_out;
+}
+
+static void to_a_time(void **state)
+{
+	uint64_t asked = 0, left_out = 0;
+
+	(void)state;
+	for (uint64_t s = 1; s <= 40; s++) {
+		uint32_t n = s % 2 ? 60000 : 3000; /* many chunks, or one */
+
+		seed = s;
+		memset(&thread, 0, sizeof thread);
+		thread.frame = frames;
+		thread.slot = 1;
+		thread.now = (uint64_t)1 << SHADOW_SLOT_SHIFT | SHADOW_TICK;
+		assert_true(history_begin(&thread));
+		for (uint32_t i = 0; i < n; i++) {
+			uint64_t now = thread.now >> SHADOW_TIME_SHIFT & (2 * SHADOW_TIMES - 1);
+			uint32_t back = below(2) ? 2 : below(2) ? 40 : 20000;
+
+			do_something();
+			if (below(20))
+				continue;
+			left_out +=
+				compare(thread.history, below(8) ? thread.history->at : below(8),
+					now > back ? now + 1 - below(back) : now);
+			asked++;
+		}
+		history_end(&thread);
+	}
+	/* It is worth it: a chunk has 4,096, and half of them are asked for to the end. */
+	assert_true(left_out / asked > 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(to_a_time)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
