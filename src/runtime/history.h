@@ -50,11 +50,12 @@ struct history_chunk {
 	uint32_t prologue; /* so many units tell how things stood */
 	bool started;      /* the function that the thread began with is not among them */
 	bool locks;        /* there are operations on some among them */
-	uint32_t nmarks;   /* while it is the one that was */
-	uint64_t marked;   /* its serial */
+	uint32_t nmarks;   /* where `marked` is its serial */
+	uint64_t marked;
 };
 
-/* For who looks for something later: begin behind this unit. Made by who looks; see
+/*
+ * For who looks for something later: begin behind this unit. Made by who looks, see
  * history_walk_to().
  */
 struct history_mark {
