@@ -150,11 +150,12 @@ static bool take_back(struct order *o, uint32_t s)
 	return true;
 }
 
+/* From the last one down: the first are given away first. */
 static uint32_t sweep(struct order *o)
 {
 	uint32_t taken = 0;
 
-	for (uint32_t s = 0; s < o->n; s++)
+	for (uint32_t s = o->n; s-- > 0;)
 		if (o->slot[s].left ||
 		    (o->slot[s].thread != ORDER_NO_SLOT && o->cap >= o->take_idle))
 			taken += take_back(o, s);
@@ -179,6 +180,12 @@ static bool sweep_is_due(const struct order *o)
 	if (o->early) /* as soon as there are twice as many as could not be had the last time */
 		keep = reached_anyway(o) ? REACHED + o->n / 2 : o->sweep_at;
 	return o->nleft > keep || o->n == o->cap;
+}
+
+void order_sweep(struct order *o)
+{
+	if (!reached_anyway(o))
+		sweep(o);
 }
 
 static uint32_t new_slot(struct order *o, uint32_t thread)
@@ -237,8 +244,9 @@ void order_leave_slot(struct order *o, uint32_t t)
 {
 	if (o->slot[t].thread == ORDER_NO_SLOT || o->slot[t].left)
 		return;
-	if (is_open(o, t))
-		order_end(o, t);
+	/* Where it is not open it may still be ending: see order_end_alone(), and think of a fork.
+	 */
+	order_end(o, t);
 	o->slot[t].left = true;
 	o->nleft++;
 	if (o->early && !reached_anyway(o))

@@ -165,6 +165,8 @@ void order_leave(struct order *o, uint32_t thread);
  */
 uint32_t order_enter_slot(struct order *o);
 void order_leave_slot(struct order *o, uint32_t t);
+/* What can be had of the slots of threads that have ended is in `free` now. */
+void order_sweep(struct order *o);
 
 /*
  * A transaction begins or ends in slot t. order_begin() returns the slot to use

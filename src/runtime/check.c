@@ -345,6 +345,7 @@ static void empty_free_slots(void)
 
 	if (icd_on || ++begun % EMPTY_EVERY)
 		return;
+	order_sweep(&order);
 	for (uint32_t i = 0; i < order.nfree; i++) {
 		uint32_t slot = order.free[i];
 
@@ -393,6 +394,7 @@ void check_thread_begin(struct rt_thread *t, struct check_point birth)
 	t->seen = order.slot[t->slot].row[ROW_SEEN];
 	t->others = &order.slot[t->slot].others;
 	t->clock = check_lines[t->slot].clock + 1;
+	__atomic_store_n(&check_lines[t->slot].clock, t->clock, __ATOMIC_RELEASE);
 	t->now = t->self | (uint64_t)(step_index(order.slot[t->slot].now) + 1) << SHADOW_TIME_SHIFT;
 	check_clock(t, birth.clock);
 	t->repeat = check_lines[t->slot].repeat;
@@ -513,7 +515,7 @@ void check_fork_child(struct rt_thread *t)
 	if (icd_on)
 		icd_fork_child(t);
 	/* Whoever else there was is not: what they had open has ended. */
-	for (uint32_t slot = 1; slot < order.n; slot++)
+	for (uint32_t slot = 1; slot < order.n && slot < SHADOW_NOBODY; slot++)
 		if (slot != t->slot)
 			order_leave_slot(&order, slot);
 }

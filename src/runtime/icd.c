@@ -83,7 +83,7 @@ static bool hand_over(struct rt_thread *t, icd_state *at, icd_state s, bool writ
 	if (!__atomic_compare_exchange_n(at, &now, s, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
 		uint32_t none = 0;
 
-		rt_lock_ranked(&icd_lock, RT_ORDER);
+		rt_lock_ranked(&icd_lock, RT_GRAPH);
 		icd_edges(t, icd_move(s, t->slot, write, &none));
 		rt_unlock(&icd_lock);
 	}
@@ -149,7 +149,7 @@ static bool change(struct rt_thread *t, icd_state *at, bool write)
 		} else if (kind == ICD_RDEX && leave(t, s)) {
 			return false;
 		}
-		rt_lock_ranked(&icd_lock, RT_ORDER);
+		rt_lock_ranked(&icd_lock, RT_GRAPH);
 		done = change_locked(t, at, write);
 		rt_unlock(&icd_lock);
 		if (done)

@@ -435,12 +435,12 @@ static void move_on(struct rt_thread *t, uint64_t since)
 	if (RT_LIKELY(!l->reached)) {
 		old = __atomic_exchange_n(&l->since, since, __ATOMIC_SEQ_CST);
 		if (RT_UNLIKELY(__atomic_load_n(&l->noded, __ATOMIC_SEQ_CST) == old)) {
-			rt_lock_ranked(&icd_lock, RT_ORDER);
+			rt_lock_ranked(&icd_lock, RT_GRAPH);
 			pass(t, old, since);
 			rt_unlock(&icd_lock);
 		}
 	} else {
-		rt_lock_ranked(&icd_lock, RT_ORDER);
+		rt_lock_ranked(&icd_lock, RT_GRAPH);
 		old = l->since;
 		if (p->since != old && !(old & 1) && idg_at(&graph, p->last) != IDG_NONE &&
 		    did_something(t))
@@ -489,7 +489,7 @@ uint64_t icd_point(struct rt_thread *t)
 	uint64_t point = 0;
 	uint32_t n;
 
-	rt_lock_ranked(&icd_lock, RT_ORDER);
+	rt_lock_ranked(&icd_lock, RT_GRAPH);
 	n = node_of(t->slot);
 	if (n != IDG_NONE) {
 		set_reached(&icd_lines[t->slot], true);
@@ -517,7 +517,7 @@ void icd_thread_begin(struct rt_thread *t, uint64_t birth)
 			return;
 		}
 	}
-	rt_lock_ranked(&icd_lock, RT_ORDER);
+	rt_lock_ranked(&icd_lock, RT_GRAPH);
 	if (t->slot >= icd_slots)
 		icd_slots = t->slot + 1;
 	p->history = t->history;
@@ -550,7 +550,7 @@ uint64_t icd_thread_end(struct rt_thread *t)
 void icd_join(struct rt_thread *t, uint64_t last)
 {
 	check_new_stretch(t);
-	rt_lock_ranked(&icd_lock, RT_ORDER);
+	rt_lock_ranked(&icd_lock, RT_GRAPH);
 	nsources = 0;
 	from_point(last);
 	add_edges(t);
@@ -620,7 +620,7 @@ void icd_report_now(struct rt_thread *t, bool cut)
 {
 	struct icd_found *f, *next;
 
-	rt_lock_ranked(&icd_lock, RT_ORDER);
+	rt_lock_ranked(&icd_lock, RT_GRAPH);
 	f = waiting;
 	waiting = NULL;
 	__atomic_store_n(&icd_waiting, 0, __ATOMIC_RELAXED);
@@ -636,7 +636,7 @@ void icd_report_now(struct rt_thread *t, bool cut)
 
 void icd_finish(struct rt_thread *t)
 {
-	rt_lock_ranked(&icd_lock, RT_ORDER);
+	rt_lock_ranked(&icd_lock, RT_GRAPH);
 	for (uint32_t i = 1; i < icd_slots; i++) {
 		struct place *p = &places[i];
 		uint32_t n = idg_at(&graph, p->last);
@@ -655,7 +655,7 @@ void icd_finish(struct rt_thread *t)
 
 void icd_fork_prepare(void)
 {
-	rt_lock_ranked(&icd_lock, RT_ORDER);
+	rt_lock_ranked(&icd_lock, RT_GRAPH);
 }
 
 void icd_fork_parent(void)

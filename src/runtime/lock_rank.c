@@ -8,11 +8,17 @@
 #ifdef ATOMSAN_DEBUG
 
 static const char *const names[] = {
-	[RT_MODULES] = "the modules' lock", [RT_LABELS] = "the labels' lock",
-	[RT_STRIPE] = "a stripe's lock",    [RT_ORDER] = "the order's lock",
-	[RT_REPLAY] = "the replay's lock",  [RT_HISTORIES] = "the histories' lock",
-	[RT_REGIONS] = "the regions' lock", [RT_LEAF] = "a leaf",
-	[RT_MODE] = "the mode's lock",      [RT_REPORTER] = "the reporter's connection",
+	[RT_MODULES] = "the modules' lock",
+	[RT_LABELS] = "the labels' lock",
+	[RT_STRIPE] = "a stripe's lock",
+	[RT_GRAPH] = "the graph's lock",
+	[RT_ORDER] = "the order's lock",
+	[RT_REPLAY] = "the replay's lock",
+	[RT_HISTORIES] = "the histories' lock",
+	[RT_REGIONS] = "the regions' lock",
+	[RT_LEAF] = "a leaf",
+	[RT_MODE] = "the mode's lock",
+	[RT_REPORTER] = "the reporter's connection",
 };
 
 enum { MAX = 8 };

@@ -275,6 +275,7 @@ enum rt_rank {
 	RT_MODULES = 1, /* the loaded modules */
 	RT_LABELS,      /* numbers of labels */
 	RT_STRIPE,      /* of the shadow; one at a time */
+	RT_GRAPH,       /* of doublechecker; before the order's, where a process forks */
 	RT_ORDER,       /* of transactions */
 	RT_REPLAY,      /* of doublechecker: held for as long as that takes */
 	RT_HISTORIES,   /* all of them, held still */

@@ -586,6 +586,8 @@ static void out_first(struct snapshot *o, const struct history *h, uint32_t thre
 /* Did it do anything from this time on, or anything that may still be on a cycle? */
 static bool lived(const struct history *h, struct reach reach)
 {
+	if (!h->owner && !h->chunk[h->at].serial)
+		return false; /* it was forgotten */
 	return h->owner || h->last >= reach.wide ||
 	       h->last_time > __atomic_load_n(&check_lines[h->slot].dead, __ATOMIC_ACQUIRE);
 }

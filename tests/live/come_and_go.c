@@ -6,6 +6,7 @@
  * the first, or the third a tenth above the second.
  */
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -17,8 +18,8 @@ static struct {
 } line[LINES];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t all;
-static long sum;
-static int tell[2];
+static long sum, known;
+static int tell[2], tell_first[2];
 
 /* Looks at all, and is still at it when others have gone. */
 static __attribute__((noinline)) long watch(void)
@@ -36,6 +37,23 @@ static __attribute__((noinline)) long watch(void)
 static void *watches(void *arg)
 {
 	return watch() ? arg : NULL;
+}
+
+/* It comes before what most of the first threads do, and ends after them. */
+static __attribute__((noinline)) long precede(void)
+{
+	long s = 0;
+	char c;
+
+	__atomic_store_n(&known, 1, __ATOMIC_RELAXED);
+	while (read(tell_first[0], &c, 1) == 1)
+		s++;
+	return s;
+}
+
+static void *precedes(void *arg)
+{
+	return precede() ? arg : NULL;
 }
 
 static __attribute__((noinline)) long look(unsigned int seed)
@@ -59,7 +77,13 @@ static void *comes_and_goes(void *arg)
 
 static void *one_of_many(void *arg)
 {
-	comes_and_goes(arg);
+	if ((size_t)arg >= AT_ONCE / 10) {
+		while (!__atomic_load_n(&known, __ATOMIC_RELAXED))
+			sched_yield();
+		comes_and_goes(arg);
+	} else {
+		look((unsigned int)(size_t)arg);
+	}
 	pthread_barrier_wait(&all);
 	pthread_barrier_wait(&all);
 	return NULL;
@@ -79,9 +103,10 @@ static long resident(void)
 
 static long at_once(void)
 {
-	pthread_t t[AT_ONCE];
+	pthread_t t[AT_ONCE], first;
 	long now;
 
+	pthread_create(&first, NULL, precedes, NULL);
 	pthread_barrier_init(&all, NULL, AT_ONCE + 1);
 	for (size_t i = 0; i < AT_ONCE; i++)
 		pthread_create(&t[i], NULL, one_of_many, (void *)i);
@@ -90,6 +115,8 @@ static long at_once(void)
 	pthread_barrier_wait(&all);
 	for (size_t i = 0; i < AT_ONCE; i++)
 		pthread_join(t[i], NULL);
+	close(tell_first[1]);
+	pthread_join(first, NULL);
 	return now;
 }
 
@@ -113,7 +140,7 @@ int main(void)
 
 	for (int i = 0; i < LINES; i++)
 		line[i].word[i % 8] = i;
-	if (pipe(tell))
+	if (pipe(tell) || pipe(tell_first))
 		return 2;
 	pthread_create(&other, NULL, watches, NULL);
 	many = at_once();
