@@ -244,8 +244,7 @@ void order_leave_slot(struct order *o, uint32_t t)
 {
 	if (o->slot[t].thread == ORDER_NO_SLOT || o->slot[t].left)
 		return;
-	/* Where it is not open it may still be ending: see order_end_alone(), and think of a fork.
-	 */
+	/* Not only where it is open: in a forked child it may be half ended (order_end_alone()). */
 	order_end(o, t);
 	o->slot[t].left = true;
 	o->nleft++;
