@@ -10,7 +10,7 @@
 #include "cli/trace_open.h"
 #include "engine/context.h"
 #include "engine/engine.h"
-#include "engine/suspects.h"
+#include "engine/doublechecker/suspects.h"
 #include "report/report.h"
 #include "trace/blocks.h"
 #include "trace/reader.h"

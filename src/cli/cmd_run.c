@@ -28,7 +28,7 @@
 #include "cli/live.h"
 #include "cli/printing.h"
 #include "cli/suppressing.h"
-#include "engine/suspects.h"
+#include "engine/doublechecker/suspects.h"
 
 #include "base/banned.h"
 

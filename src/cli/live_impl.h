@@ -11,7 +11,7 @@
 #include "cli/blockspec.h"
 #include "cli/live.h"
 #include "engine/engine.h"
-#include "engine/suspects.h"
+#include "engine/doublechecker/suspects.h"
 #include "trace/blocks.h"
 #include "trace/live_format.h"
 #include "trace/names.h"

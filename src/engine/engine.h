@@ -18,7 +18,7 @@
 #include "trace/names.h"
 #include "trace/reader.h"
 
-struct suspects; /* suspects.h */
+struct suspects; /* doublechecker/suspects.h */
 
 /* Consecutive events; `first` is the number of ev[0]. */
 struct batch {

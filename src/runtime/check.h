@@ -4,7 +4,7 @@
  *
  * Time. A thread's time goes up where a transaction begins or ends, where an edge
  * comes in, and where, in a transaction, a function is entered. A step is a slot
- * of the order and a time (engine/order.h); each word of the shadow is one.
+ * of the order and a time (engine/precise/order.h); each word of the shadow is one.
  *
  * Stretches. A thread's stretch begins with each transaction, at its end, and at
  * each edge that comes in. Within one, a repeated access changes nothing for the

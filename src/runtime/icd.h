@@ -3,10 +3,10 @@
  * Bond, PLDI 2014) while the program runs, in place of check_access.c.
  *
  * Each block of memory has a state that says who may touch it without anybody
- * having to know (engine/icd.h). An access that finds its state right stores
+ * having to know (engine/doublechecker/icd.h). An access that finds its state right stores
  * nothing and locks nothing. One that does not changes the state, and takes
  * edges from what others are doing now into a graph of transactions
- * (engine/idg.h), under one lock. Locks are blocks of their own, fork and join
+ * (engine/doublechecker/idg.h), under one lock. Locks are blocks of their own, fork and join
  * are edges.
  *
  * Transactions are published, not entered: a thread stores when its present one
@@ -45,7 +45,7 @@
 #ifndef ATOMSAN_RUNTIME_ICD_H
 #define ATOMSAN_RUNTIME_ICD_H
 
-#include "engine/icd.h"
+#include "engine/doublechecker/icd.h"
 #include "runtime/check.h"
 
 /* --- for the hooks --- */

@@ -1,6 +1,6 @@
 /*
  * The graph of the imprecise check: which transactions are nodes, where edges
- * come from, and what becomes of components. See icd.h; engine/idg.h does the
+ * come from, and what becomes of components. See icd.h; engine/doublechecker/idg.h does the
  * rest.
  *
  * A transaction is a stretch of a thread's time, [from, to), and its log what
@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "engine/idg.h"
+#include "engine/doublechecker/idg.h"
 #include "runtime/functions.h"
 #include "runtime/icd.h"
 #include "runtime/live.h"

@@ -1,7 +1,7 @@
 /*
  * The precise half of DoubleChecker, in the program: a component's transactions are
  * replayed from the histories, in the order of their clocks, through the check
- * that the engines use (engine/precise.h). What closes a cycle there is reported
+ * that the engines use (engine/precise/precise.h). What closes a cycle there is reported
  * with the histories around it (report.h), from which the reporter finds
  * it again and tells who is to blame. A component without one is only counted.
  *
@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "engine/precise.h"
+#include "engine/precise/precise.h"
 #include "runtime/icd.h"
 #include "runtime/options.h"
 #include "runtime/report.h"

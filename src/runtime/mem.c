@@ -1,5 +1,5 @@
 /*
- * base/mem.h for the order of transactions (engine/order.c), which the runtime
+ * base/mem.h for the order of transactions (engine/precise/order.c), which the runtime
  * shares with the engines: from pages of our own, never from malloc. It asks
  * rarely, and for large pieces.
  */

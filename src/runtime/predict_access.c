@@ -1,7 +1,7 @@
 #include "runtime/predict_log_impl.h"
 
 /*
- * As engine/predict_witness.h has it. A few more variants do no harm, since it decides again; those
+ * As engine/predict/witness.h has it. A few more variants do no harm, since it decides again; those
  * beyond are not counted as alike, since it may not.
  */
 enum { VARIANTS = 8, MORE_VARIANTS = 12, LIKE = 64 };

@@ -1,5 +1,5 @@
 /*
- * Phase I of `predict` (engine/predict_witness.h) inside the checked program: of
+ * Phase I of `predict` (engine/predict/witness.h) inside the checked program: of
  * all that a thread does, what could be part of a prediction, and nothing else.
  *
  * A log is one thread's, and knows nothing of others. It works out which

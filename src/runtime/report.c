@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "engine/order.h"
+#include "engine/precise/order.h"
 #include "runtime/functions.h"
 #include "runtime/icd.h"
 #include "runtime/live.h"

@@ -1,7 +1,7 @@
 #include "two_runs.h"
 
 #include "base/mem.h"
-#include "engine/suspects.h"
+#include "engine/doublechecker/suspects.h"
 
 #include "base/banned.h"
 

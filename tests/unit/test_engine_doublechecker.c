@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-#include "engine/icd.h"
-#include "engine/idg.h"
-#include "engine/suspects.h"
+#include "engine/doublechecker/icd.h"
+#include "engine/doublechecker/idg.h"
+#include "engine/doublechecker/suspects.h"
 #include "trace/event.h"
 
 #include "base/banned.h"

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "engine/order.h"
+#include "engine/precise/order.h"
 
 #include "base/banned.h"
 

@@ -1,0 +1,81 @@
+/*
+ * The parts of `blocks`: what a unit's blocks are, and which blocks of other
+ * units can cut them. docs/engines/blocks.md has the definitions and the proofs.
+ *
+ * Who may include this: the files of blocks/.
+ */
+#ifndef ATOMSAN_ENGINE_BLOCKS_BLOCKS_H
+#define ATOMSAN_ENGINE_BLOCKS_BLOCKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/unit.h"
+
+/* What an access is to others. */
+enum {
+	BLOCKS_WRITE = 1,   /* writes */
+	BLOCKS_INITIAL = 2, /* an initial read: no write of its unit comes before it */
+	BLOCKS_FINAL = 4,   /* a final write: none comes after it */
+};
+
+/* An access of a unit. In a piece outside blocks each read is initial, each write final. */
+struct blocks_point {
+	uint32_t life, op; /* which operation of the unit */
+	uint8_t kind;
+	bool reads, writes;
+	heldset held;
+};
+
+/* A 1v-block: two accesses of one variable, and what must not come between. */
+struct blocks_window {
+	uint32_t life, from, to; /* operations */
+	uint8_t enemy;           /* kind of point, BLOCKS_WRITE, ..._INITIAL or ..._FINAL */
+	heldset across;          /* held from one to the other */
+};
+
+/* A 2v-block: two of the initial reads and final writes, of different variables. */
+struct blocks_pair {
+	uint32_t life[2], op[2]; /* in their order */
+	uint8_t kind[2];         /* BLOCKS_INITIAL, BLOCKS_FINAL, or both */
+	heldset across;
+	heldset held[2];
+	heldset used; /* blocks_walk_used(), where somebody asked for it */
+};
+
+/* The blocks of one unit; filled anew for each. */
+struct blocks_walk {
+	struct blocks_point *point;
+	size_t point_cap;
+	uint32_t npoints;
+	struct blocks_window *window;
+	size_t window_cap;
+	uint32_t nwindows;
+	uint32_t nends; /* points that are initial reads or final writes */
+	bool wide;      /* too many of them: not all pairs were looked at */
+	heldset *tree;  /* over ranges of operations, what is held throughout */
+	size_t tree_cap;
+	struct blocks_last *last; /* by life: a small hash */
+	size_t last_cap;
+	uint32_t *end; /* indexes of points */
+	size_t end_cap;
+};
+
+/* More initial reads and final writes than this in one transaction are not all paired. */
+enum { BLOCKS_WIDE = 512 };
+
+/* Find the points of a unit, and for a transaction its windows. */
+void blocks_walk(struct blocks_walk *w, struct units *u, const struct unit *t);
+/* Call `each` for its pairs, as long as that returns true. */
+void blocks_walk_pairs(struct blocks_walk *w, struct units *u, const struct unit *t,
+		       bool (*each)(void *arg, const struct blocks_pair *p), void *arg);
+/* What is held somewhere from one operation to another. */
+heldset blocks_walk_used(struct units *u, const struct unit *t, uint32_t from, uint32_t to);
+void blocks_walk_free(struct blocks_walk *w);
+
+static inline bool blocks_conflict(uint8_t a, uint8_t b)
+{
+	return (a | b) & BLOCKS_FINAL;
+}
+
+#endif

@@ -1,0 +1,317 @@
+#include "engine/blocks/sets.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+#include "base/banned.h"
+
+enum { STEPS_MAX = 50 * 1000 * 1000 };
+
+/* An initial read or a final write; outside blocks any access. */
+struct end {
+	uint32_t life, unit, op, thread;
+	uint8_t kind;
+	heldset held;
+};
+
+/* A thread's part in a cycle. Its two operations are in one unit, or `in` is in an earlier one. */
+struct part {
+	const struct end *in, *out;
+	heldset across, used; /* from the earlier operation to the later */
+};
+
+struct search {
+	struct blocks_sets *sets;
+	struct units *u;
+	struct end *end; /* by life */
+	uint32_t n, *first;
+	const struct end **by_thread; /* the same, by thread */
+	uint32_t *first_of_thread;
+	struct part part[BLOCKS_CYCLE];
+	uint32_t nparts, most;
+	uint8_t left[BLOCKS_CYCLE]; /* operations of a part still to come */
+	uint32_t opened[BLOCKS_CYCLE];
+	struct blocks_cycle found;
+};
+
+static bool tired(struct search *s)
+{
+	s->sets->cut_short |= ++s->sets->steps > STEPS_MAX;
+	return s->sets->cut_short;
+}
+
+static int by_life(const void *a, const void *b)
+{
+	const struct end *x = a, *y = b;
+
+	if (x->life != y->life)
+		return x->life < y->life ? -1 : 1;
+	if (x->unit != y->unit)
+		return x->unit < y->unit ? -1 : 1;
+	return x->op < y->op ? -1 : 1;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct end *x = *(const struct end *const *)a, *y = *(const struct end *const *)b;
+
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return x < y ? -1 : 1;
+}
+
+static void collect(struct search *s)
+{
+	struct blocks_walk walk = {0};
+	uint32_t threads = 0, at = 0;
+	size_t cap = 0;
+
+	for (size_t i = 0; i < s->u->n; i++) {
+		const struct unit *t = &s->u->unit[i];
+
+		threads = t->thread >= threads ? t->thread + 1 : threads;
+		blocks_walk(&walk, s->u, t);
+		for (uint32_t k = 0; k < walk.npoints; k++) {
+			const struct blocks_point *p = &walk.point[k];
+
+			if (!(p->kind & (BLOCKS_INITIAL | BLOCKS_FINAL)))
+				continue;
+			MEM_GROW(s->end, cap, (size_t)s->n + 1);
+			s->end[s->n++] = (struct end){p->life,   (uint32_t)i, p->op,
+						      t->thread, p->kind,     p->held};
+		}
+	}
+	blocks_walk_free(&walk);
+	if (s->n)
+		qsort(s->end, s->n, sizeof *s->end, by_life);
+	s->first = mem_zalloc(((size_t)s->u->shares.nlives + 1) * sizeof *s->first);
+	for (uint32_t l = 0; l <= s->u->shares.nlives; l++) {
+		while (at < s->n && s->end[at].life < l)
+			at++;
+		s->first[l] = at;
+	}
+	s->by_thread = mem_alloc(((size_t)s->n + 1) * sizeof *s->by_thread);
+	for (uint32_t i = 0; i < s->n; i++)
+		s->by_thread[i] = &s->end[i];
+	if (s->n)
+		qsort(s->by_thread, s->n, sizeof *s->by_thread, by_thread);
+	s->first_of_thread = mem_zalloc(((size_t)threads + 1) * sizeof *s->first_of_thread);
+	at = 0;
+	for (uint32_t t = 0; t <= threads; t++) {
+		while (at < s->n && s->by_thread[at]->thread < t)
+			at++;
+		s->first_of_thread[t] = at;
+	}
+}
+
+static const struct unit *unit_of(const struct search *s, const struct end *e)
+{
+	return &s->u->unit[e->unit];
+}
+
+static bool before(const struct search *s, const struct end *a, const struct end *b)
+{
+	uint32_t p = unit_of(s, a)->period, q = unit_of(s, b)->period;
+
+	return p != q && period_before(s->u->period[p].at, &s->u->period[q].clock);
+}
+
+static bool concurrent(const struct search *s, const struct end *a, const struct end *b)
+{
+	return units_concurrent(s->u, unit_of(s, a)->period, unit_of(s, b)->period);
+}
+
+/* Can a thread that entered at `in` leave at `out`? */
+static bool can_leave(const struct search *s, const struct end *in, const struct end *out)
+{
+	const struct unit *a = unit_of(s, in), *b = unit_of(s, out);
+
+	if (in->unit == out->unit)
+		return a->transaction || in->op <= out->op;
+	if (a->period != b->period)
+		return before(s, in, out);
+	/* One that ran several times may have run before and after the other. */
+	return a->times > 1 || b->times > 1 || a->begin < b->begin;
+}
+
+static struct part make_part(const struct search *s, const struct end *in, const struct end *out)
+{
+	struct part p = {.in = in, .out = out};
+	uint32_t from = in->op < out->op ? in->op : out->op;
+	uint32_t to = in->op < out->op ? out->op : in->op;
+	const struct unit_op *op = unit_ops(s->u, unit_of(s, in));
+
+	if (in->unit != out->unit) {
+		p.used = heldlocks_union(&s->u->held, in->held, out->held);
+		return p;
+	}
+	p.across = op[from].held;
+	for (uint32_t i = from + 1; i <= to; i++)
+		p.across = heldlocks_common(&s->u->held, p.across, op[i].held);
+	p.used = blocks_walk_used(s->u, unit_of(s, in), from, to);
+	return p;
+}
+
+/* The part's operation that comes first, or second, in its thread. */
+static const struct end *nth(const struct part *p, int second)
+{
+	bool in_first = p->in->unit != p->out->unit || p->in->op <= p->out->op;
+
+	return second == in_first ? p->out : p->in;
+}
+
+/* Is there one still to come that must come before this one? */
+static bool too_early(const struct search *s, uint32_t i, const struct end *e)
+{
+	const struct part *previous = &s->part[(i + s->nparts - 1) % s->nparts];
+
+	for (uint32_t k = 0; k < s->nparts; k++)
+		for (int m = 2 - s->left[k]; m < 2; m++)
+			if (k != i && (before(s, nth(&s->part[k], m), e) ||
+				       (e == s->part[i].in && &s->part[k] == previous &&
+					nth(&s->part[k], m) == previous->out)))
+				return true;
+	return false;
+}
+
+/* Do the locks of those that are between their two operations allow it? */
+static bool allowed(const struct search *s, uint32_t i, const struct end *e, bool second)
+{
+	for (uint32_t k = 0; k < s->nparts; k++) {
+		if (k == i || s->left[k] != 1)
+			continue;
+		if (heldlocks_exclude(&s->u->held, s->part[k].across, e->held))
+			return false;
+		if (second && s->opened[k] < s->opened[i] &&
+		    heldlocks_exclude(&s->u->held, s->part[k].across, s->part[i].used))
+			return false;
+	}
+	return true;
+}
+
+/* Put the operations of all parts into an order; those in found.step have been. */
+static bool order(struct search *s)
+{
+	bool done = true;
+
+	for (uint32_t i = 0; i < s->nparts; i++) {
+		bool single = s->part[i].in == s->part[i].out, second = s->left[i] == 1;
+		const struct end *e = nth(&s->part[i], second);
+		uint8_t left = s->left[i];
+
+		if (!left)
+			continue;
+		done = false;
+		if (tired(s))
+			return true; /* never say that there is none without having looked */
+		if (too_early(s, i, e) || !allowed(s, i, e, second && !single))
+			continue;
+		s->left[i] = single ? 0 : (uint8_t)(left - 1);
+		if (!second)
+			s->opened[i] = s->found.nsteps;
+		s->found.step[s->found.nsteps++] = (struct blocks_step){e->unit, e->op};
+		if (order(s))
+			return true;
+		s->found.nsteps--;
+		s->left[i] = left;
+	}
+	return done;
+}
+
+static bool is_cycle(struct search *s)
+{
+	s->found.n = s->nparts;
+	s->found.nsteps = 0;
+	for (uint32_t i = 0; i < s->nparts; i++) {
+		s->left[i] = 2;
+		s->found.part[i] = (struct blocks_part){s->part[i].in->unit, s->part[i].in->op,
+							s->part[i].out->op};
+	}
+	return order(s) && !s->sets->cut_short;
+}
+
+static bool visited(const struct search *s, uint32_t thread)
+{
+	for (uint32_t i = 0; i < s->nparts; i++)
+		if (s->part[i].in->thread == thread)
+			return true;
+	return false;
+}
+
+/* From what leaves the last part to what enters the first, through at most `most` parts. */
+static bool extend(struct search *s)
+{
+	const struct end *from = s->part[s->nparts - 1].out, *to = s->part[0].in;
+
+	if (s->nparts > 1 && s->nparts == s->most)
+		return from->life == to->life && blocks_conflict(from->kind, to->kind) &&
+		       concurrent(s, from, to) && is_cycle(s);
+	for (uint32_t i = s->first[from->life]; i < s->first[from->life + 1]; i++) {
+		const struct end *in = &s->end[i];
+
+		if (tired(s))
+			return false;
+		if (!blocks_conflict(from->kind, in->kind) || visited(s, in->thread) ||
+		    !concurrent(s, from, in))
+			continue;
+		for (uint32_t k = s->first_of_thread[in->thread];
+		     k < s->first_of_thread[in->thread + 1]; k++) {
+			const struct end *out = s->by_thread[k];
+
+			if (tired(s))
+				return false;
+			/* The last must lead to the first; two units alone are a pair. */
+			if ((s->nparts + 1 == s->most && out->life != to->life) ||
+			    (s->most == 2 && out->unit == in->unit) || !can_leave(s, in, out))
+				continue;
+			s->part[s->nparts++] = make_part(s, in, out);
+			if (extend(s))
+				return true;
+			s->nparts--;
+		}
+	}
+	return false;
+}
+
+/* A cycle that cuts this unit. */
+static bool cut_unit(struct search *s, uint32_t unit)
+{
+	uint32_t thread = s->u->unit[unit].thread;
+	uint32_t from = s->first_of_thread[thread], to = s->first_of_thread[thread + 1];
+
+	for (s->most = 2; s->most <= BLOCKS_CYCLE; s->most++) {
+		for (uint32_t i = from; i < to; i++) {
+			const struct end *out = s->by_thread[i];
+
+			for (uint32_t k = from; k < to && out->unit == unit; k++) {
+				const struct end *in = s->by_thread[k];
+
+				if (in->unit != unit || in->op <= out->op)
+					continue;
+				s->part[0] = make_part(s, in, out);
+				s->nparts = 1;
+				if (extend(s))
+					return true;
+				if (s->sets->cut_short)
+					return false;
+			}
+		}
+	}
+	return false;
+}
+
+void blocks_sets_find(struct blocks_sets *sets, struct units *u, const bool *bad,
+		      void (*tell)(void *arg, const struct blocks_cycle *c), void *arg)
+{
+	struct search s = {.sets = sets, .u = u};
+
+	collect(&s);
+	for (size_t i = 0; i < u->n && s.n && !sets->cut_short; i++)
+		if (u->unit[i].transaction && !bad[i] && cut_unit(&s, (uint32_t)i))
+			tell(arg, &s.found);
+	mem_free(s.end);
+	mem_free(s.first);
+	mem_free(s.by_thread);
+	mem_free(s.first_of_thread);
+}

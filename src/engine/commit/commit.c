@@ -1,0 +1,131 @@
+/*
+ * commit-conflict and commit-view: the commit-node algorithms (Wang and Stoller,
+ * PPoPP 2006). Off-line: the first pass learns which variables and locks take
+ * part, the second records the units, then all is judged at once.
+ */
+#include "engine/commit/commit.h"
+
+#include "base/mem.h"
+#include "engine/engine.h"
+
+#include "base/banned.h"
+
+struct commit {
+	struct units units;
+	struct finding_sink *sink;
+	bool view, learned;
+	struct commit_counts counts;
+	uint64_t paths;
+};
+
+static void *create(struct finding_sink *sink, bool view)
+{
+	struct commit *c = mem_zalloc(sizeof *c);
+
+	units_init(&c->units);
+	c->sink = sink;
+	c->view = view;
+	return c;
+}
+
+static void *conflict_create(const struct engine_options *options, struct finding_sink *sink)
+{
+	(void)options;
+	return create(sink, false);
+}
+
+static void *view_create(const struct engine_options *options, struct finding_sink *sink)
+{
+	(void)options;
+	return create(sink, true);
+}
+
+static void commit_take(void *engine, const struct batch *b)
+{
+	struct commit *c = engine;
+
+	if (c->learned)
+		units_record(&c->units, b);
+	else
+		units_look(&c->units, b);
+}
+
+static void emit(void *arg, const struct commit_found *f)
+{
+	struct commit *c = arg;
+
+	c->sink->emit(c->sink, commit_tell(&c->units, f));
+}
+
+static uint64_t commit_finish(void *engine)
+{
+	struct commit *c = engine;
+	struct commit_meet meet;
+
+	if (!c->learned) {
+		c->learned = true;
+		units_learned(&c->units);
+		if (c->units.events)
+			return c->units.events;
+	}
+	units_done(&c->units);
+	commit_meet_init(&meet, &c->units, c->view);
+	commit_cycle_find(&meet, &c->counts, emit, c);
+	c->paths = meet.sorts.npaths - 1;
+	commit_meet_free(&meet);
+	return 0;
+}
+
+static size_t commit_stats(void *engine, struct engine_stat stats[ENGINE_STATS_MAX])
+{
+	const struct commit *c = engine;
+	size_t n = 0;
+
+	stats[n++] = (struct engine_stat){"units", c->units.seen};
+	stats[n++] = (struct engine_stat){"units_kept", c->units.n};
+	stats[n++] = (struct engine_stat){"transactions_kept", c->counts.transactions};
+	stats[n++] = (struct engine_stat){"several_commit_nodes", c->counts.several_nodes};
+	stats[n++] = (struct engine_stat){"on_a_cycle", c->counts.found};
+	stats[n++] = (struct engine_stat){"lock_paths", c->paths};
+	stats[n++] = (struct engine_stat){"unnested_releases", c->units.unnested};
+	return n;
+}
+
+static void commit_destroy(void *engine)
+{
+	struct commit *c = engine;
+
+	units_drop(&c->units);
+	mem_free(c);
+}
+
+const struct engine_ops engine_commit_conflict = {
+	.name = "commit-conflict",
+	.origin = "PPoPP 2006",
+	.finding = "this block may not be atomic: another run's order of conflicts can cut it",
+	.silence = "the locks keep every run of these blocks conflict-serializable, unless it "
+		   "deadlocks",
+	.noun = "atomicity violation",
+	.second_pass = true,
+	.create = conflict_create,
+	.take = commit_take,
+	.finish = commit_finish,
+	.stats = commit_stats,
+	.destroy = commit_destroy,
+};
+
+const struct engine_ops engine_commit_view = {
+	.name = "commit-view",
+	.origin = "PPoPP 2006",
+	.finding = "this block may not be atomic: in another run reads can see what no order of "
+		   "whole blocks gives",
+	.silence =
+		"the locks keep every run of these blocks view-serializable, unless it deadlocks",
+	.noun = "atomicity violation",
+	.second_pass = true,
+	.create = view_create,
+	.take = commit_take,
+	.finish = commit_finish,
+	.stats = commit_stats,
+	.destroy = commit_destroy,
+};

@@ -1,0 +1,90 @@
+/*
+ * The finding about a transaction: an access in the one node, what the others
+ * do in between, an access in the other node.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "engine/commit/commit.h"
+
+#include "base/banned.h"
+
+static void add_step(const struct units *u, struct finding *f, struct commit_op at)
+{
+	struct finding_step step = units_step(u, &u->unit[at.unit], at.op, f);
+
+	/* One write may be what both nodes meet. */
+	if (f->nsteps && f->steps[f->nsteps - 1].event == step.event)
+		return;
+	f->steps[f->nsteps++] = step;
+}
+
+static void add_with(const struct units *u, struct finding *f, uint32_t unit)
+{
+	struct finding_block block = units_block(u, &u->unit[unit], f);
+
+	for (size_t i = 0; i < f->nwith; i++)
+		if (!strcmp(f->with[i].thread, block.thread) && f->with[i].begin == block.begin)
+			return;
+	f->with[f->nwith++] = block;
+}
+
+static bool at_odds(const struct units *u, struct commit_op a, struct commit_op b)
+{
+	const struct unit_op *x = unit_ops(u, &u->unit[a.unit]) + a.op;
+	const struct unit_op *y = unit_ops(u, &u->unit[b.unit]) + b.op;
+
+	return x->what == y->what && (x->op != OP_READ || y->op != OP_READ);
+}
+
+/*
+ * What both nodes meet is one transaction: one access will do if it is at odds
+ * with both, else the two are told in their own order.
+ */
+static void add_one_other(const struct units *u, struct finding *f, const struct commit_found *c)
+{
+	struct commit_op a = c->a.other, b = c->b.other;
+
+	if (at_odds(u, (struct commit_op){c->unit, c->a.op}, b))
+		a = b;
+	else if (at_odds(u, (struct commit_op){c->unit, c->b.op}, a))
+		b = a;
+	add_step(u, f, a.op < b.op ? a : b);
+	add_step(u, f, a.op < b.op ? b : a);
+}
+
+struct finding *commit_tell(const struct units *u, const struct commit_found *c)
+{
+	const struct unit *t = &u->unit[c->unit];
+	struct finding *f = finding_new();
+	uint32_t a = unit_ops(u, t)[c->a.op].what, b = unit_ops(u, t)[c->b.op].what;
+
+	f->status = FINDING_PREDICTED;
+	f->kind = "commit";
+	f->transaction = units_block(u, t, f);
+	f->steps = arena_alloc(&f->arena, (2 * c->nhops + 4) * sizeof *f->steps);
+	f->with = arena_alloc(&f->arena, (2 * c->nhops + 2) * sizeof *f->with);
+	add_step(u, f, (struct commit_op){c->unit, c->a.op});
+	add_with(u, f, c->a.other.unit);
+	if (c->a.other.unit == c->b.other.unit)
+		add_one_other(u, f, c);
+	else
+		add_step(u, f, c->a.other);
+	for (size_t i = 0; i < c->nhops; i++) {
+		if (!c->hop[i].met)
+			continue;
+		add_step(u, f, c->hop[i].from);
+		add_with(u, f, c->hop[i].from.unit);
+		add_step(u, f, c->hop[i].to);
+		add_with(u, f, c->hop[i].to.unit);
+	}
+	if (c->a.other.unit != c->b.other.unit)
+		add_step(u, f, c->b.other);
+	add_with(u, f, c->b.other.unit);
+	add_step(u, f, (struct commit_op){c->unit, c->b.op});
+	f->event = f->steps[f->nsteps - 1].event;
+	if (a == b)
+		f->variable = f->steps[0].operand;
+	finding_seal(f);
+	return f;
+}

@@ -1,0 +1,44 @@
+/*
+ * What DoubleChecker's first run passes on to its second: which blocks were in a
+ * component of the imprecise graph, and whether operations outside blocks were.
+ *
+ * A text file, which several first runs add to:
+ *
+ *	# comment
+ *	outside
+ *	block NAME
+ *
+ * NAME is the rest of the line: the label of a transaction, as reports show it.
+ * \n, \r and \\ stand for a newline, a carriage return and a backslash.
+ *
+ * Who may include this: doublechecker.c, the command line, tests.
+ */
+#ifndef ATOMSAN_ENGINE_DOUBLECHECKER_SUSPECTS_H
+#define ATOMSAN_ENGINE_DOUBLECHECKER_SUSPECTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/str.h"
+
+struct suspects {
+	bool outside;
+	char **v; /* labels */
+	size_t n, cap;
+	uint32_t *slot; /* hash: 1 + index into v */
+	size_t nslots;
+};
+
+void suspects_free(struct suspects *s);
+bool suspects_has(const struct suspects *s, const char *label);
+/* False where it is there already. */
+bool suspects_add(struct suspects *s, const char *label);
+
+/* Add what a file says; one that is not there says nothing unless `must` is set. */
+int suspects_read(struct suspects *s, const char *path, bool must, struct err *err);
+/* In the labels' order, so that the same set gives the same file. */
+int suspects_write(const struct suspects *s, const char *path, struct err *err);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * Movers, and the pattern that makes a block atomic (Lipton 1975): R* N? L*.
+ *
+ *	R  right-mover   may be done later: an acquire
+ *	L  left-mover    may have been done earlier: a release
+ *	B  both-mover    an access that cannot race
+ *	N  non-mover     an access that can
+ *
+ * All that is right-moving can be put off to the one operation that does not
+ * move, all that is left-moving can be brought forward to it. So a block of
+ * that form can be taken as one step; `atomizer` and `reduction` differ in what
+ * they know about an operation.
+ *
+ * A mover_run follows one block, and keeps what a finding shows of it: the first
+ * and the last operations, and the one that ended the right-movers.
+ *
+ * Who may include this: atomizer.c, reduction.c.
+ */
+#ifndef ATOMSAN_ENGINE_LOCK_MOVER_H
+#define ATOMSAN_ENGINE_LOCK_MOVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/finding.h"
+#include "engine/heldlocks.h"
+#include "engine/sighting.h"
+#include "trace/names.h"
+
+enum mover { MOVER_B, MOVER_R, MOVER_L, MOVER_N };
+
+struct mover_op {
+	struct sighting at;
+	heldset held; /* when the thread comes to it */
+	enum mover mover;
+};
+
+enum { MOVER_FIRST = 12, MOVER_LAST = 12 };
+
+struct mover_run {
+	bool left;   /* only left-movers can follow */
+	bool broken; /* something else did */
+	uint64_t n;
+	struct mover_op turn;
+	uint64_t turn_at;                                     /* its place in the block */
+	struct mover_op first[MOVER_FIRST], last[MOVER_LAST]; /* last[i % MOVER_LAST] */
+};
+
+static inline void mover_begin(struct mover_run *r)
+{
+	r->left = r->broken = false;
+	r->n = 0;
+}
+
+/* Returns false where this operation breaks the pattern: the first in its block. */
+bool mover_take(struct mover_run *r, enum mover mover, const struct sighting *at, heldset under);
+
+/*
+ * The finding about a block whose last operation broke the pattern. Steps are its
+ * operations, the last is that one; `pattern` has the mover of each step.
+ */
+struct finding *mover_tell(const struct mover_run *r, const struct names *names,
+			   const struct heldlocks *locks);
+
+#endif

@@ -1,0 +1,250 @@
+#include "engine/lock/race.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#include "base/banned.h"
+
+/* Comparisons for one record before it is taken for contended. */
+enum { TRIES = 1 << 14 };
+
+/* An operation, among those on the same variable or lock: all that counts of it. */
+struct use {
+	uint64_t op; /* its number doubled, plus 1 where it reads, or shares */
+	union {
+		uint32_t period;
+		uint32_t record; /* once it has one */
+	};
+	heldset held;
+};
+
+struct record {
+	uint32_t period;
+	heldset held;
+	uint32_t number, size; /* how many locks */
+	bool reads;
+};
+
+struct record_table {
+	struct record *v;
+	size_t cap;
+	uint32_t n, *slot; /* hash: 1 + index */
+	size_t nslots;
+	bool *contended; /* by number */
+	size_t contended_cap;
+};
+
+static uint64_t hash(const struct record *r)
+{
+	uint64_t h = ((uint64_t)r->period << 32 | r->held) * 0x9e3779b97f4a7c15ull + r->reads;
+
+	h ^= h >> 32;
+	h *= 0xff51afd7ed558ccdull;
+	return h ^ h >> 32;
+}
+
+static uint32_t *find(const struct record_table *t, const struct record *r)
+{
+	size_t i = hash(r) & (t->nslots - 1);
+
+	for (; t->slot[i]; i = (i + 1) & (t->nslots - 1)) {
+		const struct record *old = &t->v[t->slot[i] - 1];
+
+		if (old->period == r->period && old->held == r->held && old->reads == r->reads)
+			break;
+	}
+	return &t->slot[i];
+}
+
+static void rehash(struct record_table *t)
+{
+	mem_free(t->slot);
+	t->nslots = t->nslots ? 2 * t->nslots : 64;
+	t->slot = mem_zalloc(t->nslots * sizeof *t->slot);
+	for (uint32_t i = 0; i < t->n; i++)
+		*find(t, &t->v[i]) = i + 1;
+}
+
+static uint32_t number(struct record_table *t, const struct record *r)
+{
+	uint32_t *slot;
+
+	if (t->n * 2 >= t->nslots)
+		rehash(t);
+	slot = find(t, r);
+	if (!*slot) {
+		MEM_GROW(t->v, t->cap, (size_t)t->n + 1);
+		t->v[t->n] = *r;
+		t->v[t->n].number = t->n;
+		*slot = ++t->n;
+	}
+	return *slot - 1;
+}
+
+static void forget(struct record_table *t)
+{
+	/* Few of many slots are sought out, else all are wiped. */
+	if ((size_t)t->n * 16 < t->nslots)
+		for (uint32_t i = 0; i < t->n; i++) {
+			size_t k = hash(&t->v[i]) & (t->nslots - 1);
+
+			for (; t->slot[k]; k = (k + 1) & (t->nslots - 1))
+				t->slot[k] = 0;
+		}
+	else
+		memset(t->slot, 0, t->nslots * sizeof *t->slot);
+	t->n = 0;
+}
+
+/* Lives come first, then locks. */
+static size_t what_of(const struct units *u, const struct unit_op *op)
+{
+	return op_is_lock(op->op) ? (size_t)u->shares.nlives + op->what : op->what;
+}
+
+/* All operations by what they are on: a counting sort. Those on i are [start[i], start[i + 1]). */
+static struct use *sort_uses(const struct units *u, size_t *start, size_t n)
+{
+	struct use *v = mem_alloc((u->nops + 1) * sizeof *v);
+
+	for (size_t i = 0; i < u->n; i++)
+		for (uint32_t k = 0; k < u->unit[i].n; k++)
+			start[what_of(u, unit_ops(u, &u->unit[i]) + k) + 2]++;
+	for (size_t i = 2; i < n + 2; i++)
+		start[i] += start[i - 1];
+	/* While it fills, what is i's start later is at i + 1. */
+	for (size_t i = 0; i < u->n; i++)
+		for (uint32_t k = 0; k < u->unit[i].n; k++) {
+			const struct unit_op *op = unit_ops(u, &u->unit[i]) + k;
+			bool reads = op->op == OP_READ || op->op == OP_ACQUIRE_SHARED ||
+				     op->op == OP_RELEASE_SHARED;
+
+			v[start[what_of(u, op) + 1]++] =
+				(struct use){.op = (u->unit[i].first + k) << 1 | reads,
+					     .period = u->unit[i].period,
+					     .held = op->held};
+		}
+	return v;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct record *x = a, *y = b;
+
+	if (x->size != y->size)
+		return x->size < y->size ? -1 : 1;
+	return x->number < y->number ? -1 : 1;
+}
+
+/* Is there a lock that all hold, those that write exclusively? */
+static bool all_guarded(struct units *u, const struct record *v, uint32_t n)
+{
+	heldset guards = HELD_NONE;
+
+	for (uint32_t i = 0; i < n && (guards || !i); i++) {
+		heldset mine = v[i].reads ? v[i].held : heldlocks_exclusive(&u->held, v[i].held);
+
+		guards = i ? heldlocks_common(&u->held, guards, mine) : mine;
+	}
+	return guards != HELD_NONE;
+}
+
+/* How many of the records, from the first, a record is compared with. */
+static uint32_t tries(uint32_t n)
+{
+	return n < TRIES ? n : TRIES;
+}
+
+/* The first record that this one does not commute with, n if there is none. */
+static uint32_t rival(struct races *r, const struct units *u, const struct record *v, uint32_t n,
+		      uint32_t i)
+{
+	uint32_t k = 0;
+
+	while (k < tries(n) &&
+	       ((v[i].reads && v[k].reads) || !units_concurrent(u, v[i].period, v[k].period) ||
+		heldlocks_exclude(&u->held, v[i].held, v[k].held)))
+		k++;
+	r->assumed += k == TRIES && k < n;
+	return k;
+}
+
+static void judge_lock(struct races *r, const struct units *u, const struct record *v, uint32_t n,
+		       bool *contended)
+{
+	for (uint32_t i = 0; i < n; i++)
+		contended[v[i].number] = rival(r, u, v, n, i) < n;
+}
+
+/* A variable that may race does so at each access beside which there can be another. */
+static void judge_variable(struct races *r, const struct units *u, const struct record *v,
+			   uint32_t n, bool *contended)
+{
+	bool races = false;
+
+	for (uint32_t i = 0; i < n && !races; i++)
+		races = rival(r, u, v, n, i) < n;
+	for (uint32_t i = 0; i < n && races; i++) {
+		uint32_t k = 0;
+
+		while (k < tries(n) && !units_concurrent(u, v[i].period, v[k].period))
+			k++;
+		r->assumed += k == TRIES && k < n;
+		contended[v[i].number] = k < n;
+	}
+}
+
+static void judge(struct races *r, struct units *u, struct record_table *t, struct use *v, size_t n,
+		  bool lock)
+{
+	bool only_reads = true;
+	uint32_t nrecords;
+
+	for (size_t i = 0; i < n; i++) {
+		struct record new = {
+			.period = v[i].period, .held = v[i].held, .reads = v[i].op & 1};
+
+		only_reads &= new.reads;
+		v[i].record = number(t, &new);
+	}
+	nrecords = t->n;
+	forget(t);
+	if (only_reads || all_guarded(u, t->v, nrecords))
+		return;
+	for (uint32_t i = 0; i < nrecords; i++)
+		t->v[i].size = heldlocks_view(&u->held, t->v[i].held).n;
+	MEM_GROW(t->contended, t->contended_cap, (size_t)nrecords + 1);
+	memset(t->contended, 0, nrecords);
+	qsort(t->v, nrecords, sizeof *t->v, by_size);
+	(lock ? judge_lock : judge_variable)(r, u, t->v, nrecords, t->contended);
+	for (size_t i = 0; i < n; i++)
+		r->contended[v[i].op >> 1] = t->contended[v[i].record];
+}
+
+void races_find(struct races *r, struct units *u)
+{
+	size_t n = (size_t)u->shares.nlives + u->shares.nlocks;
+	size_t *start = mem_zalloc((n + 2) * sizeof *start);
+	struct use *v = sort_uses(u, start, n);
+	struct record_table t = {0};
+
+	*r = (struct races){.contended = mem_zalloc(u->nops + 1)};
+	rehash(&t);
+	for (size_t i = 0; i < n; i++)
+		if (start[i] < start[i + 1])
+			judge(r, u, &t, v + start[i], start[i + 1] - start[i],
+			      i >= u->shares.nlives);
+	mem_free(t.v);
+	mem_free(t.slot);
+	mem_free(t.contended);
+	mem_free(start);
+	mem_free(v);
+}
+
+void races_free(struct races *r)
+{
+	mem_free(r->contended);
+	*r = (struct races){0};
+}

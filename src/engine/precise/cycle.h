@@ -1,0 +1,36 @@
+/*
+ * Between the two halves of explain: cycles as event numbers.
+ *
+ * Who may include this: explain.c, cycle_find.c, cycle_tell.c.
+ */
+#ifndef ATOMSAN_ENGINE_PRECISE_CYCLE_H
+#define ATOMSAN_ENGINE_PRECISE_CYCLE_H
+
+#include "engine/engine.h"
+#include "engine/precise/explain.h"
+
+struct cycle {
+	struct closing closing;
+	enum finding_rests_on rests_on;
+	bool blamed;
+	bool as_given;   /* its steps were */
+	uint64_t *steps; /* events, the closing one last */
+	uint32_t nsteps; /* 0: it was given, and is none in this trace */
+	uint32_t nrefuted;
+	uint64_t *refuted; /* events of the begins, outermost first */
+};
+
+/* cycle_find.c: one cycle for each closing event, in the same order. */
+struct cycle_find *cycle_find_new(const struct closings *closings,
+				  const struct engine_given *given);
+void cycle_find_take(struct cycle_find *f, const struct batch *b);
+/* Gives the array away; frees the rest. */
+struct cycle *cycle_find_done(struct cycle_find *f);
+void cycles_free(struct cycle *v, size_t n);
+
+/* cycle_tell.c: look the events up, emit the findings. */
+struct cycle_tell *cycle_tell_new(const struct cycle *v, size_t n, struct finding_sink *sink);
+void cycle_tell_take(struct cycle_tell *t, const struct batch *b);
+void cycle_tell_free(struct cycle_tell *t);
+
+#endif

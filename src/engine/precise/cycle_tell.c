@@ -1,0 +1,229 @@
+/*
+ * Look up the events of cycles, and make findings of them. All events of a
+ * cycle lie at or before its closing event, so a finding is complete, and
+ * emitted, when that one passes.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "engine/precise/cycle.h"
+#include "engine/heldlocks.h"
+#include "engine/sighting.h"
+#include "engine/tell.h"
+
+#include "base/banned.h"
+
+/* An event that some cycle mentions. */
+struct told {
+	struct sighting at;
+	heldset held;
+};
+
+struct cycle_tell {
+	const struct cycle *cycles;
+	size_t ncycles, next_cycle;
+	struct told *told; /* sorted by event */
+	size_t ntold, next_told;
+	struct sighting_blocks blocks;
+	struct heldlocks held;
+	struct finding_sink *sink;
+};
+
+static int by_event(const void *a, const void *b)
+{
+	const struct told *x = a, *y = b;
+
+	return (x->at.event > y->at.event) - (x->at.event < y->at.event);
+}
+
+struct cycle_tell *cycle_tell_new(const struct cycle *v, size_t n, struct finding_sink *sink)
+{
+	struct cycle_tell *t = mem_zalloc(sizeof *t);
+	size_t cap = 0, kept = 0;
+
+	t->cycles = v;
+	t->ncycles = n;
+	t->sink = sink;
+	for (size_t i = 0; i < n; i++) {
+		MEM_GROW(t->told, cap, t->ntold + v[i].nsteps + v[i].nrefuted);
+		for (uint32_t k = 0; k < v[i].nsteps; k++)
+			t->told[t->ntold++] = (struct told){.at.event = v[i].steps[k]};
+		for (uint32_t k = 0; k < v[i].nrefuted; k++)
+			t->told[t->ntold++] = (struct told){.at.event = v[i].refuted[k]};
+	}
+	if (t->ntold)
+		qsort(t->told, t->ntold, sizeof *t->told, by_event);
+	for (size_t i = 0; i < t->ntold; i++)
+		if (!kept || t->told[kept - 1].at.event != t->told[i].at.event)
+			t->told[kept++] = t->told[i];
+	t->ntold = kept;
+	heldlocks_init(&t->held);
+	return t;
+}
+
+void cycle_tell_free(struct cycle_tell *t)
+{
+	mem_free(t->told);
+	sighting_blocks_free(&t->blocks);
+	heldlocks_free(&t->held);
+	mem_free(t);
+}
+
+static const struct told *look_up(const struct cycle_tell *t, uint64_t event)
+{
+	struct told key = {.at.event = event};
+
+	return bsearch(&key, t->told, t->ntold, sizeof key, by_event);
+}
+
+static bool writes(const struct told *x)
+{
+	return x->at.op == OP_WRITE || x->at.op == OP_UPDATE;
+}
+
+static bool acquires(const struct told *x)
+{
+	return x->at.op == OP_ACQUIRE || x->at.op == OP_ACQUIRE_SHARED;
+}
+
+static bool releases(const struct told *x)
+{
+	return x->at.op == OP_RELEASE || x->at.op == OP_RELEASE_SHARED;
+}
+
+/* Can b follow a in a cycle? They conflict, in this order, or are of one transaction. */
+static bool follows(const struct told *a, const struct told *b, bool locks_too)
+{
+	if (a->at.thread == b->at.thread)
+		return a->at.event < b->at.event || (a->at.begin && a->at.begin == b->at.begin);
+	if (a->at.event > b->at.event || a->at.operand != b->at.operand)
+		return false;
+	if (op_is_access(a->at.op) && op_is_access(b->at.op))
+		return writes(a) || writes(b);
+	/* Any two would do; people think of who gave the lock to whom. */
+	return locks_too && releases(a) && acquires(b) &&
+	       (a->at.op == OP_RELEASE || b->at.op == OP_ACQUIRE);
+}
+
+/*
+ * The cycle with every detour cut off that its own steps show to be one: from
+ * each step to the last that can follow it. It still leaves the transaction.
+ */
+static uint32_t shorten(const struct cycle_tell *t, const struct cycle *c, const struct told **out)
+{
+	uint32_t n = 0, last = c->nsteps - 1;
+
+	for (uint32_t i = 0;;) {
+		uint32_t next = i + 1;
+
+		out[n++] = look_up(t, c->steps[i]);
+		if (i == last)
+			return n;
+		for (uint32_t j = i ? last : last - 1; j > next; j--)
+			if (follows(out[n - 1], look_up(t, c->steps[j]),
+				    c->rests_on == RESTS_ON_LOCKS))
+				next = j; /* ends the loop */
+		i = next;
+	}
+}
+
+static void add_steps(const struct cycle_tell *t, struct finding *f,
+		      const struct told *const *steps, uint32_t n, const struct names *names)
+{
+	f->nsteps = n;
+	f->steps = arena_alloc(&f->arena, n * sizeof *f->steps);
+	for (uint32_t i = 0; i < n; i++) {
+		f->steps[i] = sighting_step(f, names, &steps[i]->at);
+		tell_held(f, names, &f->steps[i], heldlocks_view(&t->held, steps[i]->held));
+	}
+}
+
+/* "r-w-w" where the cycle is three accesses of one variable. */
+static void add_pattern(struct finding *f, const struct told *const *steps, uint32_t n)
+{
+	char pattern[8] = "";
+
+	if (n != 3)
+		return;
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct sighting *at = &steps[i]->at;
+
+		if (!op_is_access(at->op) || at->operand != steps[0]->at.operand)
+			return;
+		pattern[2 * i] = op_info[at->op].spelling[0];
+		pattern[2 * i + 1] = i < 2 ? '-' : 0;
+	}
+	f->pattern = arena_strdup(&f->arena, pattern);
+}
+
+/* A nested block is known by its begin. */
+static const char *refuted(const struct cycle_tell *t, struct finding *f, uint64_t begin,
+			   const struct names *names)
+{
+	const struct sighting *at = &look_up(t, begin)->at;
+	struct event e = {.operand = at->operand, .place = at->place};
+
+	return tell_string(f, names, event_label(&e));
+}
+
+static void tell(const struct cycle_tell *t, const struct cycle *c, const struct names *names)
+{
+	struct finding *f = finding_new();
+	const struct sighting *last = &look_up(t, c->closing.event)->at;
+	const struct told **steps;
+	uint32_t n;
+
+	f->status = FINDING_OBSERVED;
+	f->kind = "cycle";
+	f->rests_on = c->rests_on;
+	f->event = c->closing.event;
+	f->nrefuted = c->nrefuted;
+	f->refuted = arena_alloc(&f->arena, c->nrefuted * sizeof *f->refuted);
+	for (uint32_t i = 0; i < c->nrefuted; i++)
+		f->refuted[i] = refuted(t, f, c->refuted[i], names);
+	if (op_is_access(last->op))
+		tell_variable(f, names, last->operand);
+	steps = mem_alloc(c->nsteps * sizeof *steps);
+	n = shorten(t, c, steps);
+	add_steps(t, f, steps, n, names);
+	add_pattern(f, steps, n);
+	mem_free(steps);
+	f->transaction = tell_block(&f->steps[n - 1]);
+	if (c->blamed)
+		f->blame = f->transaction;
+	finding_seal(f);
+	t->sink->emit(t->sink, f);
+}
+
+void cycle_tell_take(struct cycle_tell *t, const struct batch *b)
+{
+	uint32_t nthreads = b->names->table[NAMES_THREAD].n;
+
+	sighting_blocks_room(&t->blocks, nthreads);
+	heldlocks_room(&t->held, nthreads);
+	for (uint32_t i = 0; i < b->n && t->next_cycle < t->ncycles; i++) {
+		const struct event *e = &b->ev[i];
+		uint64_t event = b->first + i;
+
+		/* A begin and an end are in the block themselves. */
+		if (e->outer == OUTER_BEGIN)
+			sighting_blocks_take(&t->blocks, e, event);
+		if (t->next_told < t->ntold && t->told[t->next_told].at.event == event) {
+			struct told *told = &t->told[t->next_told++];
+
+			told->at = sighting_of(&t->blocks, e, event);
+			told->held = heldlocks_of(&t->held, e->thread);
+		}
+		if (t->cycles[t->next_cycle].closing.event == event) {
+			const struct cycle *c = &t->cycles[t->next_cycle++];
+
+			if (c->nsteps)
+				tell(t, c, b->names);
+		}
+		if (e->outer == OUTER_END)
+			sighting_blocks_take(&t->blocks, e, event);
+		else if (op_is_lock(e->op))
+			heldlocks_take(&t->held, e);
+	}
+}

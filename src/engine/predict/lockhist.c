@@ -1,0 +1,233 @@
+/*
+ * The words of a history: for each lock held, in the order of their numbers,
+ *
+ *	lock << 1 | exclusive, how many follow, those acquired since in order
+ *
+ * each of which again is lock << 1 | exclusive.
+ */
+#include "engine/predict/lockhist.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/banned.h"
+
+/* The number of what stands in `scratch`. A hash that is taken goes on to the next. */
+static uint32_t intern(struct lockhist *h, uint32_t n)
+{
+	uint64_t key = XXH3_64bits(h->scratch, n * sizeof *h->scratch);
+	uint32_t id, *copy;
+
+	for (;; key++) {
+		id = predict_map_get(&h->by_words, key);
+		if (id == PREDICT_MAP_NONE)
+			break;
+		if (h->v[id].n == n && !memcmp(h->v[id].word, h->scratch, n * sizeof *copy))
+			return id;
+	}
+	copy = arena_alloc(&h->arena, (n + 1) * sizeof *copy);
+	memcpy(copy, h->scratch, n * sizeof *copy);
+	MEM_GROW(h->v, h->cap, h->n + 1);
+	h->v[h->n] = (struct lockhist_one){copy, n};
+	predict_map_set(&h->by_words, key, h->n);
+	return h->n++;
+}
+
+void lockhist_init(struct lockhist *h)
+{
+	*h = (struct lockhist){0};
+	MEM_GROW(h->scratch, h->scratch_cap, 1);
+	intern(h, 0);
+}
+
+void lockhist_free(struct lockhist *h)
+{
+	mem_free(h->answers);
+	mem_free(h->v);
+	mem_free(h->scratch);
+	predict_map_free(&h->by_words);
+	predict_map_free(&h->steps);
+	predict_map_free(&h->unnested);
+	arena_free(&h->arena);
+}
+
+/* Copy `n` locks in order to `to`, with `lock` among them in the stronger way. */
+static uint32_t copy_with(uint32_t *to, const uint32_t *from, uint32_t n, uint32_t lock)
+{
+	uint32_t out = 0, i = 0;
+
+	while (i < n && from[i] >> 1 < lock >> 1)
+		to[out++] = from[i++];
+	if (i < n && from[i] >> 1 == lock >> 1)
+		lock |= from[i++];
+	to[out++] = lock;
+	while (i < n)
+		to[out++] = from[i++];
+	return out;
+}
+
+static uint32_t acquire(struct lockhist *h, uint32_t from, uint32_t lock)
+{
+	const uint32_t *w = h->v[from].word, *end = w + h->v[from].n;
+	uint32_t *to, n = 0;
+	bool placed = false;
+
+	/* Each lock held gains one word at most. */
+	MEM_GROW(h->scratch, h->scratch_cap, 2 * (size_t)h->v[from].n + 2);
+	to = h->scratch;
+	for (; w < end; w += 2 + w[1]) {
+		if (!placed && w[0] >> 1 > lock >> 1) {
+			to[n++] = lock;
+			to[n++] = 0;
+			placed = true;
+		}
+		to[n] = w[0];
+		to[n + 1] = copy_with(to + n + 2, w + 2, w[1], lock);
+		n += 2 + to[n + 1];
+	}
+	if (!placed) {
+		to[n++] = lock;
+		to[n++] = 0;
+	}
+	return intern(h, n);
+}
+
+/* The entry of a lock held, or NULL. */
+static const uint32_t *held(const struct lockhist_one *one, uint32_t lock)
+{
+	for (const uint32_t *w = one->word; w < one->word + one->n; w += 2 + w[1])
+		if (w[0] >> 1 == lock >> 1)
+			return w;
+	return NULL;
+}
+
+static uint32_t release(struct lockhist *h, uint32_t from, uint32_t lock, bool *unnested)
+{
+	const struct lockhist_one *one = &h->v[from];
+	const uint32_t *mine = held(one, lock);
+	size_t before, after;
+
+	if (!mine) /* an engine is given legal events only */
+		return from;
+	for (uint32_t i = 0; i < mine[1]; i++)
+		*unnested |= held(one, mine[2 + i]) != NULL;
+	before = (size_t)(mine - one->word);
+	after = one->n - before - 2 - mine[1];
+	MEM_GROW(h->scratch, h->scratch_cap, before + after + 1);
+	memcpy(h->scratch, one->word, before * sizeof *mine);
+	memcpy(h->scratch + before, mine + 2 + mine[1], after * sizeof *mine);
+	return intern(h, (uint32_t)(before + after));
+}
+
+uint32_t lockhist_step(struct lockhist *h, uint32_t from, enum op op, uint32_t lock, bool *unnested)
+{
+	uint32_t word = lock << 1 | (op == OP_ACQUIRE || op == OP_RELEASE);
+	bool is_release = op == OP_RELEASE || op == OP_RELEASE_SHARED, bad = false;
+	/* Whether this is an acquire or a release, what is held tells. */
+	uint64_t key = (uint64_t)from << 32 | word;
+	uint32_t to = predict_map_get(&h->steps, key);
+
+	if (to == PREDICT_MAP_NONE) {
+		to = is_release ? release(h, from, word, &bad) : acquire(h, from, word);
+		predict_map_set(&h->steps, key, to);
+		if (bad)
+			predict_map_set(&h->unnested, key, 1);
+	} else if (is_release && h->unnested.n) {
+		bad = predict_map_get(&h->unnested, key) != PREDICT_MAP_NONE;
+	}
+	*unnested |= bad;
+	return to;
+}
+
+uint32_t lockhist_add(struct lockhist *h, uint32_t set, enum op acquire, uint32_t lock)
+{
+	const uint32_t *w = h->v[set].word, *end = w + h->v[set].n;
+	uint32_t word = lock << 1 | (acquire == OP_ACQUIRE), n = 0;
+
+	MEM_GROW(h->scratch, h->scratch_cap, (size_t)h->v[set].n + 2);
+	for (; w < end && w[0] >> 1 < lock; w += 2) {
+		h->scratch[n++] = w[0];
+		h->scratch[n++] = 0;
+	}
+	if (w < end && w[0] >> 1 == lock) {
+		word |= w[0];
+		w += 2;
+	}
+	h->scratch[n++] = word;
+	h->scratch[n++] = 0;
+	for (; w < end; w++)
+		h->scratch[n++] = *w;
+	return intern(h, n);
+}
+
+uint32_t lockhist_both(struct lockhist *h, uint32_t a, uint32_t b)
+{
+	const uint32_t *x = h->v[a].word, *xend = x + h->v[a].n;
+	const uint32_t *y = h->v[b].word, *yend = y + h->v[b].n;
+	uint32_t n = 0;
+
+	MEM_GROW(h->scratch, h->scratch_cap, (size_t)h->v[a].n + 1);
+	while (x < xend && y < yend) {
+		if (x[0] >> 1 == y[0] >> 1) {
+			h->scratch[n++] = x[0] & y[0];
+			h->scratch[n++] = 0;
+		}
+		if (x[0] >> 1 <= y[0] >> 1)
+			x += 2 + x[1];
+		else
+			y += 2 + y[1];
+	}
+	return intern(h, n);
+}
+
+/* Is `lock` among the sorted ones? In which way, then: 2 exclusively, 1 shared, 0 not. */
+static uint32_t among(const uint32_t *w, uint32_t n, uint32_t lock)
+{
+	uint32_t low = 0, high = n;
+
+	while (low < high) {
+		uint32_t mid = (low + high) / 2;
+
+		if (w[mid] >> 1 < lock >> 1)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < n && w[low] >> 1 == lock >> 1 ? 1 + (w[low] & 1) : 0;
+}
+
+static bool compatible(const struct lockhist_one *a, const struct lockhist_one *b)
+{
+	for (const uint32_t *x = a->word; x < a->word + a->n; x += 2 + x[1]) {
+		for (const uint32_t *y = b->word; y < b->word + b->n; y += 2 + y[1]) {
+			uint32_t a_took, b_took;
+
+			if (x[0] >> 1 == y[0] >> 1) {
+				if ((x[0] | y[0]) & 1)
+					return false;
+				continue;
+			}
+			a_took = among(x + 2, x[1], y[0]);
+			b_took = among(y + 2, y[1], x[0]);
+			if (a_took && b_took && (a_took == 2 || y[0] & 1) &&
+			    (b_took == 2 || x[0] & 1))
+				return false;
+		}
+	}
+	return true;
+}
+
+bool lockhist_compatible(struct lockhist *h, uint32_t a, uint32_t b)
+{
+	uint64_t key = a < b ? (uint64_t)a << 32 | b : (uint64_t)b << 32 | a;
+	uint64_t *known;
+
+	if (!(key >> 32))
+		return true; /* who holds nothing is in nobody's way */
+	if (!h->answers)
+		h->answers = mem_zalloc(LOCKHIST_ANSWERS * sizeof *h->answers);
+	known = &h->answers[predict_map_hash(key) % LOCKHIST_ANSWERS];
+	if (*known >> 1 != key)
+		*known = key << 1 | compatible(&h->v[a], &h->v[b]);
+	return *known & 1;
+}

@@ -1,0 +1,402 @@
+#include "engine/predict/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#include "base/banned.h"
+
+/* A barrier passed for the `count`-th time by its thread; count 0: wait or notify. */
+struct model_sync {
+	uint32_t object, thread, count;
+	uint64_t at, event;
+};
+
+void model_init(struct model *m)
+{
+	*m = (struct model){0};
+}
+
+void model_free(struct model *m)
+{
+	for (size_t i = 0; i < m->nthreads; i++) {
+		struct model_thread *t = &m->thread[i];
+
+		mem_free(t->run);
+		mem_free(t->op);
+		mem_free(t->need);
+		mem_free(t->held);
+	}
+	mem_free(m->thread);
+	mem_free(m->lock);
+	mem_free(m->done.v);
+	mem_free(m->sync);
+	*m = (struct model){0};
+}
+
+static void add_need(struct model *m, uint32_t thread, uint64_t at, uint32_t other,
+		     uint64_t position)
+{
+	struct model_thread *t = &m->thread[thread];
+
+	if (!position || thread == other)
+		return;
+	MEM_GROW(t->need, t->need_cap, t->nneeds + 1);
+	t->need[t->nneeds++] = (struct model_need){at, position, other};
+}
+
+static void add_sync(struct model *m, const struct event *e, uint64_t at, uint64_t event)
+{
+	MEM_GROW(m->sync, m->sync_cap, m->nsync + 1);
+	m->sync[m->nsync++] =
+		(struct model_sync){e->operand, e->thread, e->op == OP_BARRIER, at, event};
+}
+
+static void add_lock_op(struct model_thread *t, const struct event *e, uint64_t at)
+{
+	MEM_GROW(t->op, t->op_cap, t->nops + 1);
+	t->op[t->nops++] = (struct model_lock_op){
+		.at = at,
+		.lock = e->operand,
+		.acquire = e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED,
+		.exclusive = e->op == OP_ACQUIRE || e->op == OP_RELEASE,
+	};
+}
+
+void model_take(struct model *m, const struct batch *b)
+{
+	const struct table *names = b->names->table;
+
+	MEM_GROW0(m->thread, m->thread_cap, names[NAMES_THREAD].n);
+	MEM_GROW0(m->lock, m->lock_cap, names[NAMES_LOCK].n);
+	m->nthreads = names[NAMES_THREAD].n;
+	m->nlocks = names[NAMES_LOCK].n;
+	for (uint32_t i = 0; i < b->n; i++) {
+		const struct event *e = &b->ev[i];
+		struct model_thread *t = &m->thread[e->thread];
+		const struct model_run *last = t->nruns ? &t->run[t->nruns - 1] : NULL;
+		uint64_t event = b->first + i, at = t->n++;
+
+		if (!last || event - last->event != at - last->at) {
+			MEM_GROW(t->run, t->run_cap, t->nruns + 1);
+			t->run[t->nruns++] = (struct model_run){event, at};
+		}
+		switch (e->op) {
+		case OP_ACQUIRE:
+		case OP_RELEASE:
+		case OP_ACQUIRE_SHARED:
+		case OP_RELEASE_SHARED:
+			add_lock_op(t, e, at);
+			break;
+		case OP_FORK:
+			add_need(m, e->operand, 0, e->thread, at + 1);
+			break;
+		case OP_JOIN:
+			add_need(m, e->thread, at, e->operand, m->thread[e->operand].n);
+			break;
+		case OP_WAIT:
+		case OP_NOTIFY:
+		case OP_BARRIER:
+			add_sync(m, e, at, event);
+			break;
+		default:
+			break;
+		}
+	}
+	m->events = b->first + b->n - 1;
+}
+
+static int by_event(const void *a, const void *b)
+{
+	const struct model_sync *x = a, *y = b;
+
+	if (x->object != y->object)
+		return x->object > y->object ? 1 : -1;
+	return (x->event > y->event) - (x->event < y->event);
+}
+
+static bool same_round(const struct model_sync *x, const struct model_sync *y)
+{
+	return x->object == y->object && x->count == y->count;
+}
+
+static int by_round(const void *a, const void *b)
+{
+	const struct model_sync *x = a, *y = b;
+
+	if (x->object != y->object)
+		return x->object > y->object ? 1 : -1;
+	if (x->count != y->count)
+		return x->count > y->count ? 1 : -1;
+	return (x->event > y->event) - (x->event < y->event);
+}
+
+static int by_at(const void *a, const void *b)
+{
+	const struct model_need *x = a, *y = b;
+
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Order waits and notifies, number the rounds of barriers, make everybody wait for his round. */
+static void order_syncs(struct model *m)
+{
+	uint32_t *count = mem_alloc(m->nthreads * sizeof *count);
+	struct model_sync *v = m->sync;
+	const struct model_sync *last = NULL; /* wait or notify of the same object */
+
+	qsort(v, m->nsync, sizeof *v, by_event);
+	for (size_t i = 0; i < m->nsync; i++) {
+		if (!i || v[i].object != v[i - 1].object) {
+			memset(count, 0, m->nthreads * sizeof *count);
+			last = NULL;
+		}
+		if (v[i].count) {
+			v[i].count = ++count[v[i].thread];
+			continue;
+		}
+		if (last)
+			add_need(m, v[i].thread, v[i].at, last->thread, last->at + 1);
+		last = &v[i];
+	}
+	qsort(v, m->nsync, sizeof *v, by_round);
+	for (size_t i = 0, first = 0; i < m->nsync; i++) {
+		if (i && !same_round(&v[i], &v[i - 1]))
+			first = i;
+		if (v[i].count) {
+			struct model_thread *t = &m->thread[v[i].thread];
+
+			MEM_GROW(t->need, t->need_cap, t->nneeds + 1);
+			t->need[t->nneeds++] = (struct model_need){v[i].at + 1, first, MODEL_ROUND};
+		}
+	}
+	mem_free(count);
+}
+
+void model_ready(struct model *m)
+{
+	if (m->nsync)
+		order_syncs(m);
+	for (size_t i = 0; i < m->nthreads; i++)
+		if (m->thread[i].nneeds)
+			qsort(m->thread[i].need, m->thread[i].nneeds, sizeof *m->thread[i].need,
+			      by_at);
+}
+
+/* The run that an event is in, by its number or by its position. */
+static size_t find_run(const struct model_thread *t, uint64_t key, bool number)
+{
+	size_t low = 0, high = t->nruns;
+
+	while (high - low > 1) {
+		size_t mid = (low + high) / 2;
+
+		if ((number ? t->run[mid].event : t->run[mid].at) <= key)
+			low = mid;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+uint64_t model_position(const struct model *m, uint32_t thread, uint64_t event)
+{
+	const struct model_thread *t = &m->thread[thread];
+	const struct model_run *run = &t->run[find_run(t, event, true)];
+
+	return run->at + (event - run->event);
+}
+
+size_t model_done(const struct model *m, uint64_t *out)
+{
+	size_t n = 0;
+
+	for (const struct model_part *p = m->done.v; p < m->done.v + m->done.n; p++) {
+		const struct model_thread *t = &m->thread[p->thread];
+		size_t run = out ? find_run(t, p->from, false) : 0;
+
+		for (uint64_t at = p->from; out && at < p->to; at++) {
+			while (run + 1 < t->nruns && t->run[run + 1].at <= at)
+				run++;
+			*out++ = t->run[run].event + (at - t->run[run].at);
+		}
+		n += p->to - p->from;
+	}
+	return n;
+}
+
+bool model_need_at(const struct model *m, const struct model_need *need, size_t k,
+		   struct model_need *out)
+{
+	const struct model_sync *s;
+
+	*out = *need;
+	if (need->thread != MODEL_ROUND)
+		return !k;
+	s = &m->sync[need->position];
+	if (need->position + k >= m->nsync || !same_round(s, s + k))
+		return false;
+	out->thread = s[k].thread;
+	out->position = s[k].at + 1;
+	return true;
+}
+
+bool model_unmet(const struct model *m, uint32_t thread, struct model_need *out)
+{
+	const struct model_thread *t = &m->thread[thread];
+
+	for (size_t i = t->next_need; i < t->nneeds && t->need[i].at == t->position; i++)
+		for (size_t k = 0; model_need_at(m, &t->need[i], k, out); k++)
+			if (m->thread[out->thread].position < out->position)
+				return true;
+	return false;
+}
+
+const struct model_lock_op *model_next_op(const struct model *m, uint32_t thread, uint64_t before)
+{
+	const struct model_thread *t = &m->thread[thread];
+
+	return t->next_op < t->nops && t->op[t->next_op].at < before ? &t->op[t->next_op] : NULL;
+}
+
+bool model_is_free(const struct model *m, const struct model_lock_op *op)
+{
+	const struct model_lock *l = &m->lock[op->lock];
+
+	return !l->owner && !(op->exclusive && l->nshared);
+}
+
+static void hold(struct model *m, uint32_t thread, uint32_t lock, bool exclusive)
+{
+	struct model_thread *t = &m->thread[thread];
+
+	if (exclusive)
+		m->lock[lock].owner = thread + 1;
+	else
+		m->lock[lock].nshared++;
+	MEM_GROW(t->held, t->held_cap, t->nheld + 1);
+	t->held[t->nheld++] = (struct model_held){lock, exclusive};
+}
+
+static void let_go(struct model *m, uint32_t thread, uint32_t lock)
+{
+	struct model_thread *t = &m->thread[thread];
+	size_t i = t->nheld;
+
+	while (i && t->held[i - 1].lock != lock)
+		i--;
+	if (!i)
+		return;
+	if (t->held[i - 1].exclusive)
+		m->lock[lock].owner = 0;
+	else
+		m->lock[lock].nshared--;
+	t->held[i - 1] = t->held[--t->nheld];
+}
+
+static void note(struct model *m, uint32_t thread, uint64_t from, uint64_t to)
+{
+	struct model_schedule *s = &m->done;
+
+	if (from == to)
+		return;
+	if (s->n && s->v[s->n - 1].thread == thread) {
+		s->v[s->n - 1].to = to;
+		return;
+	}
+	MEM_GROW(s->v, s->cap, s->n + 1);
+	s->v[s->n++] = (struct model_part){thread, from, to};
+}
+
+enum model_stop model_go(struct model *m, uint32_t thread, uint64_t position)
+{
+	struct model_thread *t = &m->thread[thread];
+	enum model_stop why = MODEL_THERE;
+	uint64_t from = t->position;
+	struct model_need unmet;
+	size_t later;
+
+	while (t->position < position && why == MODEL_THERE) {
+		const struct model_lock_op *op = model_next_op(m, thread, t->n);
+		uint64_t to = position < t->n ? position : t->n;
+
+		m->steps++;
+		if (t->position >= t->n) {
+			why = MODEL_ENDED;
+			break;
+		}
+		if (model_unmet(m, thread, &unmet)) {
+			why = MODEL_WAITING;
+			break;
+		}
+		/* What it needs here is met, but counts until it has gone on. */
+		later = t->next_need;
+		while (later < t->nneeds && t->need[later].at <= t->position)
+			later++;
+		if (later < t->nneeds && t->need[later].at < to)
+			to = t->need[later].at;
+		if (op && op->at < to) {
+			to = op->at;
+			if (to == t->position) {
+				if (op->acquire && !model_is_free(m, op)) {
+					why = MODEL_LOCKED;
+					break;
+				}
+				if (op->acquire)
+					hold(m, thread, op->lock, op->exclusive);
+				else
+					let_go(m, thread, op->lock);
+				t->next_op++;
+				to++;
+			}
+		}
+		t->position = to;
+		t->next_need = later;
+	}
+	note(m, thread, from, t->position);
+	return why;
+}
+
+void model_back(struct model *m, uint32_t thread, uint64_t position)
+{
+	struct model_thread *t = &m->thread[thread];
+	struct model_schedule *s = &m->done;
+
+	while (t->next_op && t->op[t->next_op - 1].at >= position) {
+		const struct model_lock_op *op = &t->op[--t->next_op];
+
+		if (op->acquire)
+			let_go(m, thread, op->lock);
+		else
+			hold(m, thread, op->lock, op->exclusive);
+	}
+	while (t->next_need && t->need[t->next_need - 1].at >= position)
+		t->next_need--;
+	t->position = position;
+	s->v[s->n - 1].to = position;
+	s->n -= s->v[s->n - 1].from == position;
+}
+
+void model_reset(struct model *m)
+{
+	for (size_t i = 0; i < m->done.n; i++) {
+		struct model_thread *t = &m->thread[m->done.v[i].thread];
+
+		while (t->nheld)
+			let_go(m, m->done.v[i].thread, t->held[t->nheld - 1].lock);
+		t->position = 0;
+		t->next_op = t->next_need = 0;
+	}
+	m->done.n = 0;
+}
+
+bool model_execute(struct model *m, const struct model_schedule *s)
+{
+	model_reset(m);
+	for (size_t i = 0; i < s->n; i++)
+		if (m->thread[s->v[i].thread].position != s->v[i].from ||
+		    model_go(m, s->v[i].thread, s->v[i].to) != MODEL_THERE)
+			return false;
+	return true;
+}

@@ -1,0 +1,376 @@
+/*
+ * predict: from one run to another that breaks atomicity. After Farzan,
+ * Madhusudan and Sorrentino, "Meta-analysis for atomicity violations under
+ * nested locking" (CAV 2009); the schedule, which the paper leaves out, decides.
+ *
+ * Where two variables are looked at too, or memory is to be saved, a pass finds out which are
+ * shared (two.h). The first pass keeps witnesses (witness.h), its end finds which
+ * of them fit together (pairs.h). Where some do, a second pass keeps the threads' events
+ * (model.h) up to the last that the first candidate of each look needs, and schedules are
+ * made and executed (schedule.h). A third pass, over the whole trace, is for candidates
+ * that had none by then: a thread may have to run on to where it releases a lock.
+ */
+#include <string.h>
+
+#include "base/mem.h"
+#include "engine/engine.h"
+#include "engine/predict/model.h"
+#include "engine/predict/pairs.h"
+#include "engine/predict/schedule.h"
+#include "engine/predict/two.h"
+#include "engine/predict/witness.h"
+#include "engine/sighting.h"
+#include "engine/tell.h"
+
+#include "base/banned.h"
+
+/* Who holds a lock at the last event wanted has mostly released it so many events later. */
+enum { HORIZON_MORE = 1 << 16 };
+
+/* What comparing two witnesses costs, beside a step of a schedule. */
+enum { COMPARISON = 8 };
+
+enum fate { UNTRIED, FAILED, FOUND };
+
+enum pass { SHARING, WITNESSES, SCHEDULES };
+
+struct predict {
+	enum pass pass;
+	struct two_sharing sharing;
+	struct witnesses witnesses;
+	struct candidates candidates;
+	uint8_t *fate; /* of each candidate */
+	bool *seen;    /* by look: has a finding */
+	struct model model;
+	struct finding_sink *sink;
+	const struct names *names;
+	uint64_t events;
+	uint64_t horizon; /* of SCHEDULES: the pass at hand ends there */
+	uint64_t searched, searches, failed;
+	uint64_t effort, steps;
+	bool all, two, lean, unscheduled;
+	bool gave_up; /* it was not enough */
+};
+
+static void *predict_create(const struct engine_options *options, struct finding_sink *sink)
+{
+	struct predict *p = mem_zalloc(sizeof *p);
+
+	p->sink = sink;
+	p->all = options->all;
+	p->unscheduled = options->unscheduled;
+	p->effort = options->effort;
+	p->two = options->two;
+	p->lean = options->lean;
+	p->pass = p->two || p->lean ? SHARING : WITNESSES;
+	witnesses_init(&p->witnesses);
+	return p;
+}
+
+static void predict_take(void *engine, const struct batch *b)
+{
+	struct predict *p = engine;
+
+	p->names = b->names;
+	switch (p->pass) {
+	case SHARING:
+		two_sharing_take(&p->sharing, b);
+		break;
+	case WITNESSES:
+		witnesses_take(&p->witnesses, b);
+		break;
+	case SCHEDULES:
+		model_take(&p->model, b);
+		return;
+	}
+	p->events = b->first + b->n - 1;
+}
+
+static const struct witness *pair_of(const struct predict *p, const struct candidate *c)
+{
+	return &p->witnesses.v[c->pair];
+}
+
+static const struct witness *single_of(const struct predict *p, const struct candidate *c)
+{
+	return &p->witnesses.v[c->single];
+}
+
+static uint64_t last_event(const struct predict *p, const struct candidate *c)
+{
+	return candidate_last(&p->witnesses, c);
+}
+
+/* What the thread holds when it comes to an event. */
+static void add_held(const struct predict *p, struct finding *f, struct finding_step *step,
+		     uint32_t thread)
+{
+	const struct model_thread *t = &p->model.thread[thread];
+	uint64_t at = model_position(&p->model, thread, step->event);
+	struct heldset_view view = {0};
+	held *v = mem_alloc(t->nops * sizeof *v);
+
+	for (size_t i = 0; i < t->nops && t->op[i].at < at; i++) {
+		uint32_t k = 0;
+
+		while (k < view.n && held_lock(v[k]) < t->op[i].lock)
+			k++;
+		if (t->op[i].acquire) {
+			memmove(&v[k + 1], &v[k], (view.n++ - k) * sizeof *v);
+			v[k] = t->op[i].lock << 1 | t->op[i].exclusive;
+		} else {
+			memmove(&v[k], &v[k + 1], (--view.n - k) * sizeof *v);
+		}
+	}
+	view.v = v;
+	tell_held(f, p->names, step, view);
+	mem_free(v);
+}
+
+/* The first or the second access of a witness. */
+static void add_step(const struct predict *p, struct finding *f, const struct witness *x,
+		     bool second)
+{
+	const struct witness_entry *entry = &p->witnesses.entry[x->entry];
+	const struct witness_tx *tx = &p->witnesses.tx[x->tx];
+	struct sighting at = {
+		.event = second ? x->e2 : x->e1,
+		.begin = tx->begin,
+		.thread = entry->thread,
+		.operand = second && entry->role != WITNESS_ONE ? entry->var2 : entry->var,
+		.place = second ? x->place2 : x->place1,
+		.label = tx->label,
+		.begin_place = tx->place,
+		.op = (enum op)(second ? x->op2 : x->op1),
+	};
+
+	f->steps[f->nsteps] = sighting_step(f, p->names, &at);
+	add_held(p, f, &f->steps[f->nsteps], entry->thread);
+	f->nsteps++;
+}
+
+/* What a witness's accesses do. */
+static char letter(const struct witness *x, bool second)
+{
+	int bits = x->kind - (x->kind < WITNESS_RR ? WITNESS_R : WITNESS_RR);
+
+	return bits >> !second & 1 ? 'w' : 'r';
+}
+
+static void add_pattern(struct finding *f, const struct witness *pair, const struct witness *single)
+{
+	char pattern[] = "r-r-r-r", *p = pattern;
+
+	*p = letter(pair, false);
+	if (single->e1)
+		*(p += 2) = letter(single, false);
+	*(p += 2) = letter(single, true);
+	*(p += 2) = letter(pair, true);
+	p[1] = 0;
+	f->pattern = arena_strdup(&f->arena, pattern);
+}
+
+static void add_schedule(const struct predict *p, struct finding *f)
+{
+	if (p->unscheduled)
+		return;
+	f->nschedule = model_done(&p->model, NULL);
+	f->schedule = arena_alloc(&f->arena, f->nschedule * sizeof *f->schedule);
+	model_done(&p->model, f->schedule);
+}
+
+static void emit(struct predict *p, const struct candidate *c)
+{
+	const struct witness *pair = pair_of(p, c), *single = single_of(p, c);
+	struct finding *f = finding_new();
+
+	f->status = FINDING_PREDICTED;
+	f->kind = "pattern";
+	f->rests_on = RESTS_ON_DATA;
+	f->event = pair->e2;
+	tell_variable(f, p->names, p->witnesses.entry[pair->entry].var);
+	f->steps = arena_alloc(&f->arena, 4 * sizeof *f->steps);
+	add_step(p, f, pair, false);
+	if (single->e1)
+		add_step(p, f, single, false);
+	add_step(p, f, single, true);
+	add_step(p, f, pair, true);
+	f->transaction = tell_block(&f->steps[f->nsteps - 1]);
+	add_pattern(f, pair, single);
+	add_schedule(p, f);
+	finding_seal(f);
+	p->sink->emit(p->sink, f);
+}
+
+/* Make a schedule, and execute it from the start: nothing else makes a finding. */
+static bool try(struct predict *p, struct scheduler *s, const struct candidate *c)
+{
+	const struct witness *pair = pair_of(p, c), *single = single_of(p, c);
+	uint32_t thread = p->witnesses.entry[pair->entry].thread;
+	uint32_t other = p->witnesses.entry[single->entry].thread;
+	struct schedule_goal goal = {
+		.thread = thread,
+		.other = other,
+		.e1 = model_position(&p->model, thread, pair->e1),
+		.cut = model_position(&p->model, thread, pair->cut),
+		.e2 = model_position(&p->model, thread, pair->e2),
+		.f = model_position(&p->model, other, single->e1 ? single->e1 : single->e2),
+		.f2 = model_position(&p->model, other, single->e2),
+	};
+	struct model_schedule made;
+	bool ok;
+
+	if (!schedule_make(s, &goal))
+		return false;
+	made = (struct model_schedule){.n = p->model.done.n};
+	made.v = mem_alloc(made.n * sizeof *made.v);
+	memcpy(made.v, p->model.done.v, made.n * sizeof *made.v);
+	ok = model_execute(&p->model, &made);
+	mem_free(made.v);
+	if (ok)
+		emit(p, c);
+	return ok;
+}
+
+/* Has there been enough effort? */
+static bool is_over(const struct predict *p)
+{
+	return p->effort && p->steps + p->model.steps >= p->effort;
+}
+
+static void try_all(struct predict *p)
+{
+	struct scheduler s;
+
+	model_ready(&p->model);
+	scheduler_init(&s, &p->model, p->horizon == p->events);
+	s.searched = p->searched;
+	for (size_t i = 0; i < p->candidates.n; i++) {
+		const struct candidate *c = &p->candidates.v[i];
+
+		if (p->fate[i] == FOUND || (p->seen[c->look] && !p->all) ||
+		    last_event(p, c) > p->model.events)
+			continue;
+		if (is_over(p))
+			break;
+		p->fate[i] = try(p, &s, c) ? FOUND : FAILED;
+		p->seen[c->look] |= p->fate[i] == FOUND;
+	}
+	p->searched = s.searched;
+	p->searches += s.searches;
+	scheduler_free(&s);
+	model_reset(&p->model);
+}
+
+/* How much of the trace the second pass needs. */
+static uint64_t first_horizon(const struct predict *p)
+{
+	bool *met = mem_zalloc(p->candidates.nlooks * sizeof *met);
+	uint64_t horizon = 0;
+
+	for (size_t i = 0; i < p->candidates.n; i++) {
+		const struct candidate *c = &p->candidates.v[i];
+
+		if ((!met[c->look] || p->all) && last_event(p, c) > horizon)
+			horizon = last_event(p, c);
+		met[c->look] = true;
+	}
+	mem_free(met);
+	/* Who else comes to a barrier is not known before the end. */
+	if (p->witnesses.barriers || p->events - horizon <= HORIZON_MORE)
+		return p->events;
+	return horizon + HORIZON_MORE;
+}
+
+static bool some_left(const struct predict *p)
+{
+	for (size_t i = 0; i < p->candidates.n; i++)
+		if (p->fate[i] != FOUND && (p->all || !p->seen[p->candidates.v[i].look]))
+			return true;
+	return false;
+}
+
+static uint64_t predict_finish(void *engine)
+{
+	struct predict *p = engine;
+
+	if (p->pass == SHARING) {
+		two_sharing_end(&p->sharing);
+		if (p->two)
+			witnesses_want_two(&p->witnesses, p->sharing.many, p->sharing.n);
+		if (p->lean) {
+			p->witnesses.shared = p->sharing.many;
+			p->witnesses.nshared = p->sharing.n;
+		}
+		p->pass = WITNESSES;
+		return p->events;
+	}
+	if (p->pass == WITNESSES) {
+		pairs_find(&p->witnesses, p->all, p->effort / COMPARISON, &p->candidates);
+		p->gave_up = p->candidates.gave_up;
+		if (!p->candidates.n)
+			return 0;
+		p->fate = mem_zalloc(p->candidates.n);
+		p->seen = mem_zalloc(p->candidates.nlooks * sizeof *p->seen);
+		model_init(&p->model);
+		p->pass = SCHEDULES;
+		return p->horizon = first_horizon(p);
+	}
+	try_all(p);
+	p->gave_up |= is_over(p) && some_left(p);
+	if (p->horizon < p->events && !is_over(p) && some_left(p)) {
+		p->steps += p->model.steps;
+		model_free(&p->model);
+		return p->horizon = p->events;
+	}
+	for (size_t i = 0; i < p->candidates.n; i++)
+		p->failed += p->fate[i] == FAILED;
+	return 0;
+}
+
+static size_t predict_stats(void *engine, struct engine_stat stats[ENGINE_STATS_MAX])
+{
+	const struct predict *p = engine;
+	size_t n = 0;
+
+	stats[n++] = (struct engine_stat){"witnesses", p->witnesses.n};
+	stats[n++] = (struct engine_stat){"lock_histories", p->witnesses.hist.n};
+	stats[n++] = (struct engine_stat){"unnested_locks", p->witnesses.unnested};
+	stats[n++] = (struct engine_stat){"pairs_compared", p->candidates.compared};
+	stats[n++] = (struct engine_stat){"candidates", p->candidates.n};
+	stats[n++] = (struct engine_stat){"schedules_failed", p->failed};
+	stats[n++] = (struct engine_stat){"schedules_searched", p->searches};
+	stats[n++] = (struct engine_stat){"states_searched", p->searched};
+	if (p->effort)
+		stats[n++] = (struct engine_stat){"gave_up", p->gave_up};
+	if (p->witnesses.two)
+		stats[n++] = (struct engine_stat){"variables_left_out", p->witnesses.two->left_out};
+	return n;
+}
+
+static void predict_destroy(void *engine)
+{
+	struct predict *p = engine;
+
+	two_sharing_free(&p->sharing);
+	witnesses_free(&p->witnesses);
+	model_free(&p->model);
+	mem_free(p->candidates.v);
+	mem_free(p->fate);
+	mem_free(p->seen);
+	mem_free(p);
+}
+
+const struct engine_ops engine_predict = {
+	.name = "predict",
+	.origin = "CAV 2009",
+	.finding = "another interleaving of this run breaks an atomic block; with the schedule",
+	.silence = "none does, with two threads and one variable, as far as locks tell",
+	.noun = "possible atomicity violation",
+	.second_pass = true,
+	.create = predict_create,
+	.take = predict_take,
+	.finish = predict_finish,
+	.stats = predict_stats,
+	.destroy = predict_destroy,
+};

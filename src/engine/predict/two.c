@@ -1,0 +1,212 @@
+#include "engine/predict/two.h"
+
+#include <string.h>
+
+#include "base/banned.h"
+
+void two_sharing_take(struct two_sharing *s, const struct batch *b)
+{
+	s->n = b->names->table[NAMES_VAR].n;
+	MEM_GROW0(s->thread, s->thread_cap, s->n);
+	MEM_GROW0(s->many, s->many_cap, s->n);
+	MEM_GROW0(s->written, s->written_cap, s->n);
+	for (const struct event *e = b->ev; e < b->ev + b->n; e++) {
+		if (!op_is_access(e->op))
+			continue;
+		if (!s->thread[e->operand])
+			s->thread[e->operand] = e->thread + 1;
+		s->many[e->operand] |= s->thread[e->operand] != e->thread + 1;
+		s->written[e->operand] |= e->op != OP_READ;
+	}
+}
+
+void two_sharing_end(struct two_sharing *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		s->many[i] &= s->written[i];
+}
+
+void two_sharing_free(struct two_sharing *s)
+{
+	mem_free(s->thread);
+	mem_free(s->many);
+	mem_free(s->written);
+	*s = (struct two_sharing){0};
+}
+
+void witnesses_want_two(struct witnesses *w, const bool *shared, size_t n)
+{
+	w->two = mem_zalloc(sizeof *w->two);
+	w->two->shared = mem_alloc((n + 1) * sizeof *shared);
+	w->two->nshared = n;
+	if (n)
+		memcpy(w->two->shared, shared, n * sizeof *shared);
+}
+
+void two_free(struct two *two)
+{
+	if (!two)
+		return;
+	mem_free(two->shared);
+	mem_free(two->thread);
+	mem_free(two->first);
+	predict_map_free(&two->pairs);
+	predict_map_free(&two->entries);
+	predict_map_free(&two->states);
+	mem_free(two);
+}
+
+/* The thread's accesses in its open transaction. */
+static struct two_thread *recent(struct witnesses *w, uint32_t thread)
+{
+	struct two_thread *t;
+
+	MEM_GROW0(w->two->thread, w->two->thread_cap, w->nthreads);
+	t = &w->two->thread[thread];
+	if (t->tx != w->thread[thread].tx) {
+		t->tx = w->thread[thread].tx;
+		t->n = 0;
+	}
+	return t;
+}
+
+static uint32_t new_entry(struct witnesses *w, uint32_t thread, uint32_t x, uint32_t y,
+			  uint32_t pair, enum witness_role role)
+{
+	return w->two->first[pair] =
+		       witness_new_entry(w, (struct witness_entry){
+						    .var = x,
+						    .var2 = y,
+						    .thread = thread,
+						    .next_of_var = w->two->first[pair],
+						    .role = (uint8_t)role,
+					    });
+}
+
+/* The outer entry, behind which is the inner one; WITNESS_NONE where there is no room for them. */
+static uint32_t entry_of(struct witnesses *w, uint32_t thread, uint32_t x, uint32_t y)
+{
+	struct two *two = w->two;
+	uint64_t key = (uint64_t)x << 32 | y;
+	uint32_t pair = predict_map_get(&two->pairs, key), id = PREDICT_MAP_NONE;
+
+	if (pair != PREDICT_MAP_NONE)
+		id = predict_map_get(&two->entries, (uint64_t)pair << 32 | thread);
+	if (id != PREDICT_MAP_NONE)
+		return id;
+	if (two->entries.n == TWO_ENTRIES) {
+		two->left_out++;
+		return WITNESS_NONE;
+	}
+	if (pair == PREDICT_MAP_NONE) {
+		pair = (uint32_t)two->nfirst++;
+		predict_map_set(&two->pairs, key, pair);
+		MEM_GROW(two->first, two->first_cap, two->nfirst);
+		two->first[pair] = WITNESS_NONE;
+	}
+	id = new_entry(w, thread, x, y, pair, WITNESS_OUTER);
+	new_entry(w, thread, x, y, pair, WITNESS_INNER);
+	predict_map_set(&two->entries, (uint64_t)pair << 32 | thread, id);
+	return id;
+}
+
+/* A state with what was acquired since. It has no bit: few come again. */
+static uint32_t state_with(struct witnesses *w, uint32_t state, uint32_t took)
+{
+	uint64_t key = (uint64_t)state << 32 | took;
+	uint32_t id = predict_map_get(&w->two->states, key);
+
+	if (id != PREDICT_MAP_NONE)
+		return id;
+	MEM_GROW0(w->state, w->state_cap, w->nstates + 1);
+	w->state[w->nstates] = (struct witness_state){
+		.hist = w->state[state].hist, .stretch = w->state[state].stretch, .took = took};
+	predict_map_set(&w->two->states, key, (uint32_t)w->nstates);
+	return (uint32_t)w->nstates++;
+}
+
+/* Does an access of that operation read (0), or write (1)? */
+static bool does(uint32_t op, int what)
+{
+	return op == OP_UPDATE || op == (what ? OP_WRITE : OP_READ);
+}
+
+/* `e` as e2, or f2, after an access of another variable. */
+static void take_second(struct witnesses *w, const struct event *e, uint64_t event,
+			const struct two_access *a, const uint64_t last[2])
+{
+	struct witness_thread *t = &w->thread[e->thread];
+	uint32_t entry = entry_of(w, e->thread, a->var, e->operand), state;
+
+	if (entry == WITNESS_NONE)
+		return;
+	state = state_with(w, a->last.state, a->took);
+	for (int k = 0; k < 4; k++) {
+		struct witness x = {
+			.e2 = event,
+			.place2 = e->place,
+			.op2 = e->op,
+			.epoch = t->epoch,
+			.entry = entry,
+			.kind = (uint8_t)(WITNESS_RR + k),
+		};
+
+		if (!does(a->first.op, k >> 1) || !does(e->op, k & 1))
+			continue;
+		witness_take_pair(w, t, &x, &a->first, last[k & 1]);
+		x.entry = entry + 1;
+		x.e1 = x.cut = a->last.event;
+		x.place1 = a->last.place;
+		x.op1 = a->last.op;
+		x.state = state;
+		witness_take_at(w, t, &x);
+	}
+}
+
+/* Where to keep an access: with its like, in a free place, or in that of the oldest. */
+static struct two_access *place_for(struct two_thread *r, uint32_t var,
+				    const struct witness_access *a)
+{
+	struct two_access *oldest = r->v;
+
+	for (struct two_access *x = r->v; x < r->v + r->n; x++) {
+		if (x->var == var && x->last.op == a->op && x->last.state == a->state &&
+		    x->last.place == a->place)
+			return x;
+		if (x->last.event < oldest->last.event)
+			oldest = x;
+	}
+	if (r->n < TWO_RECENT)
+		oldest = &r->v[r->n++];
+	*oldest = (struct two_access){.var = var, .first = *a};
+	return oldest;
+}
+
+void two_take_access(struct witnesses *w, const struct event *e, uint64_t event,
+		     const struct witness_now *now)
+{
+	struct witness_access this = {event, e->op, e->place, w->thread[e->thread].state};
+	uint64_t last[2] = {now->last[0].event, now->last[1].event};
+	struct two_thread *r;
+	struct two_access *a;
+
+	if (e->operand >= w->two->nshared || !w->two->shared[e->operand])
+		return;
+	r = recent(w, e->thread);
+	for (uint32_t i = 0; i < r->n; i++)
+		if (r->v[i].var != e->operand)
+			take_second(w, e, event, &r->v[i], last);
+	a = place_for(r, e->operand, &this);
+	a->last = this;
+	a->took = LOCKHIST_EMPTY;
+}
+
+void two_take_lock(struct witnesses *w, const struct event *e)
+{
+	struct two_thread *r = recent(w, e->thread);
+
+	if (e->op != OP_ACQUIRE && e->op != OP_ACQUIRE_SHARED)
+		return;
+	for (uint32_t i = 0; i < r->n; i++)
+		r->v[i].took = lockhist_add(&w->hist, r->v[i].took, (enum op)e->op, e->operand);
+}
