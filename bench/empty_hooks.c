@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "runtime/hook_list.h"
+#include "runtime/hooks/hook_list.h"
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #define HOOK __attribute__((visibility("default")))

@@ -57,7 +57,8 @@ bool cmd_as_prepare(char *const *compiler, size_t n, char *const *options, size_
 	return ok;
 }
 
-/* What the runtime calls the hooks that are not inlined (HOOK_CALLED in runtime/hook_list.h). */
+/* What the runtime calls the hooks that are not inlined (HOOK_CALLED in runtime/hooks/hook_list.h).
+ */
 #define CALLED "atomsan_3_call_"
 
 /*

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/history_locks.c"
+#include "runtime/history/history_locks.c"
 
 /* A chunk, as the walk would tell it. */
 static const struct history_walk *units;

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/history.c"
+#include "runtime/history/history.c"
 
 /* What the file wants of others. */
 struct rt_options rt_options;

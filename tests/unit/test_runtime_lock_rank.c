@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #define ATOMSAN_DEBUG
-#include "runtime/lock_rank.c"
+#include "runtime/os/lock_rank.c"
 
 static jmp_buf died;
 

@@ -18,8 +18,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "engine/engine.h"
-#include "runtime/predict_log.h"
-#include "runtime/rt.h"
+#include "runtime/predict/log.h"
+#include "runtime/os/rt.h"
 #include "trace/reader.h"
 
 /* --- what the runtime would bring --- */

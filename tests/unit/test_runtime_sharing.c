@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/sharing.c"
+#include "runtime/report/sharing.c"
 
 static bool no_memory;
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/hook_list.h"
+#include "runtime/hooks/hook_list.h"
 
 #define EXPORT __attribute__((visibility("default")))
 

@@ -16,7 +16,7 @@
 
 #include <stddef.h>
 
-#include "runtime/access.h"
+#include "runtime/frontier/access.h"
 
 /* Each is there when the instrumentation comes, and is not instrumented itself. */
 #define INLINED ACCESS_FAST __attribute__((used, disable_sanitizer_instrumentation))

@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/hook_list.h"
+#include "runtime/hooks/hook_list.h"
 
 #include "base/banned.h"
 

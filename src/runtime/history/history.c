@@ -1,0 +1,418 @@
+#include "runtime/history/history.h"
+
+#include "runtime/doublechecker/icd.h"
+#include "runtime/os/options.h"
+#include "runtime/shadow/shadow.h"
+
+enum { SPARE = 8, PROLOGUE_MAX = HISTORY_CHUNK / 4 };
+
+static struct history *by_slot[SHADOW_SLOTS];
+static uint32_t lock;
+
+static uint64_t *chunk_start(const struct history *h, uint32_t at)
+{
+	return h->units + (size_t)at * HISTORY_CHUNK * 2;
+}
+
+static void put_call(struct rt_thread *t, const struct rt_frame *f)
+{
+	history_put(t, RAW_CALL, f->function, f->kind, f->caller);
+}
+
+/* Of a very deep stack the middle is not told. */
+static void put_calls(struct rt_thread *t, size_t depth, size_t nmarks)
+{
+	size_t deep = depth > 2 * PROLOGUE_MAX ? PROLOGUE_MAX : 0, mark = 0;
+
+	for (size_t i = 0; i <= depth; i++) {
+		for (; mark < nmarks && mark < RT_MARKS && t->mark[mark].depth <= i; mark++)
+			history_put(t, RAW_BEGIN, t->mark[mark].label, 0, t->mark[mark].pc);
+		if (i == depth)
+			break;
+		if (deep && i == deep)
+			i = depth - deep;
+		put_call(t, &t->frame[i]);
+	}
+}
+
+static void put_held(struct rt_thread *t)
+{
+	for (size_t i = 0; i < t->nheld && i < PROLOGUE_MAX / 4; i++) {
+		const struct rt_held *h = &t->held[i];
+		enum raw_op op = h->kind == RAW_SEMAPHORE ? RAW_SEM_WAIT
+				 : h->shared              ? RAW_ACQUIRE_SHARED
+							  : RAW_ACQUIRE;
+
+		history_put(t, op, h->address, h->kind, t->hist.pc_high);
+	}
+}
+
+static uint64_t telling, reports; /* the number of the report that is being made, or 0 */
+
+/* Who makes a report takes no lock that this thread may hold: it has those of a higher rank. */
+static void wait_for_report(struct history *h)
+{
+	enum { NAPS = 5000 };
+	uint64_t report = __atomic_load_n(&telling, __ATOMIC_ACQUIRE);
+
+	if (h->telling != report) {
+		h->telling = report;
+		h->told_serial = h->serial;
+	}
+	if (h->serial - h->told_serial < h->nchunks / 2)
+		return;
+	for (uint32_t i = 0; i < NAPS && __atomic_load_n(&telling, __ATOMIC_ACQUIRE) == report; i++)
+		rt_nap();
+	h->told_serial = h->serial;
+}
+
+/*
+ * `op` comes next: what it changes has been changed already, and the chunk begins with how things
+ * stood before.
+ */
+static void new_chunk(struct rt_thread *t, enum raw_op op, uintptr_t pc)
+{
+	size_t depth = t->depth + (op == RAW_RETURN) - (op == RAW_CALL);
+	struct history *h = t->history;
+	struct history_chunk *c;
+	struct rt_log *l = &t->hist;
+
+	if (RT_UNLIKELY(__atomic_load_n(&telling, __ATOMIC_ACQUIRE)))
+		wait_for_report(h);
+	if (h->serial) {
+		uint32_t next = (h->at + 1) % h->nchunks;
+
+		h->chunk[h->at].end = l->next;
+		if (h->locks && h->chunk[next].serial && h->chunk[next].locks)
+			history_keep_locks(h, next, check_lines[h->slot].dead);
+		h->at = next;
+	}
+	c = &h->chunk[h->at];
+	c->locks = false;
+	__atomic_store_n(&c->serial, 0, __ATOMIC_SEQ_CST); /* who reads it now gives up */
+	l->next = chunk_start(h, h->at);
+	l->end = l->next + 2 * (HISTORY_CHUNK - SPARE);
+	l->base = t->now >> SHADOW_TIME_SHIFT;
+	l->clock = t->clock;
+	l->pc_high = pc & ~0xffffffffull;
+	c->base = l->base & (2 * SHADOW_TIMES - 1); /* without the slot */
+	c->clock = l->clock;
+	c->pc_high = l->pc_high;
+	for (size_t i = 0; i < t->depth; i++)
+		t->frame[i].unit = NULL;
+	put_calls(t, depth, t->nmarks - (op == RAW_BEGIN));
+	put_held(t);
+	c->started = t->started && !(depth && t->frame[0].starts);
+	c->prologue = (uint32_t)(l->next - chunk_start(h, h->at)) / 2;
+	__atomic_store_n(&c->serial, ++h->serial, __ATOMIC_RELEASE);
+}
+
+void history_restart(struct rt_thread *t)
+{
+	new_chunk(t, RAW_NONE, t->hist.pc_high);
+}
+
+void history_room(struct rt_thread *t, enum raw_op op, uintptr_t pc)
+{
+	struct rt_log *l = &t->hist;
+
+	if (l->next >= l->end || ((t->now >> SHADOW_TIME_SHIFT) - l->base) >> 32)
+		new_chunk(t, op, pc);
+	if (t->clock != l->clock) {
+		l->clock = t->clock;
+		l->next[0] = record_what(RAW_TIME, 0, 0);
+		l->next[1] = l->clock;
+		l->next += 2;
+	}
+	if ((pc ^ l->pc_high) >> 32) {
+		l->pc_high = pc & ~0xffffffffull;
+		l->next[0] = record_what(RAW_PC_HIGH, pc >> 32, 0);
+		l->next[1] = 0;
+		l->next += 2;
+	}
+}
+
+void history_put_edge(struct rt_thread *t, uint64_t word)
+{
+	history_put(t, (enum raw_op)HISTORY_EDGE, t->at, 0, t->hist.pc_high);
+	t->hist.next[0] = word;
+	t->hist.next[1] = 0;
+	t->hist.next += 2;
+}
+
+/* Does the number of chunks follow from the option? Each step doubles. */
+static uint32_t chunks(void)
+{
+	int size = rt_options.history_size;
+
+	/* Where the check itself lives on them, they are longer. */
+	return 8u << ((size < 0 ? 0 : size > 6 ? 6 : size) + (icd_on ? 2 : 0));
+}
+
+static size_t units_bytes(uint32_t n)
+{
+	return (size_t)n * HISTORY_CHUNK * sizeof(struct raw_unit);
+}
+
+static size_t locks_bytes(void)
+{
+	return icd_on ? 0 : HISTORY_LOCKS * sizeof(struct history_lock);
+}
+
+static struct history *make(void)
+{
+	uint32_t n = chunks();
+	size_t head = sizeof(struct history) + n * sizeof(struct history_chunk);
+	size_t units = units_bytes(n), locks = locks_bytes();
+	size_t marks = (size_t)n * HISTORY_MARKS * sizeof(struct history_mark);
+	struct history *h;
+
+	head = (head + RAW_PAGE - 1) & ~(size_t)(RAW_PAGE - 1);
+	h = rt_pages(head + units + locks + marks);
+	if (!h)
+		return NULL;
+	h->nchunks = n;
+	h->units = (uint64_t *)((char *)h + head);
+	h->locks = locks ? (struct history_lock *)((char *)h + head + units) : NULL;
+	h->marks = (struct history_mark *)((char *)h + head + units + locks);
+	return h;
+}
+
+bool history_begin(struct rt_thread *t)
+{
+	struct history *h;
+
+	rt_lock_ranked(&lock, RT_HISTORIES);
+	h = by_slot[t->slot];
+	if (!h)
+		h = make();
+	if (h) {
+		h->thread = t->id;
+		h->slot = t->slot;
+		h->at = 0;
+		h->serial = 0;
+		h->nlocks = 0;
+		for (uint32_t i = 0; i < h->nchunks; i++)
+			h->chunk[i].serial = h->chunk[i].marked = 0;
+		h->stack_low = t->stack_low;
+		h->stack_high = t->stack_high;
+		h->owner = t;
+		by_slot[t->slot] = h;
+		t->history = h;
+		new_chunk(t, RAW_NONE, 0);
+	}
+	rt_unlock(&lock);
+	return h != NULL;
+}
+
+void history_end(struct rt_thread *t)
+{
+	struct history *h = t->history;
+
+	if (!h)
+		return;
+	rt_lock_ranked(&lock, RT_HISTORIES);
+	h->next = t->hist.next;
+	h->last = t->clock;
+	h->last_time = t->now >> SHADOW_TIME_SHIFT & (SHADOW_TIMES * 2 - 1);
+	h->owner = NULL;
+	rt_unlock(&lock);
+	t->history = NULL;
+}
+
+void history_forget(uint32_t slot)
+{
+	struct history *h;
+
+	rt_lock_ranked(&lock, RT_HISTORIES);
+	h = by_slot[slot];
+	if (h) {
+		for (uint32_t i = 0; i < h->nchunks; i++)
+			h->chunk[i].serial = 0;
+		h->nlocks = 0;
+		rt_pages_empty(h->units, units_bytes(h->nchunks) + locks_bytes());
+	}
+	rt_unlock(&lock);
+}
+
+void history_child(struct rt_thread *t)
+{
+	lock = 0;
+	telling = 0;
+	for (size_t i = 0; i < SHADOW_SLOTS; i++) {
+		struct history *h = by_slot[i];
+
+		if (!h || !h->owner || h->owner == t)
+			continue;
+		/* Its thread is not there any more; its memory is. */
+		h->next = h->owner->hist.next;
+		h->last = h->owner->clock;
+		h->last_time = UINT64_MAX; /* who knows */
+		h->owner = NULL;
+	}
+}
+
+void history_stack(const struct rt_thread *t, struct history_stack *to)
+{
+	size_t first = t->depth > HISTORY_STACK ? t->depth - HISTORY_STACK : 0;
+
+	to->n = 0;
+	for (size_t i = first; i < t->depth; i++, to->n++) {
+		to->v[to->n].function = t->frame[i].function;
+		to->v[to->n].caller = t->frame[i].caller;
+	}
+}
+
+void history_hold(void)
+{
+	rt_lock_ranked(&lock, RT_HISTORIES);
+}
+
+void history_let_go(void)
+{
+	rt_unlock(&lock);
+}
+
+void history_tell_begin(void)
+{
+	__atomic_store_n(&telling, ++reports, __ATOMIC_RELEASE);
+}
+
+void history_tell_end(void)
+{
+	__atomic_store_n(&telling, 0, __ATOMIC_RELEASE);
+}
+
+struct history *history_of_slot(uint32_t slot)
+{
+	return by_slot[slot];
+}
+
+struct history *history_next(struct history *after)
+{
+	uint32_t slot = after ? after->slot + 1 : 0;
+
+	while (slot < SHADOW_SLOTS && !by_slot[slot])
+		slot++;
+	return slot < SHADOW_SLOTS ? by_slot[slot] : NULL;
+}
+
+bool history_chunk_of(const struct history *h, uint64_t time, uint32_t *chunk)
+{
+	uint32_t k = h->at;
+
+	*chunk = k;
+	for (uint32_t i = 0; i < h->nchunks; i++, k = (k + h->nchunks - 1) % h->nchunks) {
+		uint64_t serial = __atomic_load_n(&h->chunk[k].serial, __ATOMIC_ACQUIRE);
+
+		if (!serial && i)
+			break;
+		if (!serial)
+			continue; /* it is just being begun */
+		*chunk = k;
+		if (h->chunk[k].base < time || serial == 1)
+			return true;
+	}
+	return false;
+}
+
+static bool is_sized(enum raw_op op)
+{
+	return op == RAW_READ_RANGE || op == RAW_WRITE_RANGE || op == RAW_ALLOC ||
+	       op == RAW_FORGET || op == (enum raw_op)HISTORY_EDGE;
+}
+
+bool history_walk(struct history_walk *w, const struct history *h, uint32_t chunk)
+{
+	const struct history_chunk *c = &h->chunk[chunk];
+	const uint64_t *start = chunk_start(h, chunk);
+	uint64_t serial = __atomic_load_n(&c->serial, __ATOMIC_ACQUIRE);
+
+	*w = (struct history_walk){.u = start,
+				   .end = c->end,
+				   .base = c->base,
+				   .clock = c->clock,
+				   .pc_high = c->pc_high,
+				   .prologue_end = start + 2 * (size_t)c->prologue};
+	if (chunk == h->at)
+		w->end = history_end_of(h);
+	return serial && w->end >= start && w->end <= start + 2 * HISTORY_CHUNK;
+}
+
+bool history_walk_next(struct history_walk *w)
+{
+	for (; w->u < w->end; w->u += 2) {
+		const uint64_t *u = w->u;
+
+		w->op = (enum raw_op)(u[0] >> 48 & 0xff);
+		w->address = u[0] & RAW_ADDRESS_MASK;
+		w->aux = (uint32_t)(u[0] >> 56);
+		if (w->op == RAW_NONE || w->op > (enum raw_op)HISTORY_EDGE)
+			return false;
+		if (w->op == RAW_TIME) {
+			w->clock = u[1];
+			continue;
+		}
+		if (w->op == RAW_PC_HIGH) {
+			w->pc_high = w->address << 32;
+			continue;
+		}
+		w->prologue = u < w->prologue_end;
+		w->time = w->base + (uint32_t)u[1];
+		w->pc = w->pc_high | u[1] >> 32;
+		w->size = w->aux;
+		w->u += 2;
+		if (is_sized(w->op)) {
+			if (w->u >= w->end)
+				return false;
+			w->size = w->u[0];
+			w->u += 2;
+		}
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Are this unit, and those before it, there for good? A call in which nothing was noted is taken
+ * back: see check_return().
+ */
+static bool stays(enum raw_op op)
+{
+	return history_is_access(op) || history_is_on_lock(op);
+}
+
+bool history_walk_to(struct history_walk *w, struct history *h, uint32_t chunk, uint64_t time)
+{
+	enum { APART = 2 * HISTORY_CHUNK / HISTORY_MARKS };
+	struct history_chunk *c = &h->chunk[chunk];
+	struct history_mark *marks = &h->marks[(size_t)chunk * HISTORY_MARKS];
+	uint64_t serial = __atomic_load_n(&c->serial, __ATOMIC_ACQUIRE);
+	struct history_walk at;
+	uint32_t n;
+
+	if (!history_walk(w, h, chunk))
+		return false;
+	if (c->marked != serial) {
+		c->marked = serial;
+		c->nmarks = 0;
+	}
+	for (n = c->nmarks; n && marks[n - 1].time >= time; n--)
+		;
+	if (n) {
+		w->u = marks[n - 1].u;
+		w->time = marks[n - 1].time;
+		w->clock = marks[n - 1].clock;
+		w->pc_high = marks[n - 1].pc_high;
+	}
+	/* Those behind the last one are made by who gets there first. */
+	for (; n == c->nmarks && n < HISTORY_MARKS; n++, *w = at) {
+		at = *w;
+		do {
+			if (!history_walk_next(&at) || at.time >= time)
+				return true;
+		} while (at.u - w->u < APART || !stays(at.op));
+		marks[c->nmarks++] = (struct history_mark){at.u, at.time, at.clock, at.pc_high};
+	}
+	return true;
+}

@@ -1,0 +1,162 @@
+#include "runtime/history/origins.h"
+
+#include <string.h>
+
+#include "runtime/blocks/block_policy.h"
+#include "runtime/doublechecker/icd.h"
+#include "runtime/os/options.h"
+#include "runtime/predict/predict.h"
+
+enum { NAMES = 1 << 8 };
+/*
+ * The blocks' addresses by themselves, so that freeing one touches no more than that; 0: empty, or
+ * about to be changed.
+ */
+static uintptr_t blocks[ORIGINS_ALLOCATIONS];
+static struct origins_allocation *allocations;
+static struct origins_creation creations[ORIGINS_CREATIONS];
+static struct name {
+	uint32_t id_plus_1;
+	char text[16];
+} names[NAMES];
+
+static uint32_t index_of(uintptr_t address)
+{
+	return (uint32_t)((address >> 4) * 0x9e3779b97f4a7c15ull >> 50);
+}
+
+void origins_allocated(const struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
+{
+	uint32_t i = index_of(address);
+	struct origins_allocation *a;
+
+	if (RT_UNLIKELY(!allocations)) {
+		void *made = rt_pages(ORIGINS_ALLOCATIONS * sizeof *allocations), *none = NULL;
+
+		if (!made)
+			return;
+		if (!__atomic_compare_exchange_n(&allocations, (struct origins_allocation **)&none,
+						 made, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
+			rt_pages_free(made, ORIGINS_ALLOCATIONS * sizeof *allocations);
+	}
+	a = &allocations[i];
+	/* Two threads may be here: what is read is looked at with care. */
+	__atomic_store_n(&blocks[i], 0, __ATOMIC_RELEASE);
+	a->address = address;
+	a->size = size;
+	a->pc = pc;
+	a->time = predict_on ? record_now() : 0;
+	a->thread = t->id;
+	history_stack(t, &a->stack);
+	__atomic_store_n(&blocks[i], address, __ATOMIC_RELEASE);
+}
+
+void origins_freed(uintptr_t address)
+{
+	uintptr_t *block = &blocks[index_of(address)];
+
+	if (__atomic_load_n(block, __ATOMIC_RELAXED) == address)
+		__atomic_store_n(block, 0, __ATOMIC_RELEASE);
+}
+
+uint32_t origins_allocations(void)
+{
+	return allocations ? ORIGINS_ALLOCATIONS : 0;
+}
+
+bool origins_allocation_at(uint32_t i, struct origins_allocation *to)
+{
+	uintptr_t block = __atomic_load_n(&blocks[i], __ATOMIC_ACQUIRE);
+
+	if (!block)
+		return false;
+	*to = allocations[i];
+	RT_COMPILER_BARRIER();
+	return to->address == block && __atomic_load_n(&blocks[i], __ATOMIC_ACQUIRE) == block;
+}
+
+bool origins_block_at(uint32_t i, uintptr_t *address, size_t *size)
+{
+	*address = __atomic_load_n(&blocks[i], __ATOMIC_ACQUIRE);
+	*size = *address ? allocations[i].size : 0;
+	return *address;
+}
+
+bool origins_allocation(uintptr_t address, struct origins_allocation *to)
+{
+	return allocations && origins_allocation_at(index_of(address), to) &&
+	       to->address == address;
+}
+
+void origins_created(const struct rt_thread *t, uint32_t id, uintptr_t pc)
+{
+	struct origins_creation *c = &creations[id % ORIGINS_CREATIONS];
+
+	c->id = id;
+	c->creator = t->id;
+	c->pc = pc;
+	history_stack(t, &c->stack);
+}
+
+const struct origins_creation *origins_creation_at(uint32_t i)
+{
+	return &creations[i];
+}
+
+void origins_name(const struct rt_thread *t, const char *name, size_t n)
+{
+	struct name *to = &names[t->id % NAMES];
+
+	n = n < sizeof to->text ? n : sizeof to->text;
+	memset(to->text, 0, sizeof to->text);
+	memcpy(to->text, name, n);
+	to->id_plus_1 = t->id + 1;
+}
+
+/* Labels: a few, kept for good. */
+enum { LABELS = 1 << 10, LABEL_BYTES = 128 };
+static struct label {
+	uint32_t number;
+	uint32_t n;
+	char text[LABEL_BYTES];
+} labels[LABELS];
+static uint32_t nlabels;
+
+void origins_label(uint32_t number, const char *text, size_t n)
+{
+	uint32_t i = __atomic_fetch_add(&nlabels, 1, __ATOMIC_RELAXED);
+
+	if (i >= LABELS)
+		return;
+	labels[i].n = (uint32_t)(n < LABEL_BYTES ? n : LABEL_BYTES);
+	memcpy(labels[i].text, text, labels[i].n);
+	labels[i].number = number;
+	if (*rt_options.second_run)
+		functions_set_suspected(ICD_LABEL | number, icd_names_label(text, n));
+}
+
+bool origins_label_at(uint32_t i, uint32_t *number, const char **text, size_t *n)
+{
+	if (i >= __atomic_load_n(&nlabels, __ATOMIC_RELAXED) || i >= LABELS)
+		return false;
+	*number = labels[i].number;
+	*text = labels[i].text;
+	*n = labels[i].n;
+	return true;
+}
+
+const char *origins_label_text(uint32_t number, size_t *n)
+{
+	for (uint32_t i = 0; i < nlabels && i < LABELS; i++)
+		if (labels[i].number == number) {
+			*n = labels[i].n;
+			return labels[i].text;
+		}
+	*n = 0;
+	return "";
+}
+
+const char *origins_name_of(uint32_t thread)
+{
+	return names[thread % NAMES].id_plus_1 == thread + 1 ? names[thread % NAMES].text : NULL;
+}

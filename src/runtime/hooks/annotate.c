@@ -1,0 +1,95 @@
+/*
+ * What a program may tell us: include/atomsan/atomsan.h.
+ */
+#include <string.h>
+
+#include "runtime/intercept/intercept.h"
+#include "runtime/history/origins.h"
+#include "runtime/thread/thread.h"
+
+/* Labels by their text: an open-addressing table, never shrunk. */
+enum { LABELS = 1 << 12, LABEL_MAX = 512 };
+static struct label {
+	uint64_t hash; /* 0: empty */
+	uint32_t number;
+} labels[LABELS];
+static uint32_t nlabels, lock;
+
+static uint32_t label_number(struct rt_thread *t, const char *text)
+{
+	uint64_t hash = 14695981039346656037ull;
+	size_t n = 0, i;
+	uint32_t number = 0;
+
+	/* cppcheck-suppress arrayIndexOutOfBoundsCond // it ends with its string */
+	while (n < LABEL_MAX && text[n])
+		hash = (hash ^ (unsigned char)text[n++]) * 1099511628211ull;
+	hash |= 1;
+	rt_lock_ranked(&lock, RT_LABELS);
+	for (i = hash >> 20 & (LABELS - 1); labels[i].hash && labels[i].hash != hash;)
+		i = (i + 1) & (LABELS - 1);
+	if (labels[i].hash) {
+		number = labels[i].number;
+	} else if (nlabels < LABELS / 2) {
+		number = ++nlabels;
+		labels[i] = (struct label){hash, number};
+		record_text(t, RAW_LABEL, number, text, n);
+		origins_label(number, text, n);
+	}
+	rt_unlock(&lock);
+	return number;
+}
+
+void annotate_child(void)
+{
+	for (size_t i = 0; i < LABELS; i++)
+		labels[i].hash = 0;
+	nlabels = 0;
+	lock = 0;
+}
+
+RT_EXPORT void atomsan_begin(const char *label);
+void atomsan_begin(const char *label)
+{
+	struct rt_thread *t = &rt_self;
+	uint32_t number;
+
+	if (!rt_enter(t))
+		return;
+	label = label ? label : "";
+	number = label_number(t, label);
+	if (rt_threads_out && predict_on)
+		predict_mark(t, number, RT_CALLER);
+	else if (rt_threads_out)
+		check_mark(t, number, label, RT_CALLER);
+	record(t, RAW_BEGIN, number, 0, RT_CALLER);
+	rt_leave(t);
+}
+
+RT_EXPORT void atomsan_end(void);
+void atomsan_end(void)
+{
+	struct rt_thread *t = &rt_self;
+
+	if (!rt_enter(t))
+		return;
+	check_unmark(t, RT_CALLER);
+	if (predict_on)
+		predict_unmark(t);
+	record(t, RAW_END, 0, 0, RT_CALLER);
+	rt_leave(t);
+}
+
+RT_EXPORT void atomsan_not_atomic(void);
+void atomsan_not_atomic(void)
+{
+	struct rt_thread *t = &rt_self;
+
+	if (!rt_enter(t))
+		return;
+	check_not_atomic(t, RT_CALLER);
+	if (predict_on)
+		predict_not_atomic(t, RT_CALLER);
+	record(t, RAW_NOT_ATOMIC, 0, 0, RT_CALLER);
+	rt_leave(t);
+}

@@ -1,0 +1,89 @@
+/*
+ * What the compilers call before each access of memory. See atomics.c for atomic
+ * operations, thread.c for the beginning and end of each function.
+ */
+#include "runtime/frontier/access.h"
+#include "runtime/hooks/hook_list.h"
+#include "runtime/history/modules.h"
+
+/* Each module's constructor calls this. */
+RT_EXPORT void __tsan_init(void);
+void __tsan_init(void)
+{
+	modules_note();
+}
+
+#define READ(name, bytes)                                                                          \
+	RT_EXPORT void name##bytes(void *address);                                                 \
+	void name##bytes(void *address)                                                            \
+	{                                                                                          \
+		if (!access_known(RAW_READ, address, bytes) &&                                     \
+		    !access_done_otherwise(false, (uintptr_t)address, bytes))                      \
+			access_read##bytes(address, RT_CALLER);                                    \
+	}
+#define WRITE(name, bytes)                                                                         \
+	RT_EXPORT void name##bytes(void *address);                                                 \
+	void name##bytes(void *address)                                                            \
+	{                                                                                          \
+		if (!access_known(RAW_WRITE, address, bytes) &&                                    \
+		    !access_done_otherwise(true, (uintptr_t)address, bytes))                       \
+			access_write##bytes(address, RT_CALLER);                                   \
+	}
+/* Not one event: nothing keeps others out between the two. */
+#define UPDATE(name, bytes)                                                                        \
+	RT_EXPORT void name##bytes(void *address);                                                 \
+	void name##bytes(void *address)                                                            \
+	{                                                                                          \
+		if (!access_known(RAW_READ, address, bytes))                                       \
+			access_read##bytes(address, RT_CALLER);                                    \
+		if (!access_known(RAW_WRITE, address, bytes))                                      \
+			access_write##bytes(address, RT_CALLER);                                   \
+	}
+HOOK_READS(READ)
+HOOK_WRITES(WRITE)
+HOOK_UPDATES(UPDATE)
+
+/* What inline/hooks.c calls, and what is called in its place where there are too many of them. */
+#define INLINED(name, bytes)                                                                       \
+	RT_EXPORT void atomsan_3_read##bytes(void *address, void *caller);                         \
+	void atomsan_3_read##bytes(void *address, void *caller)                                    \
+	{                                                                                          \
+		access_slow(RAW_READ, (uintptr_t)address, bytes, (uintptr_t)caller);               \
+	}                                                                                          \
+	RT_EXPORT void atomsan_3_write##bytes(void *address, void *caller);                        \
+	void atomsan_3_write##bytes(void *address, void *caller)                                   \
+	{                                                                                          \
+		access_slow(RAW_WRITE, (uintptr_t)address, bytes, (uintptr_t)caller);              \
+	}
+HOOK_SIZES(INLINED, )
+HOOK_SIZES(READ, atomsan_3_call_read)
+HOOK_SIZES(WRITE, atomsan_3_call_write)
+
+RT_EXPORT void __tsan_read_range(void *address, unsigned long size);
+void __tsan_read_range(void *address, unsigned long size)
+{
+	access_range(RAW_READ_RANGE, address, size, RT_CALLER);
+}
+
+RT_EXPORT void __tsan_write_range(void *address, unsigned long size);
+void __tsan_write_range(void *address, unsigned long size)
+{
+	access_range(RAW_WRITE_RANGE, address, size, RT_CALLER);
+}
+
+/*
+ * A destructor puts the table of virtual functions of its own class in place,
+ * mostly the one that is there: that changes nothing for anybody.
+ */
+RT_EXPORT void __tsan_vptr_update(void **table, void *value);
+void __tsan_vptr_update(void **table, void *value)
+{
+	if (*table != value)
+		access_plain(RAW_WRITE, table, sizeof *table, RT_CALLER);
+}
+
+RT_EXPORT void __tsan_vptr_read(void **table);
+void __tsan_vptr_read(void **table)
+{
+	access_plain(RAW_READ, table, sizeof *table, RT_CALLER);
+}

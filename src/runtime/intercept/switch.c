@@ -1,0 +1,26 @@
+/*
+ * Coroutines: who hands the thread to another is cut there as if it waited, since what comes next
+ * is the other's. By the C library's functions, or as told by those who have their own.
+ */
+#include <ucontext.h>
+
+#include "runtime/intercept/intercept.h"
+
+RT_INTERCEPT int swapcontext(ucontext_t *restrict from, const ucontext_t *restrict to)
+{
+	note(RAW_WAIT, to, RAW_CONDITION, RT_CALLER);
+	return REAL(swapcontext)(from, to);
+}
+
+RT_INTERCEPT int setcontext(const ucontext_t *to)
+{
+	note(RAW_WAIT, to, RAW_CONDITION, RT_CALLER);
+	return REAL(setcontext)(to);
+}
+
+RT_EXPORT void __tsan_switch_to_fiber(void *fiber, unsigned int flags);
+void __tsan_switch_to_fiber(void *fiber, unsigned int flags)
+{
+	(void)flags;
+	note(RAW_WAIT, fiber, RAW_CONDITION, RT_CALLER);
+}

@@ -1,0 +1,382 @@
+/*
+ * Locks, condition variables, semaphores, barriers, once; POSIX and C11.
+ *
+ * Left out: file and record locks (flock, lockf, fcntl), which exclude processes;
+ * System V semaphores, which nobody uses between threads; futex by system
+ * call, whose users build their locks of atomics, which are seen (std::future
+ * alone is known to wait so); process
+ * shared locks are seen as far as this process goes.
+ */
+#include <linux/futex.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/intercept/intercept.h"
+
+/* A mutex whose last owner died is held all the same. */
+static inline bool got(int rc)
+{
+	return rc == 0 || rc == EOWNERDEAD;
+}
+
+/* Spin locks are volatile; only their address counts. */
+#define OBJECT(lock) ((const void *)(uintptr_t)(lock))
+/* A lock function: noted after it succeeded. */
+#define ACQUIRE(op, kind, name, params, args)                                                      \
+	RT_INTERCEPT int name params                                                               \
+	{                                                                                          \
+		int rc = REAL(name) args;                                                          \
+                                                                                                   \
+		if (got(rc))                                                                       \
+			note_acquired(op, OBJECT(lock), kind, RT_CALLER);                          \
+		return rc;                                                                         \
+	}
+/* An unlock function: its time is taken before, and noted only if it worked. */
+#define RELEASE(op, kind, name, params)                                                            \
+	RT_INTERCEPT int name params                                                               \
+	{                                                                                          \
+		uint64_t time = record_time_releasing(OBJECT(lock));                               \
+		int rc;                                                                            \
+                                                                                                   \
+		note_releasing(op, OBJECT(lock), kind, &time, RT_CALLER);                          \
+		rc = REAL(name)(lock);                                                             \
+		if (!rc)                                                                           \
+			note_released(op, OBJECT(lock), kind, time, RT_CALLER);                    \
+		return rc;                                                                         \
+	}
+/* At this address is a new lock: one that was there is gone. */
+#define FRESH(name, params, args)                                                                  \
+	RT_INTERCEPT int name params                                                               \
+	{                                                                                          \
+		int rc = REAL(name) args;                                                          \
+                                                                                                   \
+		if (!rc)                                                                           \
+			note(RAW_LOCK_NEW, OBJECT(lock), 0, RT_CALLER);                            \
+		return rc;                                                                         \
+	}
+
+FRESH(pthread_mutex_init, (pthread_mutex_t * lock, const pthread_mutexattr_t *attr), (lock, attr))
+FRESH(pthread_mutex_destroy, (pthread_mutex_t * lock), (lock))
+ACQUIRE(RAW_ACQUIRE, RAW_MUTEX, pthread_mutex_lock, (pthread_mutex_t * lock), (lock))
+ACQUIRE(RAW_ACQUIRE, RAW_MUTEX, pthread_mutex_trylock, (pthread_mutex_t * lock), (lock))
+ACQUIRE(RAW_ACQUIRE, RAW_MUTEX, pthread_mutex_timedlock,
+	(pthread_mutex_t * lock, const struct timespec *until), (lock, until))
+ACQUIRE(RAW_ACQUIRE, RAW_MUTEX, pthread_mutex_clocklock,
+	(pthread_mutex_t * lock, clockid_t clock, const struct timespec *until),
+	(lock, clock, until))
+RELEASE(RAW_RELEASE, RAW_MUTEX, pthread_mutex_unlock, (pthread_mutex_t * lock))
+
+FRESH(pthread_rwlock_init, (pthread_rwlock_t * lock, const pthread_rwlockattr_t *attr),
+      (lock, attr))
+FRESH(pthread_rwlock_destroy, (pthread_rwlock_t * lock), (lock))
+ACQUIRE(RAW_ACQUIRE, RAW_RWLOCK, pthread_rwlock_wrlock, (pthread_rwlock_t * lock), (lock))
+ACQUIRE(RAW_ACQUIRE, RAW_RWLOCK, pthread_rwlock_trywrlock, (pthread_rwlock_t * lock), (lock))
+ACQUIRE(RAW_ACQUIRE, RAW_RWLOCK, pthread_rwlock_timedwrlock,
+	(pthread_rwlock_t * lock, const struct timespec *until), (lock, until))
+ACQUIRE(RAW_ACQUIRE, RAW_RWLOCK, pthread_rwlock_clockwrlock,
+	(pthread_rwlock_t * lock, clockid_t clock, const struct timespec *until),
+	(lock, clock, until))
+ACQUIRE(RAW_ACQUIRE_SHARED, RAW_RWLOCK, pthread_rwlock_rdlock, (pthread_rwlock_t * lock), (lock))
+ACQUIRE(RAW_ACQUIRE_SHARED, RAW_RWLOCK, pthread_rwlock_tryrdlock, (pthread_rwlock_t * lock), (lock))
+ACQUIRE(RAW_ACQUIRE_SHARED, RAW_RWLOCK, pthread_rwlock_timedrdlock,
+	(pthread_rwlock_t * lock, const struct timespec *until), (lock, until))
+ACQUIRE(RAW_ACQUIRE_SHARED, RAW_RWLOCK, pthread_rwlock_clockrdlock,
+	(pthread_rwlock_t * lock, clockid_t clock, const struct timespec *until),
+	(lock, clock, until))
+/* Of either kind: the reader of the recording knows how the thread holds it. */
+RELEASE(RAW_RELEASE, RAW_RWLOCK, pthread_rwlock_unlock, (pthread_rwlock_t * lock))
+
+FRESH(pthread_spin_init, (pthread_spinlock_t * lock, int shared), (lock, shared))
+FRESH(pthread_spin_destroy, (pthread_spinlock_t * lock), (lock))
+ACQUIRE(RAW_ACQUIRE, RAW_SPINLOCK, pthread_spin_lock, (pthread_spinlock_t * lock), (lock))
+ACQUIRE(RAW_ACQUIRE, RAW_SPINLOCK, pthread_spin_trylock, (pthread_spinlock_t * lock), (lock))
+RELEASE(RAW_RELEASE, RAW_SPINLOCK, pthread_spin_unlock, (pthread_spinlock_t * lock))
+
+FRESH(mtx_init, (mtx_t * lock, int type), (lock, type))
+ACQUIRE(RAW_ACQUIRE, RAW_MUTEX, mtx_lock, (mtx_t * lock), (lock))
+ACQUIRE(RAW_ACQUIRE, RAW_MUTEX, mtx_trylock, (mtx_t * lock), (lock))
+ACQUIRE(RAW_ACQUIRE, RAW_MUTEX, mtx_timedlock,
+	(mtx_t *restrict lock, const struct timespec *restrict until), (lock, until))
+RELEASE(RAW_RELEASE, RAW_MUTEX, mtx_unlock, (mtx_t * lock))
+
+RT_INTERCEPT void mtx_destroy(mtx_t *lock)
+{
+	REAL(mtx_destroy)(lock);
+	note(RAW_LOCK_NEW, lock, 0, RT_CALLER);
+}
+
+/*
+ * Waiting for a condition: the mutex is given up, and held again however the
+ * wait ends, also where the thread is cancelled in it.
+ */
+struct waiting {
+	const void *lock;
+	uintptr_t pc;
+};
+
+static void waited(struct waiting *w)
+{
+	note_acquired(RAW_ACQUIRE, w->lock, RAW_MUTEX, w->pc);
+}
+
+static inline void wait_begins(const void *condition, const void *lock, uintptr_t pc)
+{
+	note(RAW_WAIT, condition, RAW_CONDITION, pc);
+	note_at(RAW_RELEASE, lock, RAW_MUTEX, record_time_releasing(lock), pc);
+}
+
+#define WAIT(version, name, params, args)                                                          \
+	RT_INTERCEPT int name params                                                               \
+	{                                                                                          \
+		__attribute__((cleanup(waited), unused)) struct waiting w = {lock,                 \
+									     PROGRAM_CALLER};      \
+                                                                                                   \
+		wait_begins(condition, lock, PROGRAM_CALLER);                                      \
+		return REAL_VERSION(name, version) args;                                           \
+	}
+#define NOTIFY(version, name, params)                                                              \
+	RT_INTERCEPT int name params                                                               \
+	{                                                                                          \
+		note(RAW_NOTIFY, condition, RAW_CONDITION, PROGRAM_CALLER);                        \
+		return REAL_VERSION(name, version)(condition);                                     \
+	}
+
+/* Of these the C library has an older version, with another idea of what is in a condition. */
+#define COND_VERSION "GLIBC_2.3.2"
+WAIT(COND_VERSION, pthread_cond_wait, (pthread_cond_t * condition, pthread_mutex_t *lock),
+     (condition, lock))
+WAIT(COND_VERSION, pthread_cond_timedwait,
+     (pthread_cond_t * condition, pthread_mutex_t *lock, const struct timespec *until),
+     (condition, lock, until))
+WAIT(NULL, pthread_cond_clockwait,
+     (pthread_cond_t * condition, pthread_mutex_t *lock, clockid_t clock,
+      const struct timespec *until),
+     (condition, lock, clock, until))
+NOTIFY(COND_VERSION, pthread_cond_signal, (pthread_cond_t * condition))
+NOTIFY(COND_VERSION, pthread_cond_broadcast, (pthread_cond_t * condition))
+/* Only so that the program gets the version that goes with the others. */
+RT_INTERCEPT int pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t *attr)
+{
+	return REAL_VERSION(pthread_cond_init, COND_VERSION)(condition, attr);
+}
+RT_INTERCEPT int pthread_cond_destroy(pthread_cond_t *condition)
+{
+	return REAL_VERSION(pthread_cond_destroy, COND_VERSION)(condition);
+}
+WAIT(NULL, cnd_wait, (cnd_t * condition, mtx_t *lock), (condition, lock))
+WAIT(NULL, cnd_timedwait,
+     (cnd_t *restrict condition, mtx_t *restrict lock, const struct timespec *restrict until),
+     (condition, lock, until))
+NOTIFY(NULL, cnd_signal, (cnd_t * condition))
+NOTIFY(NULL, cnd_broadcast, (cnd_t * condition))
+
+/*
+ * std::future waits by these two of the C++ library, which differ in the clock.
+ * They are done here and not passed on: where the library is linked statically,
+ * there is no other one. False: the time was over.
+ */
+static bool wait_for_word(uint32_t *word, uint32_t value, bool limited, long seconds,
+			  long nanoseconds, int clock, uintptr_t pc)
+{
+	struct timespec until = {seconds, nanoseconds};
+	int saved = errno;
+	bool over;
+
+	if (limited && seconds < 0)
+		return false;
+	note(RAW_WAIT, word, RAW_CONDITION, pc);
+	over = syscall(SYS_futex, word, FUTEX_WAIT_BITSET | clock, value, limited ? &until : NULL,
+		       NULL, FUTEX_BITSET_MATCH_ANY) &&
+	       errno == ETIMEDOUT;
+	errno = saved;
+	return !over;
+}
+
+#define WAIT_FOR_WORD(clock, name)                                                                 \
+	RT_INTERCEPT bool name(void *future, uint32_t *word, uint32_t value, bool limited,         \
+			       long seconds, long nanoseconds);                                    \
+	bool name(void *future, uint32_t *word, uint32_t value, bool limited, long seconds,        \
+		  long nanoseconds)                                                                \
+	{                                                                                          \
+		(void)future;                                                                      \
+		return wait_for_word(word, value, limited, seconds, nanoseconds, clock,            \
+				     RT_CALLER);                                                   \
+	}
+/* clang-format off: these are names of the linker's */
+WAIT_FOR_WORD(
+	FUTEX_CLOCK_REALTIME,
+	_ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE)
+WAIT_FOR_WORD(
+	0,
+	_ZNSt28__atomic_futex_unsigned_base26_M_futex_wait_until_steadyEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE)
+/* clang-format on */
+
+/* Semaphores: the reader finds out which are used as locks. */
+static void note_new_semaphore(sem_t *s, unsigned int value, uintptr_t pc)
+{
+	note(RAW_LOCK_NEW, s, value < 255 ? value : 255, pc);
+}
+
+RT_INTERCEPT int sem_init(sem_t *s, int shared, unsigned int value)
+{
+	int rc = REAL(sem_init)(s, shared, value);
+
+	if (!rc)
+		note_new_semaphore(s, value, RT_CALLER);
+	return rc;
+}
+
+RT_INTERCEPT int sem_destroy(sem_t *s)
+{
+	return REAL(sem_destroy)(s);
+}
+
+RT_INTERCEPT sem_t *sem_open(const char *name, int flags, ...)
+{
+	unsigned int mode = 0, value = 0;
+	int now = 0;
+	sem_t *s;
+	va_list args;
+
+	va_start(args, flags);
+	if (flags & 0100 /* O_CREAT */) {
+		mode = va_arg(args, unsigned int);
+		value = va_arg(args, unsigned int);
+	}
+	va_end(args);
+	s = REAL(sem_open)(name, flags, mode, value);
+	if (s != SEM_FAILED && !sem_getvalue(s, &now) && now > 1)
+		note_new_semaphore(s, (unsigned int)now, RT_CALLER);
+	return s;
+}
+
+RT_INTERCEPT int sem_wait(sem_t *s)
+{
+	int rc = REAL(sem_wait)(s);
+
+	if (!rc)
+		note_acquired(RAW_SEM_WAIT, s, RAW_SEMAPHORE, RT_CALLER);
+	return rc;
+}
+
+RT_INTERCEPT int sem_trywait(sem_t *s)
+{
+	int rc = REAL(sem_trywait)(s);
+
+	if (!rc)
+		note_acquired(RAW_SEM_WAIT, s, RAW_SEMAPHORE, RT_CALLER);
+	return rc;
+}
+
+RT_INTERCEPT int sem_timedwait(sem_t *restrict s, const struct timespec *restrict until)
+{
+	int rc = REAL(sem_timedwait)(s, until);
+
+	if (!rc)
+		note_acquired(RAW_SEM_WAIT, s, RAW_SEMAPHORE, RT_CALLER);
+	return rc;
+}
+
+RT_INTERCEPT int sem_clockwait(sem_t *restrict s, clockid_t clock,
+			       const struct timespec *restrict until)
+{
+	int rc = REAL(sem_clockwait)(s, clock, until);
+
+	if (!rc)
+		note_acquired(RAW_SEM_WAIT, s, RAW_SEMAPHORE, RT_CALLER);
+	return rc;
+}
+
+RT_INTERCEPT int sem_post(sem_t *s)
+{
+	uint64_t time = record_time_releasing(s);
+	int rc;
+
+	note_releasing(RAW_SEM_POST, s, RAW_SEMAPHORE, &time, RT_CALLER);
+	rc = REAL(sem_post)(s);
+	if (!rc)
+		note_released(RAW_SEM_POST, s, RAW_SEMAPHORE, time, RT_CALLER);
+	return rc;
+}
+
+/* An arrival. */
+RT_INTERCEPT int pthread_barrier_wait(pthread_barrier_t *barrier)
+{
+	note(RAW_BARRIER, barrier, RAW_BARRIER_OBJECT, RT_CALLER);
+	return REAL(pthread_barrier_wait)(barrier);
+}
+
+/*
+ * Once: whoever runs the function writes, everybody else reads what was
+ * written. Not a lock: later calls do not exclude each other.
+ */
+static __thread struct once_call {
+	void (*fn)(void);
+	void *control;
+	uintptr_t pc;
+	bool ran;
+	struct once_call *outer;
+} * once_call __attribute__((tls_model("initial-exec")));
+
+static void run_once(void)
+{
+	struct once_call *c = once_call;
+
+	c->fn();
+	c->ran = true;
+	/* Before the others are let go. */
+	access_plain(RAW_WRITE, c->control, sizeof(int), c->pc);
+}
+
+static void once_end(struct once_call *c)
+{
+	once_call = c->outer;
+	if (!c->ran)
+		access_plain(RAW_READ, c->control, sizeof(int), c->pc);
+}
+
+RT_INTERCEPT int pthread_once(pthread_once_t *control, void (*fn)(void))
+{
+	__attribute__((cleanup(once_end))) struct once_call c = {fn, control, RT_CALLER, false,
+								 once_call};
+
+	once_call = &c;
+	return REAL(pthread_once)(control, run_once);
+}
+
+RT_INTERCEPT void call_once(once_flag *control, void (*fn)(void))
+{
+	__attribute__((cleanup(once_end))) struct once_call c = {fn, control, RT_CALLER, false,
+								 once_call};
+
+	once_call = &c;
+	REAL(call_once)(control, run_once);
+}
+
+/* C++: the initialisation of a static variable in a function. */
+/*
+ * Not the first byte, which compiled code reads to see whether it has to come
+ * here at all: who reads it, waits here and reads it again was not disturbed.
+ */
+int __cxa_guard_acquire(uint64_t *guard);
+void __cxa_guard_release(uint64_t *guard);
+
+RT_INTERCEPT int __cxa_guard_acquire(uint64_t *guard)
+{
+	int rc = REAL(__cxa_guard_acquire)(guard);
+
+	if (!rc)
+		access_plain(RAW_READ, (char *)guard + 1, 1, RT_CALLER);
+	return rc;
+}
+
+RT_INTERCEPT void __cxa_guard_release(uint64_t *guard)
+{
+	access_plain(RAW_WRITE, (char *)guard + 1, 1, RT_CALLER);
+	REAL(__cxa_guard_release)(guard);
+}

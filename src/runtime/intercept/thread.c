@@ -1,0 +1,296 @@
+/*
+ * Threads and processes: creation, end, join; fork.
+ *
+ * Left out, since nothing needs to be done: pthread_exit and pthread_cancel (a
+ * thread's end is seen by a destructor of thread-local data, which runs
+ * however it ends; signals.c sees to it that none ends in a hook); vfork (its
+ * child borrows the thread, and what it does is noted as the thread's); exec,
+ * posix_spawn and system (another program, which records for itself if it was
+ * instrumented); _exit, abort and quick_exit (the recording is in the file
+ * already).
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <threads.h>
+#include <time.h>
+
+#include "runtime/intercept/intercept.h"
+#include "runtime/history/origins.h"
+#include "runtime/thread/signals.h"
+#include "runtime/thread/thread.h"
+
+/* What a new thread needs to know. */
+struct start {
+	union {
+		void *(*posix)(void *);
+		int (*c11)(void *);
+		struct start *next_free;
+	} u;
+	void *arg;
+	uint32_t id;
+	struct check_point birth; /* for the check */
+	bool detached;
+};
+static struct start *free_starts;
+static uint32_t free_lock;
+
+static struct start *start_new(void *arg, bool detached)
+{
+	struct rt_thread *t = rt_enter(&rt_self) ? &rt_self : NULL;
+	struct start *s;
+
+	rt_lock(&free_lock);
+	if (!free_starts) {
+		struct start *page = rt_pages(RAW_PAGE);
+
+		for (size_t i = 0; page && i < RAW_PAGE / sizeof *page; i++) {
+			page[i].u.next_free = free_starts;
+			free_starts = &page[i];
+		}
+	}
+	s = free_starts;
+	if (s)
+		free_starts = s->u.next_free;
+	rt_unlock(&free_lock);
+	if (t)
+		rt_leave(t);
+	if (s) {
+		s->arg = arg;
+		s->id = thread_number();
+		s->detached = detached;
+	}
+	return s;
+}
+
+static void start_free(struct start *s)
+{
+	struct rt_thread *t = rt_enter(&rt_self) ? &rt_self : NULL;
+
+	rt_lock(&free_lock);
+	s->u.next_free = free_starts;
+	free_starts = s;
+	rt_unlock(&free_lock);
+	if (t)
+		rt_leave(t);
+}
+
+static struct start begin(void *arg)
+{
+	struct start s = *(struct start *)arg;
+
+	thread_begin(&rt_self, s.id, s.birth);
+	if (!s.detached)
+		thread_enlist(pthread_self(), s.id);
+	start_free(arg);
+	return s;
+}
+
+/* The function is left: by return, pthread_exit() or cancellation, whose handlers have run. */
+static void left(const struct start *s)
+{
+	(void)s;
+	thread_left(&rt_self);
+}
+
+static void *start_posix(void *arg)
+{
+	__attribute__((cleanup(left))) struct start s = begin(arg);
+
+	rt_self.start_caller = RT_CALLER;
+	return s.u.posix(s.arg);
+}
+
+static int start_c11(void *arg)
+{
+	__attribute__((cleanup(left))) struct start s = begin(arg);
+
+	rt_self.start_caller = RT_CALLER;
+	return s.u.c11(s.arg);
+}
+
+/* They are short. */
+bool thread_is_start(uintptr_t pc)
+{
+	return pc - (uintptr_t)start_posix < 256 || pc - (uintptr_t)start_c11 < 256;
+}
+
+/*
+ * The fork is noted before the thread can run, and before any signal handler
+ * that comes while it is being made. Where that fails, a thread was forked that
+ * never did anything.
+ */
+static void creating(struct start *s, uintptr_t pc)
+{
+	struct rt_thread *t = &rt_self;
+	uint64_t now;
+
+	s->birth = (struct check_point){0};
+	if (!rt_enter(t))
+		return;
+	s->birth = check_create(t, s->id, pc);
+	now = record_now_ordered();
+	record_at(t, RAW_FORK, s->id, 0, now, pc);
+	if (predict_on)
+		predict_note(t, RAW_FORK, s->id, 0, now, pc);
+	rt_leave(t);
+}
+
+RT_INTERCEPT int pthread_create(pthread_t *restrict handle, const pthread_attr_t *restrict attr,
+				void *(*fn)(void *), void *restrict arg)
+{
+	int state = PTHREAD_CREATE_JOINABLE, rc;
+	struct start *s;
+	uint32_t id;
+	bool detached;
+
+	if (rt_self.quiet & RT_GONE)
+		return REAL(pthread_create)(handle, attr, fn, arg);
+	if (attr)
+		pthread_attr_getdetachstate(attr, &state);
+	detached = state == PTHREAD_CREATE_DETACHED;
+	s = start_new(arg, detached);
+	if (!s)
+		return EAGAIN;
+	s->u.posix = fn;
+	id = s->id;
+	creating(s, PROGRAM_CALLER);
+	rc = REAL(pthread_create)(handle, attr, start_posix, s);
+	if (rc) {
+		start_free(s);
+		thread_not_out();
+	} else if (!detached) {
+		thread_enlist(*handle, id);
+	}
+	return rc;
+}
+
+RT_INTERCEPT int thrd_create(thrd_t *handle, thrd_start_t fn, void *arg)
+{
+	struct start *s;
+	uint32_t id;
+	int rc;
+
+	if (rt_self.quiet & RT_GONE)
+		return REAL(thrd_create)(handle, fn, arg);
+	s = start_new(arg, false);
+	if (!s)
+		return thrd_nomem;
+	s->u.c11 = fn;
+	id = s->id;
+	creating(s, RT_CALLER);
+	rc = REAL(thrd_create)(handle, start_c11, s);
+	if (rc != thrd_success) {
+		start_free(s);
+		thread_not_out();
+	} else {
+		thread_enlist(*handle, id);
+	}
+	return rc;
+}
+
+static void joined(pthread_t handle, uint32_t id, uintptr_t pc)
+{
+	struct rt_thread *t = &rt_self;
+	struct check_point last;
+	uint64_t now;
+
+	if (id == THREAD_UNKNOWN)
+		return;
+	last = thread_forget(handle, id);
+	if (rt_enter(t)) {
+		now = record_now_ordered();
+		check_join(t, id, last, &now, pc);
+		record_at(t, RAW_JOIN, id, 0, now, pc);
+		if (predict_on)
+			predict_note(t, RAW_JOIN, id, 0, now, pc);
+		rt_leave(t);
+	}
+	thread_not_out();
+}
+
+/* The handle must be looked up before: afterwards it may be another thread's. */
+#define JOIN(name, params, args)                                                                   \
+	RT_INTERCEPT int name params                                                               \
+	{                                                                                          \
+		uint32_t id = thread_find(handle);                                                 \
+		int rc = REAL(name) args;                                                          \
+                                                                                                   \
+		if (!rc)                                                                           \
+			joined(handle, id, PROGRAM_CALLER);                                        \
+		return rc;                                                                         \
+	}
+JOIN(pthread_join, (pthread_t handle, void **result), (handle, result))
+JOIN(pthread_tryjoin_np, (pthread_t handle, void **result), (handle, result))
+JOIN(pthread_timedjoin_np, (pthread_t handle, void **result, const struct timespec *until),
+     (handle, result, until))
+JOIN(pthread_clockjoin_np,
+     (pthread_t handle, void **result, clockid_t clock, const struct timespec *until),
+     (handle, result, clock, until))
+JOIN(thrd_join, (thrd_t handle, int *result), (handle, result))
+
+#define DETACH(name, type)                                                                         \
+	RT_INTERCEPT int name(type handle)                                                         \
+	{                                                                                          \
+		uint32_t id = thread_find(handle);                                                 \
+		int rc = REAL(name)(handle);                                                       \
+                                                                                                   \
+		if (!rc)                                                                           \
+			thread_forget(handle, id);                                                 \
+		return rc;                                                                         \
+	}
+DETACH(pthread_detach, pthread_t)
+DETACH(thrd_detach, thrd_t)
+
+/* The name of another thread than the caller is not noted. */
+RT_INTERCEPT int pthread_setname_np(pthread_t handle, const char *name)
+{
+	struct rt_thread *t = &rt_self;
+	int rc = REAL(pthread_setname_np)(handle, name);
+
+	if (!rc && pthread_equal(handle, pthread_self()) && rt_enter(t)) {
+		record_text(t, RAW_NAME, 0, name, strlen(name));
+		origins_name(t, name, strlen(name));
+		rt_leave(t);
+	}
+	return rc;
+}
+
+/* Handlers that were registered first run last before a fork, and first in the child. */
+static __thread uint32_t quiet_before __attribute__((tls_model("initial-exec")));
+
+/* A handler that comes now waits: it would want the locks that this thread holds. */
+static void prepare(void)
+{
+	uint32_t quiet = rt_self.quiet;
+
+	rt_begin(&rt_self);
+	check_fork_prepare();
+	quiet_before = quiet;
+}
+
+static void parent(void)
+{
+	uint32_t quiet = quiet_before;
+
+	check_fork_parent();
+	RT_COMPILER_BARRIER();
+	rt_self.quiet = quiet;
+	RT_COMPILER_BARRIER();
+	if (!rt_self.quiet && rt_self.pending)
+		rt_signals_deliver(&rt_self);
+}
+
+static void child(void)
+{
+	free_lock = 0;
+	signals_child(&rt_self);
+	rt_self.quiet = quiet_before;
+	thread_child(&rt_self);
+}
+
+void intercept_thread_init(void)
+{
+	pthread_atfork(prepare, parent, child);
+}

@@ -1,0 +1,174 @@
+#include "runtime/os/options.h"
+
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/os/rt.h"
+
+#define DEFAULT_STRING(value) value
+#define DEFAULT_BOOL(value)   value
+#define DEFAULT_INT(value)    value
+
+struct rt_options rt_options = {
+#define X(kind, name, standard, what) .name = DEFAULT_##kind(standard),
+	RT_OPTIONS(X)
+#undef X
+};
+
+enum kind { STRING, BOOL, INT };
+static const struct option {
+	const char *name, *what, *standard;
+	void *value;
+	enum kind kind;
+} table[] = {
+#define X(kind, name, standard, what) {#name, what, #standard, &rt_options.name, kind},
+	RT_OPTIONS(X)
+#undef X
+};
+enum { OPTIONS = sizeof table / sizeof *table };
+
+static void help(void)
+{
+	rt_say("options of the runtime, as in ATOMSAN_OPTIONS=key=value:key=value");
+	for (size_t i = 0; i < OPTIONS; i++)
+		rt_say("  %s=%s  %s", table[i].name, table[i].standard, table[i].what);
+}
+
+size_t rt_options_tell(char *to, size_t size)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < OPTIONS; i++) {
+		const struct option *o = &table[i];
+
+		if (o->kind == STRING)
+			n += rt_format(to + n, size - n, "%s=%s\n", o->name,
+				       (const char *)o->value);
+		else
+			n += rt_format(to + n, size - n, "%s=%d\n", o->name,
+				       o->kind == BOOL ? *(bool *)o->value : *(int *)o->value);
+	}
+	return n;
+}
+
+static void set(const struct option *o, const char *value, size_t n)
+{
+	long number = 0;
+	size_t i = n && value[0] == '-';
+
+	if (o->kind == STRING) {
+		char *to = o->value;
+
+		if (n >= sizeof rt_options.record)
+			rt_die("ATOMSAN_OPTIONS: the value of '%s' is too long", o->name);
+		__builtin_memcpy(to, value, n);
+		to[n] = 0;
+		return;
+	}
+	if (o->kind == BOOL && n == 4 && !strncmp(value, "true", 4)) {
+		*(bool *)o->value = true;
+		return;
+	}
+	if (o->kind == BOOL && n == 5 && !strncmp(value, "false", 5)) {
+		*(bool *)o->value = false;
+		return;
+	}
+	if (i == n || n > 9)
+		goto bad;
+	for (; i < n; i++) {
+		if (value[i] < '0' || value[i] > '9')
+			goto bad;
+		number = number * 10 + value[i] - '0';
+	}
+	if (o->kind == INT) {
+		*(int *)o->value = (int)(value[0] == '-' ? -number : number);
+		return;
+	}
+	if (number == 0 || number == 1) {
+		*(bool *)o->value = number;
+		return;
+	}
+bad:
+	rt_die("ATOMSAN_OPTIONS: '%s' takes %s", o->name, o->kind == BOOL ? "0 or 1" : "a number");
+}
+
+/* A reporter may be started when the program has gone to another folder. */
+static void from_here(char *path)
+{
+	char here[sizeof rt_options.log_path];
+	size_t n = strlen(path);
+	long folder;
+
+	if (!n || *path == '/')
+		return;
+	folder = syscall(SYS_getcwd, here, sizeof here); /* with its 0 */
+	if (folder <= 1 || (size_t)folder + n + 1 > sizeof here)
+		return;
+	here[folder - 1] = '/';
+	__builtin_memmove(path + folder, path, n + 1);
+	__builtin_memcpy(path, here, (size_t)folder);
+}
+
+/* A value may be in quotes, so that it can hold a colon. */
+void rt_options_init(char **environment)
+{
+	static const char key_is[] = "ATOMSAN_OPTIONS=";
+	const char *p = NULL;
+
+	for (; *environment; environment++)
+		if (!strncmp(*environment, key_is, sizeof key_is - 1))
+			p = *environment + sizeof key_is - 1;
+	while (p && *p) {
+		const char *key, *value;
+		size_t klen, i = 0, vlen = 0;
+
+		if (*p == ':' || *p == ' ' || *p == ',') {
+			p++;
+			continue;
+		}
+		key = p;
+		while (*p && *p != '=' && *p != ':')
+			p++;
+		klen = (size_t)(p - key);
+		while (i < OPTIONS && (strncmp(table[i].name, key, klen) || table[i].name[klen]))
+			i++;
+		if (i == OPTIONS || *p != '=') {
+			char name[64];
+
+			klen = klen < sizeof name ? klen : sizeof name - 1;
+			__builtin_memcpy(name, key, klen);
+			name[klen] = 0;
+			if (i == OPTIONS)
+				rt_die("ATOMSAN_OPTIONS: there is no option '%s' (help=1 lists "
+				       "them)",
+				       name);
+			rt_die("ATOMSAN_OPTIONS: '%s' wants a value, as in %s=1", name, name);
+		}
+		value = ++p;
+		if (*p == '"' || *p == '\'') {
+			char quote = *p++;
+
+			value = p;
+			while (*p && *p != quote)
+				p++;
+			vlen = (size_t)(p - value);
+			if (!*p)
+				rt_die("ATOMSAN_OPTIONS: the quote behind '%s=' has no end",
+				       table[i].name);
+			p++;
+		} else {
+			while (*p && *p != ':')
+				p++;
+			vlen = (size_t)(p - value);
+		}
+		set(&table[i], value, vlen);
+	}
+	from_here(rt_options.log_path);
+	if (!*rt_options.reporter) {
+		from_here(rt_options.suppressions);
+		from_here(rt_options.spec);
+	}
+	if (rt_options.help)
+		help();
+}

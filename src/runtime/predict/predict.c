@@ -1,0 +1,611 @@
+#include "runtime/predict/predict.h"
+
+#include <linux/membarrier.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/frontier/check.h"
+#include "runtime/blocks/block_policy.h"
+#include "runtime/link/reporter_link.h"
+#include "runtime/os/options.h"
+#include "runtime/predict/log.h"
+#include "runtime/history/origins.h"
+#include "runtime/report/report.h"
+#include "runtime/thread/thread.h"
+
+bool predict_on, predict_over;
+
+/* A thread that is or was. */
+struct predict_thread {
+	struct predict_thread *next;
+	struct rt_thread *owner; /* NULL: it has ended */
+	struct plog *log;
+	uint64_t began;
+	uintptr_t stack_low, stack_high;
+	uint32_t id;
+	uint32_t first; /* the node of its first call */
+};
+static struct predict_thread *threads, *spare;
+static uint32_t lock;
+
+/* --- the budget --- */
+
+static uint64_t used;
+
+void *plog_pages(size_t bytes)
+{
+	uint64_t most = (uint64_t)(uint32_t)rt_options.predict_size << 20;
+	void *p;
+
+	bytes = (bytes + RAW_PAGE - 1) & ~(size_t)(RAW_PAGE - 1);
+	if (__atomic_load_n(&predict_over, __ATOMIC_RELAXED))
+		return NULL;
+	p = __atomic_add_fetch(&used, bytes, __ATOMIC_RELAXED) > most ? NULL : rt_pages(bytes);
+	if (!p && !__atomic_exchange_n(&predict_over, true, __ATOMIC_RELAXED)) {
+		rt_choose_mode();
+		rt_say("prediction covers the run up to here: the %d MiB of predict_size are used "
+		       "up; the program goes on",
+		       rt_options.predict_size);
+	}
+	return p;
+}
+
+void plog_pages_free(void *p, size_t bytes)
+{
+	bytes = (bytes + RAW_PAGE - 1) & ~(size_t)(RAW_PAGE - 1);
+	if (!p)
+		return;
+	__atomic_sub_fetch(&used, bytes, __ATOMIC_RELAXED);
+	rt_pages_free(p, bytes);
+}
+
+/* --- memory that comes and goes --- */
+
+enum { LINE = 64, LINES = 1 << 20 };
+static uint16_t *generations; /* [LINES] */
+static uint8_t *is_kept;      /* [LINES]: some log has an access of it */
+
+static size_t line_of(uint64_t address)
+{
+	return address / LINE & (LINES - 1);
+}
+
+static uint16_t generation(uint64_t address)
+{
+	return __atomic_load_n(&generations[line_of(address)], __ATOMIC_RELAXED);
+}
+
+static size_t lines_of(uint64_t address, uint64_t size)
+{
+	uint64_t n = (address % LINE + size + LINE - 1) / LINE;
+
+	return n < LINES ? (size_t)n : LINES;
+}
+
+static void kept(uint64_t address, uint64_t size)
+{
+	for (size_t i = 0, n = lines_of(address, size); i < n; i++)
+		__atomic_store_n(&is_kept[line_of(address + i * LINE)], 1, __ATOMIC_RELAXED);
+}
+
+static bool plenty(void)
+{
+	return __atomic_load_n(&used, __ATOMIC_RELAXED) <
+	       (uint64_t)(uint32_t)rt_options.predict_size << 19;
+}
+
+static const struct plog_memory memory = {generation, kept, plenty};
+
+/* Does any log know it? From now on it is other memory. */
+static bool was_kept(uint64_t address, uint64_t size)
+{
+	bool any = false;
+
+	for (size_t i = 0, n = lines_of(address, size); i < n; i++) {
+		size_t line = line_of(address + i * LINE);
+
+		if (!__atomic_load_n(&is_kept[line], __ATOMIC_RELAXED))
+			continue;
+		any = true;
+		__atomic_store_n(&is_kept[line], 0, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&generations[line], 1, __ATOMIC_RELAXED);
+	}
+	return any;
+}
+
+/* Blocks that logs know, and that are no more. */
+static struct origins_allocation *dead;
+static size_t ndead, dead_cap;
+
+static void keep_dead(uintptr_t address)
+{
+	struct origins_allocation a;
+
+	if (!origins_allocation(address, &a))
+		return;
+	rt_lock(&lock);
+	if (ndead == dead_cap) {
+		size_t cap = dead_cap ? 2 * dead_cap : 64;
+		struct origins_allocation *grown = plog_pages(cap * sizeof *grown);
+
+		if (grown) {
+			if (ndead)
+				memcpy(grown, dead, ndead * sizeof *dead);
+			plog_pages_free(dead, dead_cap * sizeof *dead);
+			dead = grown;
+			dead_cap = cap;
+		}
+	}
+	if (ndead < dead_cap)
+		dead[ndead++] = a;
+	rt_unlock(&lock);
+}
+
+/* --- a thread's log --- */
+
+static void end(struct rt_thread *t)
+{
+	t->txn = 0;
+	t->txn_mark = 0;
+	plog_end(t->plog);
+}
+
+/* NULL: it has none, or none any more. What only served to add to it is given back. */
+static struct plog *log_of(struct rt_thread *t)
+{
+	if (RT_LIKELY(!__atomic_load_n(&predict_over, __ATOMIC_RELAXED)) || !t->plog)
+		return t->plog;
+	if (t->txn)
+		end(t);
+	plog_finish(t->plog);
+	return t->plog = NULL;
+}
+
+/* --- where it is --- */
+
+static uint32_t with_marks(const struct rt_thread *t, struct plog *l, uint32_t node, size_t depth)
+{
+	for (uint32_t i = 0; i < t->nmarks && i < RT_MARKS; i++)
+		if (t->mark[i].depth == depth)
+			node = plog_node(l, node, t->mark[i].label, t->mark[i].pc, PLOG_MARK);
+	return node;
+}
+
+/* `limit` of a frame is its node. */
+static uint32_t node_now(struct rt_thread *t, struct plog *l)
+{
+	size_t depth = t->depth;
+	uint32_t node = 0;
+
+	if (l->node)
+		return l->node;
+	while (depth && !t->frame[depth - 1].limit)
+		depth--;
+	if (depth)
+		node = (uint32_t)t->frame[depth - 1].limit;
+	for (; depth < t->depth; depth++) {
+		struct rt_frame *f = &t->frame[depth];
+
+		node = with_marks(t, l, node, depth);
+		node = plog_node(l, node, f->function, f->caller, f->kind);
+		f->limit = node;
+	}
+	return l->node = with_marks(t, l, node, t->depth);
+}
+
+/* --- threads --- */
+
+void predict_init(void)
+{
+	if (!rt_options.predict)
+		return;
+	generations = rt_pages(LINES * sizeof *generations);
+	is_kept = rt_pages(LINES);
+	if (!generations || !is_kept || rt_options.predict_size <= 0) {
+		rt_say("no memory to predict in: the program runs unchecked");
+		return;
+	}
+	plog_memory = &memory;
+	predict_on = record_timed = true;
+	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
+}
+
+static struct predict_thread *new_thread(void)
+{
+	struct predict_thread *p;
+
+	rt_lock(&lock);
+	if (!spare) {
+		p = plog_pages(RAW_PAGE);
+		for (size_t i = 0; p && i < RAW_PAGE / sizeof *p; i++) {
+			p[i].next = spare;
+			spare = &p[i];
+		}
+	}
+	p = spare;
+	if (p) {
+		spare = p->next;
+		p->next = threads;
+		threads = p;
+	}
+	rt_unlock(&lock);
+	return p;
+}
+
+void predict_thread_begin(struct rt_thread *t)
+{
+	struct plog *l = plog_new();
+	struct predict_thread *p = l ? new_thread() : NULL;
+
+	t->plog = NULL;
+	t->predicted = NULL;
+	t->txn = t->cut = 0;
+	t->nmarks = t->txn_mark = 0;
+	t->started = false;
+	if (!p) {
+		if (l)
+			plog_free(l);
+		return;
+	}
+	p->log = l;
+	p->id = t->id;
+	p->first = 0;
+	p->stack_low = t->stack_low;
+	p->stack_high = t->stack_high;
+	p->began = l->time = record_now();
+	__atomic_store_n(&p->owner, t, __ATOMIC_RELEASE);
+	t->predicted = p;
+	t->plog = l;
+}
+
+void predict_thread_end(struct rt_thread *t)
+{
+	struct plog *l = log_of(t);
+
+	if (!t->predicted || !predict_on)
+		return;
+	if (l) {
+		if (t->txn)
+			end(t);
+		plog_put(l, RAW_EXIT, 0, 0, record_now(), 0, 0);
+		t->plog = NULL;
+		plog_finish(l);
+	}
+	__atomic_fetch_add(&check_counts.transactions, t->transactions, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->predicted->owner, NULL, __ATOMIC_RELEASE);
+}
+
+void predict_child(struct rt_thread *t)
+{
+	lock = 0;
+	for (struct predict_thread *p = threads; p; p = p->next)
+		plog_free(p->log);
+	threads = NULL;
+	ndead = 0;
+	predict_over = false;
+	t->plog = NULL;
+	functions_child();
+	live_child();
+	report_child();
+	for (size_t i = 0; i < t->depth; i++)
+		t->frame[i].limit = 0;
+}
+
+/* --- blocks: as check.c has them --- */
+
+static void begin(struct rt_thread *t, size_t txn, uint32_t mark)
+{
+	t->txn = txn;
+	t->txn_mark = mark;
+	t->transactions++;
+	plog_begin(t->plog, node_now(t, t->plog));
+}
+
+void predict_call(struct rt_thread *t, struct rt_frame *f)
+{
+	if (!log_of(t))
+		return;
+	t->plog->node = 0;
+	if (!t->txn && functions_begin(t, f))
+		begin(t, t->depth, 0);
+	if (RT_UNLIKELY(!t->predicted->first))
+		t->predicted->first = node_now(t, t->plog);
+}
+
+void predict_return(struct rt_thread *t)
+{
+	size_t depth = t->depth + 1; /* it is taken off already */
+
+	if (t->cut > t->depth)
+		t->cut = t->depth;
+	if (!log_of(t))
+		return;
+	t->plog->node = 0;
+	while (RT_UNLIKELY(t->nmarks && t->nmarks <= RT_MARKS &&
+			   t->mark[t->nmarks - 1].depth >= depth)) {
+		if (t->txn_mark == t->nmarks)
+			end(t);
+		t->nmarks--;
+	}
+	if (t->txn == depth && !t->txn_mark)
+		end(t);
+}
+
+static void cut(struct rt_thread *t)
+{
+	if (t->txn)
+		end(t);
+	for (size_t i = t->cut; i < t->depth; i++)
+		if (!t->frame[i].hands_on)
+			functions_leave_out(t, t->frame[i].function, false);
+	t->cut = t->depth;
+}
+
+void predict_mark(struct rt_thread *t, uint32_t label, uintptr_t pc)
+{
+	if (!log_of(t))
+		return;
+	t->plog->node = 0;
+	if (t->nmarks < RT_MARKS)
+		t->mark[t->nmarks] = (struct rt_mark){t->depth, label, pc};
+	t->nmarks++;
+	if (!t->txn && t->nmarks <= RT_MARKS)
+		begin(t, t->depth + 1, t->nmarks);
+}
+
+void predict_unmark(struct rt_thread *t)
+{
+	if (!log_of(t) || !t->nmarks ||
+	    (t->nmarks <= RT_MARKS && t->mark[t->nmarks - 1].depth != t->depth))
+		return;
+	t->plog->node = 0;
+	if (t->txn_mark == t->nmarks)
+		end(t);
+	t->nmarks--;
+}
+
+void predict_not_atomic(struct rt_thread *t, uintptr_t pc)
+{
+	struct rt_frame *f = t->depth ? &t->frame[t->depth - 1] : NULL;
+
+	if (!log_of(t) || !f || t->depth <= t->cut ||
+	    (t->nmarks && t->nmarks <= RT_MARKS && t->mark[t->nmarks - 1].depth == t->depth))
+		return;
+	/* It is said each time, and believed at once. */
+	if (functions_said_not(f->function))
+		return;
+	plog_put(t->plog, RAW_NOT_ATOMIC, 0, 0, record_now(), node_now(t, t->plog), pc);
+	functions_leave_out(t, f->function, true);
+	if (t->txn == t->depth && !t->txn_mark)
+		end(t);
+}
+
+/* --- what happens --- */
+
+void predict_access(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
+{
+	struct rt_thread *t = &rt_self;
+	struct plog *l = t->plog;
+
+	if (RT_UNLIKELY(t->ignoring))
+		return;
+	if (RT_LIKELY(l && !t->quiet && l->node && op <= RAW_UPDATE) &&
+	    plog_done(l, plog_what(op, address, (uint32_t)size), l->node, pc))
+		return;
+	if (!rt_enter(t))
+		return;
+	l = predict_on ? log_of(t) : NULL;
+	if (l)
+		plog_access(l, op, address, size, node_now(t, l), pc);
+	rt_leave(t);
+}
+
+void predict_atomic(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
+{
+	if (rt_self.plog && op != RAW_WRITE)
+		plog_later(rt_self.plog, record_now_ordered());
+	predict_access(op, address, size, pc);
+}
+
+/* A new lock: of interest where another was there, or where it is a semaphore that is none. */
+static void note_new(struct rt_thread *t, struct plog *l, uintptr_t object, uint32_t aux,
+		     uint64_t time, uintptr_t pc)
+{
+	if (aux > 1 || was_kept(object, 1))
+		plog_put(l, RAW_LOCK_NEW, object, aux, time, node_now(t, l), pc);
+}
+
+void predict_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t aux,
+		  uint64_t time, uintptr_t pc)
+{
+	struct plog *l = predict_on ? log_of(t) : NULL;
+
+	if (!l)
+		return;
+	switch (op) {
+	case RAW_ACQUIRE:
+	case RAW_ACQUIRE_SHARED:
+	case RAW_RELEASE:
+	case RAW_SEM_WAIT:
+	case RAW_SEM_POST:
+		plog_lock(l, op, object, aux, time, node_now(t, l), pc);
+		break;
+	case RAW_LOCK_NEW:
+		note_new(t, l, object, aux, time, pc);
+		break;
+	case RAW_WAIT:
+	case RAW_BARRIER:
+	case RAW_FORK:
+	case RAW_JOIN:
+		cut(t);
+		plog_put(l, op, object, aux, time, node_now(t, l), pc);
+		break;
+	case RAW_NOTIFY:
+		plog_put(l, op, object, aux, time, node_now(t, l), pc);
+		break;
+	default:
+		break;
+	}
+}
+
+void predict_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
+{
+	origins_allocated(t, address, size, pc);
+	if (log_of(t) && rt_threads_out)
+		plog_later(t->plog, record_now_ordered());
+}
+
+void predict_free(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
+{
+	if (predict_on && log_of(t) && was_kept(address, size)) {
+		keep_dead(address);
+		plog_put(t->plog, RAW_FREE, address, 0, record_now_ordered(), node_now(t, t->plog),
+			 pc);
+	}
+	origins_freed(address);
+}
+
+void predict_forget(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
+{
+	if (predict_on && log_of(t) && was_kept(address, size))
+		plog_forget(t->plog, address, size, record_now_ordered(), node_now(t, t->plog), pc);
+}
+
+/* --- the end --- */
+
+static void say(struct plog_out *o, const void *bytes, size_t n)
+{
+	(void)o;
+	live_say(LIVE_RUN, &(struct live_part){bytes, n}, 1, NULL, 0);
+}
+
+static void out_labels(struct plog_out *o)
+{
+	const char *text;
+	uint32_t number;
+	size_t n;
+
+	for (uint32_t i = 0; origins_label_at(i, &number, &text, &n); i++)
+		if (number)
+			plog_out_text(o, RAW_LABEL, number, text, n);
+}
+
+static void out_thread(struct plog_out *o, const struct predict_thread *p)
+{
+	const char *name = origins_name_of(p->id);
+
+	*o = (struct plog_out){.take = o->take, .unit = o->unit, .thread = p->id, .time = p->began};
+	plog_out_sized(o, RAW_START, p->stack_low, p->stack_high - p->stack_low, p->began, 0);
+	if (!p->id)
+		out_labels(o);
+	if (name)
+		plog_out_text(o, RAW_NAME, 0, name, strnlen(name, 16));
+	plog_out_records(o, p->log, p->id ? p->first : 0);
+	plog_out_close(o);
+}
+
+static void out_allocation(struct plog_out *o, const struct origins_allocation *a)
+{
+	uint32_t n = a->stack.n < HISTORY_STACK ? a->stack.n : HISTORY_STACK;
+
+	for (uint32_t i = 0; i < n; i++)
+		plog_out_unit(o, RAW_CALL, a->stack.v[i].function, i ? 0 : 2, a->time,
+			      a->stack.v[i].caller);
+	plog_out_sized(o, RAW_ALLOC, a->address, a->size, a->time, a->pc);
+	for (uint32_t i = 0; i < n; i++)
+		plog_out_unit(o, RAW_RETURN, 0, 0, a->time, 0);
+}
+
+/* Heap sort: it needs no memory, and has no bad case. */
+static void sift(struct origins_allocation *v, size_t i, size_t n)
+{
+	for (size_t child; (child = 2 * i + 1) < n; i = child) {
+		struct origins_allocation swap = v[i];
+
+		child += child + 1 < n && v[child].time < v[child + 1].time;
+		if (swap.time >= v[child].time)
+			return;
+		v[i] = v[child];
+		v[child] = swap;
+	}
+}
+
+static void sort(struct origins_allocation *v, size_t n)
+{
+	for (size_t i = n / 2; i-- > 0;)
+		sift(v, i, n);
+	for (; n > 1; n--) {
+		struct origins_allocation last = v[n - 1];
+
+		v[n - 1] = v[0];
+		v[0] = last;
+		sift(v, 0, n - 1);
+	}
+}
+
+/* Blocks that some log knows, as if another thread, which does nothing else, had made them. */
+static void out_allocations(struct plog_out *o, uint32_t thread)
+{
+	size_t most = ndead + origins_allocations(), n = 0;
+	struct origins_allocation *v = rt_pages(most * sizeof *v + 1);
+
+	if (!v)
+		return;
+	for (; n < ndead; n++)
+		v[n] = dead[n];
+	for (uint32_t i = 0; n < most && i < origins_allocations(); i++)
+		n += origins_allocation_at(i, &v[n]) && was_kept(v[n].address, v[n].size);
+	sort(v, n);
+	*o = (struct plog_out){.take = o->take, .unit = o->unit, .thread = thread};
+	/* What a thread begins with is told apart. */
+	plog_out_unit(o, RAW_CALL, 0, 2, 0, 0);
+	for (size_t i = 0; i < n; i++)
+		out_allocation(o, &v[i]);
+	plog_out_close(o);
+	rt_pages_free(v, most * sizeof *v + 1);
+}
+
+/* Nobody writes any more, but for who is in a hook right now: wait, but not for ever. */
+static bool has_stopped(const struct predict_thread *p)
+{
+	const struct rt_thread *t = __atomic_load_n(&p->owner, __ATOMIC_ACQUIRE);
+
+	for (int i = 0; t && t != &rt_self && t->quiet & RT_IN_RUNTIME; i++) {
+		if (i == 1 << 16)
+			return false;
+		rt_yield();
+		t = __atomic_load_n(&p->owner, __ATOMIC_ACQUIRE);
+	}
+	return true;
+}
+
+uint64_t predict_end(void)
+{
+	struct plog_out o = {.take = say};
+	uint64_t found;
+	bool started;
+
+	if (!predict_on)
+		return 0;
+	__atomic_store_n(&predict_on, false, __ATOMIC_SEQ_CST);
+	/* One thread has nobody to be cut through by. */
+	if (thread_count() < 2)
+		return 0;
+	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
+	o.unit = rt_pages(RAW_CHUNK_MAX);
+	if (!o.unit)
+		return 0;
+	plog_out_header(&o, predict_over ? "predict_size is used up" : NULL);
+	started = live_connected();
+	for (struct predict_thread *p = threads; p; p = p->next)
+		if (has_stopped(p))
+			out_thread(&o, p);
+	out_allocations(&o, thread_count());
+	rt_pages_free(o.unit, RAW_CHUNK_MAX);
+	found = live_connected() ? report_end(0) : 0;
+	if (!live_connected())
+		rt_say("nothing is predicted: the program 'atomsan' %s",
+		       started ? "has gone" : "cannot be started");
+	return found;
+}

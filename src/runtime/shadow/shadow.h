@@ -1,0 +1,179 @@
+/*
+ * Shadow memory: for each 8 bytes of the program's memory, who touched them
+ * last. And the same for locks, in a space of their own. In front of the cells are
+ * lines, of 64 bytes each, and while one thread has such a line to itself they are not used
+ *(line.h).
+ *
+ * A word is one last access: the slot of its thread, when in the life of that
+ * slot, whether it wrote, and which of the 8 bytes:
+ *
+ *	slot:12 time:43 write:1 bytes:8
+ *
+ * A cell has two words. 0 is empty. What does not fit (three threads that read
+ * and are still of interest, neighbours of different sizes) goes to a list:
+ * then the second word has slot SHADOW_LIST and the list's address, and the
+ * first is empty.
+ *
+ * What several threads read again and again: the first word has slot
+ * SHADOW_READERS, a number that was never used before, and all bytes. It
+ * stands for reads that the threads keep for themselves (struct rt_repeat), so
+ * that they need not take the line from each other; who writes asks them all.
+ * The second word is one, or a list, as always.
+ *
+ * Cells are changed under the lock of their stripe, with one exception: a
+ * thread may store to a cell that has only words of its own, see
+ * check_access.c.
+ *
+ * Where the shadow is: the program's address space is cut into regions of
+ * 1 GiB; a table gives the place of each region's shadow. Nothing is assumed
+ * about the layout.
+ *
+ * Who may include this: the runtime.
+ */
+#ifndef ATOMSAN_RUNTIME_SHADOW_SHADOW_H
+#define ATOMSAN_RUNTIME_SHADOW_SHADOW_H
+
+#include "runtime/os/rt.h"
+
+struct shadow_cell {
+	uint64_t w[2];
+};
+
+/* 64 bytes of memory, as long as one thread has them to itself: see line.h. */
+struct shadow_line {
+	uint64_t head, r, w, young;
+};
+
+struct shadow_list {
+	struct shadow_cell *cell; /* whose it is */
+	uint32_t n, cap;
+	uint64_t w[];
+};
+
+enum {
+	SHADOW_WRITE = 1 << 8,
+	SHADOW_BYTES = 0xff,
+	SHADOW_TIME_SHIFT = 9,
+	SHADOW_SLOT_SHIFT = 52,
+	SHADOW_SLOTS = 1 << 12,
+	SHADOW_LIST = SHADOW_SLOTS - 1,
+	SHADOW_READERS = SHADOW_SLOTS - 2,
+	SHADOW_NOBODY = SHADOW_READERS, /* from here on none is given out */
+};
+/* Times stay below this: then one subtraction tells whether slot and time are right. */
+#define SHADOW_TIMES (1ull << 42)
+#define SHADOW_TICK  (1ull << SHADOW_TIME_SHIFT)
+
+enum shadow_space { SHADOW_DATA, SHADOW_LOCKS, SHADOW_SPACES };
+enum { SHADOW_REGION = 30, SHADOW_REGIONS = 1 << (47 - SHADOW_REGION) };
+/* By region: what to add to twice the offset in it; 0: there is none yet. */
+extern uintptr_t shadow_region[SHADOW_SPACES][SHADOW_REGIONS];
+
+static inline uintptr_t shadow_base(enum shadow_space space, uintptr_t address)
+{
+	return shadow_region[space][address >> SHADOW_REGION & (SHADOW_REGIONS - 1)];
+}
+
+static inline struct shadow_cell *shadow_in(uintptr_t base, uintptr_t address)
+{
+	return (struct shadow_cell *)(base + 2 * (address & ((1ul << SHADOW_REGION) - 8)));
+}
+
+static inline struct shadow_cell *shadow_find(enum shadow_space space, uintptr_t address)
+{
+	uintptr_t base = shadow_base(space, address);
+
+	return RT_LIKELY(base != 0) ? shadow_in(base, address) : NULL;
+}
+
+/* By region: where its lines are. */
+extern uintptr_t shadow_lines[SHADOW_REGIONS];
+
+static inline uintptr_t shadow_line_base(uintptr_t address)
+{
+	return shadow_lines[address >> SHADOW_REGION & (SHADOW_REGIONS - 1)];
+}
+
+static inline struct shadow_line *shadow_line_in(uintptr_t base, uintptr_t address)
+{
+	return (struct shadow_line *)(base + (address >> 1 & ((1ul << (SHADOW_REGION - 1)) - 32)));
+}
+
+static inline struct shadow_line *shadow_line_find(uintptr_t address)
+{
+	uintptr_t base = shadow_line_base(address);
+
+	return RT_LIKELY(base != 0) ? shadow_line_in(base, address) : NULL;
+}
+
+/* These, and make it; NULL: no memory, which has been said. */
+struct shadow_line *shadow_line_make(uintptr_t address);
+struct shadow_cell *shadow_make(enum shadow_space space, uintptr_t address);
+
+static inline uint32_t shadow_slot(uint64_t word)
+{
+	return (uint32_t)(word >> SHADOW_SLOT_SHIFT);
+}
+
+static inline bool shadow_readers(uint64_t word)
+{
+	return shadow_slot(word) == SHADOW_READERS;
+}
+
+/* The step of order.h. */
+static inline uint64_t shadow_step(uint64_t word)
+{
+	return word >> SHADOW_TIME_SHIFT;
+}
+
+static inline struct shadow_list *shadow_list(uint64_t word)
+{
+	return shadow_slot(word) == SHADOW_LIST
+		       ? (struct shadow_list *)(word & ((1ull << SHADOW_SLOT_SHIFT) - 1))
+		       : NULL;
+}
+
+static inline uint64_t shadow_list_word(const struct shadow_list *list)
+{
+	return (uint64_t)SHADOW_LIST << SHADOW_SLOT_SHIFT | (uintptr_t)list;
+}
+
+/* A list for at least `cap` words; NULL: no memory. Under the stripe's lock. */
+struct shadow_list *shadow_list_new(struct shadow_cell *cell, uint32_t cap);
+void shadow_list_free(struct shadow_list *list);
+
+/* Nobody has touched it. Under the stripe's lock. */
+void shadow_clear_cell(struct shadow_cell *cell);
+/* The same for all locks in this memory. */
+void shadow_clear_locks(uintptr_t address, size_t bytes);
+/* Of much memory, which begins and ends with a line: lines and cells are zero, and cost nothing. */
+void shadow_give_back(uintptr_t address, uintptr_t end);
+
+/*
+ * A stripe holds whole lines. A line each: threads that use different ones do not
+ * meet. While the program is recorded as well as checked there is only one (shadow_one_stripe()),
+ * and all that may conflict happens, and takes its time, under its lock: the order of the recording
+ * is the order of the check.
+ */
+struct shadow_stripe {
+	uint32_t lock;
+	uint64_t last; /* time of the last operation that took one */
+} __attribute__((aligned(64)));
+enum { SHADOW_STRIPES = 1 << 10 };
+extern struct shadow_stripe shadow_stripes[SHADOW_STRIPES];
+extern uint64_t shadow_stripe_mask;
+
+static inline struct shadow_stripe *shadow_stripe(uintptr_t address)
+{
+	return &shadow_stripes[(address >> 6) * 0x9e3779b97f4a7c15ull >> 54 & shadow_stripe_mask];
+}
+
+void shadow_one_stripe(void);
+
+/* Around a fork: the lists are as they should be. In the child nobody holds a lock. */
+void shadow_hold(void);
+void shadow_let_go(void);
+void shadow_child(void);
+extern bool shadow_forked; /* whoever was about to change a line may be gone */
+
+#endif
