@@ -5,7 +5,7 @@
  * main.c, a man page docs/man/atomsan-NAME.1.scd, a golden test.
  *
  * Exit codes are EXIT_*; messages go to standard error through cli_error() and
- * cli_note(), results to standard output.
+ * note(), results to standard output.
  */
 #ifndef ATOMSAN_CLI_CLI_H
 #define ATOMSAN_CLI_CLI_H
@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "base/note.h"
 #include "base/opt.h"
 
 enum { EXIT_NOTHING_FOUND = 0, EXIT_FINDINGS = 1, EXIT_BAD = 2 };
@@ -30,9 +31,8 @@ struct command {
 
 extern const struct command *const commands[]; /* ends with NULL */
 
-/* "atomsan: ..." on standard error. The first returns EXIT_BAD. */
+/* "atomsan: ..." on standard error; returns EXIT_BAD. */
 int cli_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void cli_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /* "atomsan CMD: ..." and how to get help; returns EXIT_BAD. */
 int cli_usage(const struct command *cmd, const char *fmt, ...)

@@ -11,6 +11,7 @@
 #include "engine/context.h"
 #include "engine/engine.h"
 #include "engine/doublechecker/suspects.h"
+#include "report/left_out.h"
 #include "report/report.h"
 #include "trace/blocks.h"
 #include "trace/reader.h"
@@ -70,7 +71,7 @@ static size_t pick_engines(const char *names, const struct engine_ops **v, struc
 /* What blames functions that are not meant to be atomic after all is not a finding. */
 static void drop_left_out(struct reader *r, struct engine_result *res)
 {
-	size_t n = blockspec_drop(r, &res->findings);
+	size_t n = left_out_drop(r, &res->findings);
 
 	if (reader_is_recorded(r) && res->nstats < ENGINE_STATS_MAX)
 		res->stats[res->nstats++] = (struct engine_stat){"findings_left_out", n};
@@ -81,8 +82,8 @@ static void drop_suppressed(struct engine_result *res)
 	size_t n = suppressing_drop(&res->findings);
 
 	if (n && !printing_asked.quiet)
-		cli_note("%zu finding%s of %s suppressed by %s", n, n == 1 ? "" : "s",
-			 res->ops->name, suppressing_file);
+		note("%zu finding%s of %s suppressed by %s", n, n == 1 ? "" : "s", res->ops->name,
+		     suppressing_file);
 	if (suppressing_file && res->nstats < ENGINE_STATS_MAX)
 		res->stats[res->nstats++] = (struct engine_stat){"findings_suppressed", n};
 }
@@ -121,9 +122,9 @@ static int write_suspects(size_t had)
 	if (suspects_write(&suspects, o->first_run, &err))
 		return cli_error("%s", err.text);
 	if (!printing_asked.quiet)
-		cli_note("%s: %zu block%s suspected, %zu of them new%s", o->first_run, suspects.n,
-			 suspects.n == 1 ? "" : "s", suspects.n - had,
-			 suspects.outside ? "; operations outside blocks too" : "");
+		note("%s: %zu block%s suspected, %zu of them new%s", o->first_run, suspects.n,
+		     suspects.n == 1 ? "" : "s", suspects.n - had,
+		     suspects.outside ? "; operations outside blocks too" : "");
 	return 0;
 }
 
@@ -215,7 +216,7 @@ int check_run(const struct command *cmd, int argc, char **argv)
 	rc = o->first_run ? 0 : printing_report(&rep, format);
 	blockspec_tell(r, stderr, "atomsan: ", printing_asked.verbose && !printing_asked.quiet);
 	if (!printing_asked.quiet)
-		suppressing_tell(suppressing_list(), stderr, "atomsan: ");
+		suppress_print_unused(suppressing_list(), stderr, "atomsan: ");
 	for (size_t i = 0; i < rep.nresults; i++) {
 		found += results[i].findings.n;
 		engine_result_free(&results[i]);

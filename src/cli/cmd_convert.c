@@ -121,10 +121,10 @@ static int convert(int argc, char **argv)
 		rc = -1;
 	}
 	if (reader_counts(r)->skipped)
-		cli_note("%llu event%s that cannot have happened %s left out",
-			 (unsigned long long)reader_counts(r)->skipped,
-			 reader_counts(r)->skipped == 1 ? "" : "s",
-			 reader_counts(r)->skipped == 1 ? "was" : "were");
+		note("%llu event%s that cannot have happened %s left out",
+		     (unsigned long long)reader_counts(r)->skipped,
+		     reader_counts(r)->skipped == 1 ? "" : "s",
+		     reader_counts(r)->skipped == 1 ? "was" : "were");
 	blockspec_tell(r, stderr, "atomsan: ", false);
 	trace_close(r);
 	return rc ? cli_error("%s", err.text) : 0;

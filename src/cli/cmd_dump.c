@@ -94,9 +94,9 @@ static int dump(int argc, char **argv)
 	blockspec_tell(r, stderr, "atomsan: ", false);
 	trace_close(r);
 	if (skipped)
-		cli_note("%llu event%s that cannot have happened %s skipped",
-			 (unsigned long long)skipped, skipped == 1 ? "" : "s",
-			 skipped == 1 ? "was" : "were");
+		note("%llu event%s that cannot have happened %s skipped",
+		     (unsigned long long)skipped, skipped == 1 ? "" : "s",
+		     skipped == 1 ? "was" : "were");
 	return n < 0 ? cli_error("%s", err.text) : 0;
 }
 

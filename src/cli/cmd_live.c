@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/live.h"
+#include "reporter/reporter.h"
 
 #include "base/banned.h"
 
@@ -22,25 +22,25 @@ static int live(int argc, char **argv)
 {
 	/* What the terminal sends to the program is not for us: there may be findings to come. */
 	static const int not_ours[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGTSTP, SIGPIPE};
-	struct live_options options = {.format = &text_format, .out = 2, .each = true};
-	struct live_process *p;
-	struct live *s;
+	struct reporter_options options = {.format = &text_format, .out = 2, .each = true};
+	struct reporter_process *p;
+	struct reporter *s;
 
 	(void)argv;
 	if (argc)
 		return cli_usage(&cmd_live, "there is nothing to say to it");
 	for (size_t i = 0; i < sizeof not_ours / sizeof *not_ours; i++)
 		signal(not_ours[i], SIG_IGN);
-	s = live_new(&options);
-	p = live_connect(s, 0, getppid());
+	s = reporter_new(&options);
+	p = reporter_connect(s, 0, getppid());
 	do {
 		struct pollfd wait = {.fd = 0, .events = POLLIN};
 
-		if (live_holds(p) && !poll(&wait, 1, LIVE_HOLD_MS))
-			live_let_go(p);
-	} while (live_serve(p));
-	live_disconnect(p);
-	live_free(s);
+		if (reporter_holds_text(p) && !poll(&wait, 1, REPORTER_HOLD_MS))
+			reporter_print_held(p);
+	} while (reporter_serve(p));
+	reporter_disconnect(p);
+	reporter_free(s);
 	return 0;
 }
 

@@ -164,9 +164,9 @@ static int finish(const char *raw, const char *to, struct err *err)
 		n = writer_close(w, err);
 	}
 	if (!n && o.verbose && !stat(to, &st))
-		cli_note("%s: %llu events, %.1f bytes each", to,
-			 (unsigned long long)reader_counts(r)->events,
-			 (double)st.st_size / (double)(reader_counts(r)->events + 1));
+		note("%s: %llu events, %.1f bytes each", to,
+		     (unsigned long long)reader_counts(r)->events,
+		     (double)st.st_size / (double)(reader_counts(r)->events + 1));
 	reader_close(r);
 	if (!n)
 		unlink(raw);
@@ -197,7 +197,7 @@ static int finish_all(const char *raw)
 				str_fmt(&to, ".%s", pid);
 			if (finish(found.gl_pathv[i], to.s, &err)) {
 				cli_error("%s", err.text);
-				cli_note("%s is kept: it can be read as it is", found.gl_pathv[i]);
+				note("%s is kept: it can be read as it is", found.gl_pathv[i]);
 				done = -1;
 			}
 			if (done >= 0)

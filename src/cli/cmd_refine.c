@@ -93,11 +93,11 @@ static void show_progress(struct refine *f)
 	f->shown = true;
 }
 
-static void note(struct refine *f, unsigned run, const char *what)
+static void note_run(struct refine *f, unsigned run, const char *what)
 {
 	hide_progress(f);
 	if (!o.quiet)
-		cli_note("run %u: %s", run, what);
+		note("run %u: %s", run, what);
 }
 
 static void set_error(struct refine *f, const char *text)
@@ -180,9 +180,9 @@ static bool failed(struct refine *f, const struct job *j, const struct refine_an
 		str_fmt(&s, "; it printed last:\n%s", a->output);
 	f->told |= s.n > 0;
 	if (s.n)
-		note(f, j->run, s.s);
+		note_run(f, j->run, s.s);
 	if (a->trouble && !killed)
-		note(f, j->run, a->trouble);
+		note_run(f, j->run, a->trouble);
 	str_free(&s);
 	return killed;
 }
@@ -325,7 +325,7 @@ static int tell(struct refine *f)
 	unsigned stuck = (unsigned)f->n - f->removed;
 
 	for (size_t i = 0; i < f->unused.nunused && o.spec; i++)
-		cli_note("unused rule: %s:%s", o.spec, f->unused.unused[i]);
+		note("unused rule: %s:%s", o.spec, f->unused.unused[i]);
 	if (f->quiet < o.runs && !f->removed && !o.spec)
 		unlink(o.output); /* it says nothing */
 	if (f->error)
@@ -340,8 +340,8 @@ static int tell(struct refine *f)
 	printf("%s: %u block%s removed, %u runs, the last %u quiet\n", o.output, f->removed,
 	       f->removed == 1 ? "" : "s", f->ended, f->quiet);
 	if (stuck)
-		cli_note("%u block%s could not be removed: %s no rule can name", stuck,
-			 stuck == 1 ? "" : "s", stuck == 1 ? "one that" : "those");
+		note("%u block%s could not be removed: %s no rule can name", stuck,
+		     stuck == 1 ? "" : "s", stuck == 1 ? "one that" : "those");
 	return f->n ? EXIT_FINDINGS : EXIT_NOTHING_FOUND;
 }
 

@@ -25,10 +25,11 @@
 #include "cli/blockspec.h"
 #include "cli/child.h"
 #include "cli/cli.h"
-#include "cli/live.h"
 #include "cli/printing.h"
 #include "cli/suppressing.h"
 #include "engine/doublechecker/suspects.h"
+#include "report/color.h"
+#include "reporter/reporter.h"
 
 #include "base/banned.h"
 
@@ -97,9 +98,9 @@ static int listen_to(struct str *name, struct err *err)
 /* --- the processes --- */
 
 struct room {
-	struct live *session;
+	struct reporter *session;
 	int listening;
-	struct live_process **v;
+	struct reporter_process **v;
 	struct pollfd *poll; /* the socket, the program's end, then a connection each */
 	size_t n, cap, poll_cap;
 };
@@ -119,7 +120,7 @@ static void let_in(struct room *r)
 		return;
 	}
 	MEM_GROW(r->v, r->cap, r->n + 1);
-	r->v[r->n++] = live_connect(r->session, fd, who.pid);
+	r->v[r->n++] = reporter_connect(r->session, fd, who.pid);
 }
 
 /* One round, of at most so many milliseconds; false where nothing happened. */
@@ -133,19 +134,20 @@ static bool serve(struct room *r, int program, int timeout)
 	r->poll[LISTENING] = (struct pollfd){.fd = r->listening, .events = POLLIN};
 	r->poll[PROGRAM] = (struct pollfd){.fd = program, .events = POLLIN};
 	for (size_t i = 0; i < r->n; i++) {
-		r->poll[n++] = (struct pollfd){.fd = live_descriptor(r->v[i]), .events = POLLIN};
-		holds |= live_holds(r->v[i]);
+		r->poll[n++] =
+			(struct pollfd){.fd = reporter_descriptor(r->v[i]), .events = POLLIN};
+		holds |= reporter_holds_text(r->v[i]);
 	}
-	ready = poll(r->poll, n, holds ? LIVE_HOLD_MS : timeout);
+	ready = poll(r->poll, n, holds ? REPORTER_HOLD_MS : timeout);
 	for (size_t i = 0; i < r->n && holds && !ready; i++)
-		live_let_go(r->v[i]);
+		reporter_print_held(r->v[i]);
 	if (ready <= 0)
 		return ready ? errno == EINTR : holds;
 	if (r->poll[LISTENING].revents)
 		let_in(r);
 	for (size_t i = 0; i < served; i++) {
-		if (r->poll[CONNECTIONS + i].revents && !live_serve(r->v[i]))
-			live_disconnect(r->v[i]);
+		if (r->poll[CONNECTIONS + i].revents && !reporter_serve(r->v[i]))
+			reporter_disconnect(r->v[i]);
 		else
 			r->v[kept++] = r->v[i];
 	}
@@ -174,10 +176,10 @@ static void serve_all(struct room *r)
 	while (now.tv_sec < until && serve(r, -1, r->n ? AFTERWARDS_MS : 0))
 		clock_gettime(CLOCK_MONOTONIC, &now);
 	if (r->n && !o.quiet)
-		cli_note("%zu process%s still running: what %s from now on is not reported", r->n,
-			 r->n == 1 ? " is" : "es are", r->n == 1 ? "it finds" : "they find");
+		note("%zu process%s still running: what %s from now on is not reported", r->n,
+		     r->n == 1 ? " is" : "es are", r->n == 1 ? "it finds" : "they find");
 	while (r->n)
-		live_disconnect(r->v[--r->n]);
+		reporter_disconnect(r->v[--r->n]);
 	mem_free(r->v);
 	mem_free(r->poll);
 }
@@ -239,17 +241,17 @@ static void tell_silence(const char *name, bool text, int status)
 {
 	switch (kind_of(name)) {
 	case PLAIN:
-		cli_note("nothing was checked: %s was not linked by atomsan-cc", name);
+		note("nothing was checked: %s was not linked by atomsan-cc", name);
 		break;
 	case INSTRUMENTED:
 		if (o.predict && status > 128)
-			cli_note("nothing is predicted: the program did not come to its end");
+			note("nothing is predicted: the program did not come to its end");
 		else if (text && !o.first_run)
-			cli_note("no %satomicity violation", o.predict ? "possible " : "");
+			note("no %satomicity violation", o.predict ? "possible " : "");
 		break;
 	case NOT_KNOWN:
 		if (o.verbose)
-			cli_note("no process that was linked by atomsan-cc had anything to say");
+			note("no process that was linked by atomsan-cc had anything to say");
 		break;
 	}
 }
@@ -350,13 +352,14 @@ static char *join_words(char **argv)
 	return shown.s;
 }
 
-static int prepare(struct live_options *options, struct err *err)
+static int prepare(struct reporter_options *options, struct err *err)
 {
 	if (suppressing_read(err))
 		return -1;
 	options->suppress = suppressing_list();
 	take_from_environment();
 	options->spec = blockspec_read(err);
+	options->spec_path = blockspec_file;
 	if (!options->spec || suppressing_read(err))
 		return -1;
 	options->suppress = suppressing_list();
@@ -376,7 +379,7 @@ static int prepare(struct live_options *options, struct err *err)
 
 static int run(int argc, char **argv)
 {
-	struct live_options options = {
+	struct reporter_options options = {
 		.color = o.color,
 		.verbosity = o.quiet ? -1 : o.verbose > 0,
 		.all = o.all,
@@ -395,7 +398,7 @@ static int run(int argc, char **argv)
 	options.format = printing_format(&cmd_run, o.format);
 	if (!options.format)
 		return EXIT_BAD;
-	if (printing_color(o.color, -1, &color))
+	if (color_decide(o.color, -1, &color))
 		return cli_usage(&cmd_run, "--color takes auto, always or never");
 	if (wrong_engine())
 		return cli_usage(&cmd_run, "%s", wrong_engine());
@@ -424,17 +427,17 @@ static int run(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	program = join_words(argv);
 	options.program = program;
-	room.session = live_new(&options);
+	room.session = reporter_new(&options);
 	serve_all(&room);
 	rc = child_wait();
-	if (!live_was_used(room.session) && !o.quiet)
+	if (!reporter_was_used(room.session) && !o.quiet)
 		tell_silence(argv[0], options.format == &text_format, rc);
 	/* Whoever closed standard error did not want to know. */
-	if (live_end(room.session) && o.output && !rc)
+	if (reporter_end(room.session) && o.output && !rc)
 		rc = cli_error("%s: writing failed", o.output);
-	if (!rc && live_findings(room.session))
+	if (!rc && reporter_findings(room.session))
 		rc = found;
-	live_free(room.session);
+	reporter_free(room.session);
 	mem_free(program);
 	close(room.listening);
 	return rc;

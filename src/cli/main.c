@@ -47,15 +47,6 @@ int cli_error(const char *fmt, ...)
 	return EXIT_BAD;
 }
 
-void cli_note(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	message(NULL, fmt, ap);
-	va_end(ap);
-}
-
 int cli_usage(const struct command *cmd, const char *fmt, ...)
 {
 	va_list ap;

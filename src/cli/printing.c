@@ -1,9 +1,5 @@
 #include "cli/printing.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/str.h"
 
 #include "base/banned.h"
@@ -29,17 +25,4 @@ const struct report_format *printing_format(const struct command *cmd, const cha
 	if (!format)
 		bad_format(cmd, name);
 	return format;
-}
-
-int printing_color(const char *when, int fd, bool *color)
-{
-	const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
-
-	if (!when || !strcmp(when, "auto"))
-		*color = isatty(fd) && term && strcmp(term, "dumb") && !(no && *no);
-	else if (!strcmp(when, "always") || !strcmp(when, "never"))
-		*color = when[0] == 'a';
-	else
-		return -1;
-	return 0;
 }

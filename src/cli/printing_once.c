@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/printing.h"
+#include "report/color.h"
 
 #include "base/banned.h"
 
@@ -16,7 +17,7 @@ int printing_prepare(const struct command *cmd, const char *in, struct report *r
 	*format = printing_format(cmd, o->format);
 	if (!*format)
 		return EXIT_BAD;
-	if (printing_color(o->color, o->output ? -1 : 1, &rep->color))
+	if (color_decide(o->color, o->output ? -1 : 1, &rep->color))
 		return cli_usage(cmd, "--color takes auto, always or never");
 	if (o->output && strcmp(o->output, "-") && cli_same_file(in, o->output))
 		return cli_error("%s and %s are the same file", in, o->output);

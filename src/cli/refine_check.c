@@ -7,6 +7,7 @@
 #include "cli/trace_open.h"
 #include "engine/engine.h"
 #include "report/json.h"
+#include "report/left_out.h"
 #include "trace/blocks.h"
 
 #include "base/banned.h"
@@ -238,7 +239,7 @@ static bool check_once(const char *path, struct taking *t, bool first)
 		reader_set_blocks(r, spec_rules(spec));
 		t->names = reader_names(r);
 		engine_run(t->job->engine, &options, r, false, NULL, &res, &err);
-		blockspec_drop(r, &res.findings);
+		left_out_drop(r, &res.findings);
 		for (size_t i = 0; i < res.findings.n; i++)
 			take_finding(t, res.findings.v[i]);
 		engine_result_free(&res);

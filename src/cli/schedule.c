@@ -8,6 +8,7 @@
 #include "cli/progress.h"
 #include "cli/trace_open.h"
 #include "engine/engine.h"
+#include "report/left_out.h"
 
 #include "base/banned.h"
 
@@ -43,7 +44,7 @@ static int predict(struct schedule *s, const char *path, const struct schedule_a
 	progress_start(false);
 	engine_run(engine_by_name("predict"), &options, r, false, progress_tick, &result, err);
 	progress_end();
-	blockspec_drop(r, &result.findings);
+	left_out_drop(r, &result.findings);
 	if (!err_is_set(err) && (!asked->number || asked->number > result.findings.n)) {
 		err_fail(err, "%s: predict has %zu finding%s, there is no number %llu", path,
 			 result.findings.n, result.findings.n == 1 ? "" : "s",

@@ -26,14 +26,3 @@ size_t suppressing_drop(struct finding_list *findings)
 {
 	return list ? finding_list_drop(findings, is_suppressed, list) : 0;
 }
-
-void suppressing_tell(const struct suppress *s, FILE *out, const char *prefix)
-{
-	const char *text;
-	unsigned line;
-	size_t at = 0;
-
-	while (s && (line = suppress_unused(s, &at, &text)) != 0)
-		fprintf(out, "%sunused suppression: %s:%u: %s\n", prefix, suppress_path(s), line,
-			text);
-}

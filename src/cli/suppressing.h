@@ -6,8 +6,6 @@
 #ifndef ATOMSAN_CLI_SUPPRESSING_H
 #define ATOMSAN_CLI_SUPPRESSING_H
 
-#include <stdio.h>
-
 #include "base/err.h"
 #include "base/opt.h"
 #include "engine/finding.h"
@@ -24,8 +22,5 @@ struct suppress *suppressing_list(void);
 
 /* Drop findings that are suppressed; returns how many. */
 size_t suppressing_drop(struct finding_list *findings);
-
-/* "unused suppression: FILE:LINE: ..." for each that matched nothing. */
-void suppressing_tell(const struct suppress *s, FILE *out, const char *prefix);
 
 #endif

@@ -33,6 +33,6 @@ void trace_close(struct reader *r)
 		return;
 	n = symbol_resolver_warnings(reader_resolver(r), &warning);
 	for (size_t i = 0; i < n; i++)
-		cli_note("%s", warning[i]);
+		note("%s", warning[i]);
 	trace_close_quietly(r);
 }

@@ -6,7 +6,7 @@
  * a finding also gets what only such a run knows: stacks, where a heap block was
  * allocated, who created a thread and where. Else these stay empty.
  *
- * Who may include this: engines, and cli/live_evicted.c, which has no engine to ask.
+ * Who may include this: engines, and reporter/explain_steps.c, which has no engine to ask.
  */
 #ifndef ATOMSAN_ENGINE_TELL_H
 #define ATOMSAN_ENGINE_TELL_H

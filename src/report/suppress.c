@@ -1,5 +1,6 @@
 #include "report/suppress.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -222,6 +223,17 @@ unsigned suppress_unused(const struct suppress *s, size_t *at, const char **line
 		}
 	}
 	return 0;
+}
+
+void suppress_print_unused(const struct suppress *s, FILE *out, const char *prefix)
+{
+	const char *text;
+	unsigned line;
+	size_t at = 0;
+
+	while (s && (line = suppress_unused(s, &at, &text)) != 0)
+		fprintf(out, "%sunused suppression: %s:%u: %s\n", prefix, suppress_path(s), line,
+			text);
 }
 
 /* What the finding is best known by; NULL: nothing. */

@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/err.h"
 #include "base/str.h"
@@ -44,6 +45,8 @@ bool suppress_matches(struct suppress *s, const struct finding *f);
  * the next one and its text, or 0 when there is no more.
  */
 unsigned suppress_unused(const struct suppress *s, size_t *at, const char **line);
+/* Print "unused suppression: FILE:LINE: TEXT" for each of them. `s` may be NULL. */
+void suppress_print_unused(const struct suppress *s, FILE *out, const char *prefix);
 
 /*
  * Add the line, without a newline, that suppresses this finding and others of the same block;

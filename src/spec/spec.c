@@ -1,5 +1,6 @@
 #include "spec/spec.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -335,6 +336,16 @@ unsigned spec_unused(const struct spec *s, size_t *at, const char **rule)
 		}
 	}
 	return 0;
+}
+
+void spec_print_unused(const struct spec *s, const char *path, FILE *out, const char *prefix)
+{
+	const char *rule;
+	unsigned line;
+	size_t at = 0;
+
+	while ((line = spec_unused(s, &at, &rule)) != 0)
+		fprintf(out, "%sunused rule: %s:%u: %s\n", prefix, path, line, rule);
 }
 
 void spec_add_rule(struct str *out, bool include, enum spec_what what, const char *name)

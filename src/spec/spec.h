@@ -30,6 +30,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/err.h"
 #include "base/str.h"
@@ -72,6 +73,8 @@ bool spec_rule_at(const struct spec *s, size_t i, struct spec_rule *out);
  * the next one and its text, or 0 when there is no more.
  */
 unsigned spec_unused(const struct spec *s, size_t *at, const char **rule);
+/* Print "unused rule: PATH:LINE: TEXT" for each of them. */
+void spec_print_unused(const struct spec *s, const char *path, FILE *out, const char *prefix);
 
 /* Add a line, with its newline, that speaks of exactly this name. */
 void spec_add_rule(struct str *out, bool include, enum spec_what what, const char *name);

@@ -12,16 +12,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "cli/cli.h"
-#include "cli/live.h"
+#include "base/note.h"
 #include "raw_recipe.h"
+#include "reporter/reporter.h"
 #include "trace/live_format.h"
 
 #include "base/banned.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* --- what main.c has --- */
+/* --- the notes --- */
 
 static int said;
 
@@ -37,29 +37,13 @@ static void check_sentence(const char *fmt, va_list ap)
 	}
 }
 
-int cli_error(const char *fmt, ...)
+void note(const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
 	check_sentence(fmt, ap);
 	va_end(ap);
-	return EXIT_BAD;
-}
-
-void cli_note(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	check_sentence(fmt, ap);
-	va_end(ap);
-}
-
-int cli_usage(const struct command *cmd, const char *fmt, ...)
-{
-	(void)cmd;
-	return cli_error("%s", fmt);
 }
 
 /* --- the stream --- */
@@ -189,15 +173,15 @@ static int count_findings(const struct str *s)
 	return n;
 }
 
-static void play(struct live *session, const struct str *s)
+static void play(struct reporter *session, const struct str *s)
 {
 	int fd[2];
-	struct live_process *p;
+	struct reporter_process *p;
 	size_t at = 0;
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd))
 		abort();
-	p = live_connect(session, fd[1], 77);
+	p = reporter_connect(session, fd[1], 77);
 	while (at < s->n) {
 		char answers[4096];
 		ssize_t put =
@@ -206,26 +190,26 @@ static void play(struct live *session, const struct str *s)
 		if (put <= 0)
 			abort();
 		at += (size_t)put;
-		if (!live_serve(p))
+		if (!reporter_serve(p))
 			break;
 		while (recv(fd[0], answers, sizeof answers, MSG_DONTWAIT) > 0)
 			;
 	}
 	if (at == s->n) {
 		shutdown(fd[0], SHUT_WR);
-		while (live_serve(p))
+		while (reporter_serve(p))
 			;
 	}
 	close(fd[0]);
-	live_disconnect(p);
+	reporter_disconnect(p);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static int out = -1;
-	struct live_options options = {.format = size % 2 ? &text_format : &json_format};
+	struct reporter_options options = {.format = size % 2 ? &text_format : &json_format};
 	struct str s = STR_INIT;
-	struct live *session;
+	struct reporter *session;
 
 	if (out < 0)
 		out = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -236,18 +220,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	else
 		follow_recipe(&s, data, size);
 	said = 0;
-	session = live_new(&options);
+	session = reporter_new(&options);
 	play(session, &s);
-	live_end(session);
+	reporter_end(session);
 	if (said > count_findings(&s) + 2) {
 		fprintf(stderr, "%d sentences\n", said);
 		abort();
 	}
-	if (getenv("FUZZ_EXPECT_EVENTS") && (said || !live_findings(session))) {
+	if (getenv("FUZZ_EXPECT_EVENTS") && (said || !reporter_findings(session))) {
 		fprintf(stderr, "no finding, or %d sentences\n", said);
 		abort();
 	}
-	live_free(session);
+	reporter_free(session);
 	str_free(&s);
 	return 0;
 }

@@ -17,15 +17,15 @@
 #include <unistd.h>
 
 #include "../unit/raw_builder.h"
-#include "cli/live.h"
-#include "cli/cli.h"
+#include "base/note.h"
+#include "reporter/reporter.h"
 #include "trace/live_format.h"
 
 #include "base/banned.h"
 
 #define N(v) (sizeof(v) / sizeof((v)[0]))
 
-/* --- what main.c has --- */
+/* --- the notes --- */
 
 static int said;
 static char last_said[1024];
@@ -36,29 +36,13 @@ static void say(const char *fmt, va_list ap)
 	vsnprintf(last_said, sizeof last_said, fmt, ap);
 }
 
-int cli_error(const char *fmt, ...)
+void note(const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
 	say(fmt, ap);
 	va_end(ap);
-	return EXIT_BAD;
-}
-
-void cli_note(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	say(fmt, ap);
-	va_end(ap);
-}
-
-int cli_usage(const struct command *cmd, const char *fmt, ...)
-{
-	(void)cmd;
-	return cli_error("%s", fmt);
 }
 
 /* --- messages --- */
@@ -190,8 +174,8 @@ static void add_end(struct str *out)
 /* --- a session --- */
 
 struct bench {
-	struct live *session;
-	struct live_options options;
+	struct reporter *session;
+	struct reporter_options options;
 	FILE *file;         /* what is printed */
 	struct str answers; /* to the program */
 	struct str text;
@@ -202,7 +186,7 @@ static int setup(void **state)
 	struct bench *b = mem_zalloc(sizeof *b);
 
 	b->file = tmpfile();
-	b->options = (struct live_options){
+	b->options = (struct reporter_options){
 		.format = &text_format, .out = fileno(b->file), .verdict = true};
 	b->answers = b->text = (struct str)STR_INIT;
 	said = 0;
@@ -217,7 +201,7 @@ static void stop(struct bench *b)
 	ssize_t n;
 	off_t at = 0;
 
-	live_end(b->session);
+	reporter_end(b->session);
 	str_reset(&b->text);
 	while ((n = pread(fileno(b->file), buf, sizeof buf, at)) > 0) {
 		str_addn(&b->text, buf, (size_t)n);
@@ -230,7 +214,7 @@ static int teardown(void **state)
 	struct bench *b = *state;
 
 	if (b->session)
-		live_free(b->session);
+		reporter_free(b->session);
 	fclose(b->file);
 	str_free(&b->answers);
 	str_free(&b->text);
@@ -241,35 +225,35 @@ static int teardown(void **state)
 /* One process that sends these bytes and ends, or is killed. */
 static void play(struct bench *b, const char *bytes, size_t n)
 {
-	struct live_process *p;
+	struct reporter_process *p;
 	char buf[4096];
 	int fd[2], flags;
 	ssize_t got;
 
 	if (!b->session)
-		b->session = live_new(&b->options);
+		b->session = reporter_new(&b->options);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), 0);
 	flags = fcntl(fd[0], F_GETFL);
 	fcntl(fd[0], F_SETFL, flags | O_NONBLOCK);
-	p = live_connect(b->session, fd[1], 4321);
+	p = reporter_connect(b->session, fd[1], 4321);
 	while (n) {
 		ssize_t put = send(fd[0], bytes, n < 4000 ? n : 4000, MSG_NOSIGNAL);
 
 		assert_true(put > 0);
 		bytes += put;
 		n -= (size_t)put;
-		if (!live_serve(p))
+		if (!reporter_serve(p))
 			break;
 	}
 	if (!n) {
 		shutdown(fd[0], SHUT_WR);
-		while (live_serve(p))
+		while (reporter_serve(p))
 			;
 	}
 	while ((got = recv(fd[0], buf, sizeof buf, 0)) > 0)
 		str_addn(&b->answers, buf, (size_t)got);
 	close(fd[0]);
-	live_disconnect(p);
+	reporter_disconnect(p);
 }
 
 static void play_and_stop(struct bench *b, const struct str *s)
@@ -321,7 +305,7 @@ static void every_message(void **state)
 	assert_int_equal(answered(b, 1, LIVE_SHOWN), 1);
 	assert_int_equal(answered(b, 2, LIVE_SHOWN), 0); /* known already */
 	assert_int_equal(answered(b, 3, LIVE_SHOWN), 1);
-	assert_int_equal(live_findings(b->session), 1);
+	assert_int_equal(reporter_findings(b->session), 1);
 	assert_int_equal(count(b->text.s, "WARNING"), 1);
 	assert_int_equal(count(b->text.s, " seen 12"), 1);
 	assert_null(strstr(b->text.s, "event"));
@@ -440,7 +424,7 @@ static void evicted_left_out(void **state)
 	add_end(&s);
 	play_and_stop(b, &s);
 	assert_int_equal(answered(b, 0, LIVE_SHOWN), 0);
-	assert_int_equal(live_findings(b->session), 0);
+	assert_int_equal(reporter_findings(b->session), 0);
 	known = (struct known){0};
 	str_free(&s);
 }
@@ -460,7 +444,7 @@ static void left_out(void **state)
 	play_and_stop(b, &s);
 	assert_int_equal(answered(b, 0, LIVE_SHOWN), 0);
 	assert_int_equal(answered(b, 1, LIVE_SHOWN), 1);
-	assert_int_equal(live_findings(b->session), 1);
+	assert_int_equal(reporter_findings(b->session), 1);
 	assert_int_equal(count(b->text.s, "does not count"), 1);
 	assert_int_equal(count(b->text.s, "WARNING"), 2);
 	assert_non_null(strstr(b->text.s, "atomsan: 1 atomicity violation"));
@@ -502,7 +486,7 @@ static void all_of_them(void **state)
 	add_finding(&s, 5, DEPOSIT, false, true);
 	add_finding(&s, 6, DEPOSIT, false, true);
 	play_and_stop(b, &s);
-	assert_int_equal(live_findings(b->session), 2);
+	assert_int_equal(reporter_findings(b->session), 2);
 	assert_int_equal(count(b->text.s, "WARNING"), 2);
 	str_free(&s);
 }
@@ -523,7 +507,7 @@ static void suppressed(void **state)
 	play_and_stop(b, &s);
 	assert_int_equal(answered(b, 0, LIVE_SHOWN), 0);
 	assert_int_equal(answered(b, 1, LIVE_SHOWN), 0);
-	assert_int_equal(live_findings(b->session), 0);
+	assert_int_equal(reporter_findings(b->session), 0);
 	assert_null(strstr(b->text.s, "WARNING"));
 	suppress_free(b->options.suppress);
 	str_free(&s);

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "cli/live_impl.h"
 #include "engine/tell.h"
+#include "reporter/reporter_impl.h"
 #include "symbol/symbol.h"
 #include "trace/raw_file.h"
 #include "trace/recorded.h"
@@ -62,7 +62,8 @@ struct source {
 	struct calls calls;          /* scratch */
 };
 
-static void source_init(struct source *s, const struct live_process *p, const struct raw_file *file)
+static void source_init(struct source *s, const struct reporter_process *p,
+			const struct raw_file *file)
 {
 	*s = (struct source){.file = file};
 	names_init(&s->names);
@@ -274,7 +275,7 @@ static void set_step(struct source *from, struct finding *f, struct finding_step
  * Steps in the order of the cycle, numbered in that of time. Where each happened before the next,
  * one whose time is not known comes behind the one before it.
  */
-static void number(struct finding *f, const struct live_recording *r)
+static void number(struct finding *f, const struct finding_message *r)
 {
 	uint64_t *time = mem_alloc((f->nsteps + 1) * sizeof *time);
 
@@ -339,7 +340,7 @@ static void set_block(struct source *from, struct finding *f, const struct live_
 	f->nrefuted = 1;
 }
 
-struct finding *live_evicted(struct live_process *p, const struct live_recording *r)
+struct finding *explain_steps(struct reporter_process *p, const struct finding_message *r)
 {
 	struct finding *f = finding_new();
 	struct source from;

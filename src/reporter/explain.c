@@ -13,13 +13,12 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "cli/cli.h"
-#include "cli/live_impl.h"
-#include "symbol/symbol.h"
+#include "base/note.h"
+#include "reporter/reporter_impl.h"
 
 #include "base/banned.h"
 
-static int put_in_memory(const struct live_recording *r, struct err *err)
+static int put_in_memory(const struct finding_message *r, struct err *err)
 {
 	int fd = memfd_create("atomsan", MFD_CLOEXEC);
 	size_t done = 0;
@@ -39,21 +38,7 @@ static int put_in_memory(const struct live_recording *r, struct err *err)
 	return fd;
 }
 
-struct reader *live_open_recording(struct live_process *p, int fd, const char *name,
-				   bool unfinished, struct block_rules *rules, struct err *err)
-{
-	struct reader_options ropt = {.unfinished = unfinished, .rewindable = true};
-	struct reader *reader = reader_open_fd(fd, name, &ropt, err);
-
-	if (!reader)
-		return NULL;
-	reader_set_resolver(reader, symbol_resolver_beside(p->resolver));
-	reader_set_blocks(reader, rules);
-	reader_set_modules(reader, p->module, p->nmodules);
-	return reader;
-}
-
-static struct reader *open_recording(struct live_process *p, const struct live_recording *r,
+static struct reader *open_recording(struct reporter_process *p, const struct finding_message *r,
 				     struct block_rules *rules, struct err *err)
 {
 	bool is_one = r->n >= 8 && !memcmp(r->bytes, RAW_MAGIC, 8);
@@ -63,99 +48,8 @@ static struct reader *open_recording(struct live_process *p, const struct live_r
 		err_fail(err, "what comes with a finding is no recording");
 	fd = is_one ? put_in_memory(r, err) : -1;
 	return fd < 0 ? NULL
-		      : live_open_recording(p, fd, "the recording of a finding", true, rules, err);
+		      : recording_open(p, fd, "the recording of a finding", true, rules, err);
 }
-
-void live_close_recording(struct reader *reader)
-{
-	struct names_resolver *resolver = reader_resolver(reader);
-
-	reader_close(reader);
-	symbol_resolver_free(resolver);
-}
-
-/* --- event numbers --- */
-
-/* A set of them, and for each word of it how many are in those before. */
-struct numbers {
-	uint64_t *bits;
-	uint32_t *before;
-	size_t words;
-};
-
-static void numbers_add(struct numbers *x, uint64_t event)
-{
-	if (event)
-		x->bits[event / 64] |= 1ull << event % 64;
-}
-
-static uint64_t last_number(const struct finding *f)
-{
-	uint64_t last = f->event > f->transaction.begin ? f->event : f->transaction.begin;
-
-	for (size_t i = 0; i < f->nsteps; i++) {
-		last = f->steps[i].event > last ? f->steps[i].event : last;
-		last = f->steps[i].begin > last ? f->steps[i].begin : last;
-	}
-	for (size_t i = 0; i < f->nschedule; i++)
-		last = f->schedule[i] > last ? f->schedule[i] : last;
-	return last;
-}
-
-static void numbers_count(struct numbers *x)
-{
-	uint32_t n = 0;
-
-	x->before = mem_alloc((x->words + 1) * sizeof *x->before);
-	for (size_t i = 0; i < x->words; i++) {
-		x->before[i] = n;
-		n += (uint32_t)__builtin_popcountll(x->bits[i]);
-	}
-}
-
-/* From 1 on; 0: it is not in there. */
-static uint64_t rank(const struct numbers *x, uint64_t event)
-{
-	uint64_t bit = 1ull << event % 64, word;
-
-	if (!event || event / 64 >= x->words)
-		return 0;
-	word = x->bits[event / 64];
-	return word & bit ? x->before[event / 64] +
-				    (uint64_t)__builtin_popcountll(word & (bit - 1)) + 1
-			  : 0;
-}
-
-void live_renumber(struct finding *f)
-{
-	struct numbers x = {.words = last_number(f) / 64 + 1};
-
-	x.bits = mem_zalloc(x.words * sizeof *x.bits);
-	numbers_add(&x, f->event);
-	numbers_add(&x, f->transaction.begin);
-	for (size_t i = 0; i < f->nsteps; i++) {
-		numbers_add(&x, f->steps[i].event);
-		numbers_add(&x, f->steps[i].begin);
-	}
-	for (size_t i = 0; i < f->nschedule; i++)
-		numbers_add(&x, f->schedule[i]);
-	numbers_count(&x);
-	f->event = rank(&x, f->event);
-	f->transaction.begin = rank(&x, f->transaction.begin);
-	f->blame.begin = rank(&x, f->blame.begin);
-	for (size_t i = 0; i < f->nsteps; i++) {
-		f->steps[i].event = rank(&x, f->steps[i].event);
-		f->steps[i].begin = rank(&x, f->steps[i].begin);
-	}
-	for (size_t i = 0; i < f->nschedule; i++)
-		f->schedule[i] = rank(&x, f->schedule[i]);
-	for (size_t i = 0; i < f->nmoves; i++)
-		f->moves[i].event = rank(&x, f->moves[i].event);
-	mem_free(x.bits);
-	mem_free(x.before);
-}
-
-/* --- */
 
 static bool is_on_lock(uint8_t op)
 {
@@ -166,7 +60,7 @@ static bool is_on_lock(uint8_t op)
  * What the runtime has found, for the reader to say which events that is: the bytes that close
  * the cycle, and its steps, in one array.
  */
-static struct reader_unit *given_units(const struct live_recording *r, size_t *nclosing)
+static struct reader_unit *given_units(const struct finding_message *r, size_t *nclosing)
 {
 	const struct live_finding *h = r->head;
 	struct reader_unit *v = mem_zalloc((8 * (h->nclosing + 1) + h->nsteps) * sizeof *v);
@@ -197,7 +91,7 @@ static struct reader_unit *given_units(const struct live_recording *r, size_t *n
  * believed where the recording does not show the cycle by itself. It is a long way: millions of
  * operations, several times.
  */
-static struct finding **replay(struct live_process *p, const struct live_recording *r,
+static struct finding **replay(struct reporter_process *p, const struct finding_message *r,
 			       struct block_rules *rules, bool steps, bool *believed, size_t *n,
 			       struct err *err)
 {
@@ -223,7 +117,7 @@ static struct finding **replay(struct live_process *p, const struct live_recordi
 		res.findings.v[*n] = finding_new(); /* that one is ours now */
 	}
 	engine_result_free(&res);
-	live_close_recording(reader);
+	recording_close(reader);
 	mem_free(units);
 	if (*n)
 		return v;
@@ -232,8 +126,8 @@ static struct finding **replay(struct live_process *p, const struct live_recordi
 }
 
 /* Would it be one if the specification were not there? Then that says that it is none. */
-static struct finding **replay_by_default(struct live_process *p, const struct live_recording *r,
-					  size_t *n)
+static struct finding **replay_by_default(struct reporter_process *p,
+					  const struct finding_message *r, size_t *n)
 {
 	struct spec *none;
 	struct err ignored = {0};
@@ -270,7 +164,7 @@ static void forget(struct finding **v, size_t *n)
  * Steps are gone, and the recording is a small one (snapshot.h): memory may have been freed in what
  * it leaves out, and whoever got it then is in no conflict. A cycle in it may be none.
  */
-static bool is_small(const struct live_recording *r)
+static bool is_small(const struct finding_message *r)
 {
 	for (uint32_t i = 0; i < r->head->nsteps; i++)
 		if (r->steps[i].evicted || r->steps[i].kept)
@@ -278,8 +172,8 @@ static bool is_small(const struct live_recording *r)
 	return false;
 }
 
-struct finding **live_find(struct live_process *p, const struct live_recording *r, size_t *n,
-			   bool *excluded)
+struct finding **explain_finding(struct reporter_process *p, const struct finding_message *r,
+				 size_t *n, bool *excluded)
 {
 	struct err err = {0};
 	bool steps = !r->head->replayed, small = is_small(r), believed = false;
@@ -302,9 +196,9 @@ struct finding **live_find(struct live_process *p, const struct live_recording *
 	if (!v && !err_is_set(&err) && r->head->replayed && !r->head->evicted)
 		return NULL;
 	if (err_is_set(&err))
-		cli_note("process %d: %s", (int)p->pid, err.text);
+		note("process %d: %s", (int)p->pid, err.text);
 	else if (!v && !r->head->evicted && p->verbosity > 0)
-		cli_note("process %d: a finding is not in its own recording", (int)p->pid);
+		note("process %d: a finding is not in its own recording", (int)p->pid);
 	if (v && r->head->evicted && r->head->blamed && !is_blamed(v, *n)) {
 		/* The program knew more. */
 		forget(v, n);
@@ -312,13 +206,13 @@ struct finding **live_find(struct live_process *p, const struct live_recording *
 	}
 	if (!v) {
 		v = mem_alloc(sizeof(struct finding *));
-		v[(*n)++] = live_evicted(p, r);
+		v[(*n)++] = explain_steps(p, r);
 	}
 	for (size_t i = 0; i < *n; i++) {
 		v[i]->live = true;
 		/* Who else is to blame may be in what is gone. */
 		v[i]->evicted |= r->head->evicted && !v[i]->blame.thread;
-		live_renumber(v[i]);
+		event_numbers_compact(v[i]);
 	}
 	return v;
 }

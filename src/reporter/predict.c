@@ -8,10 +8,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "cli/blockspec.h"
-#include "cli/cli.h"
-#include "cli/live_impl.h"
+#include "base/note.h"
 #include "engine/context.h"
+#include "report/left_out.h"
+#include "reporter/reporter_impl.h"
 #include "symbol/symbol.h"
 
 #include "base/banned.h"
@@ -22,7 +22,7 @@
 /* Somebody waits for the program to end: after some seconds it is enough. */
 #define EFFORT (1ull << 30)
 
-int live_predict_take(struct live_process *p, const char *bytes, size_t n, struct err *err)
+int predict_add_piece(struct reporter_process *p, const char *bytes, size_t n, struct err *err)
 {
 	if (p->ended)
 		return err_fail(err, "more of its run behind its end");
@@ -53,7 +53,7 @@ static bool is_cut_off(int fd)
 }
 
 /* Each is told as it is found in other runs: with nobody to blame, and a schedule. */
-static void found(struct live_process *p, struct finding_list *l)
+static void found(struct reporter_process *p, struct finding_list *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		struct live_finding head = {.key = l->v[i]->fingerprint};
@@ -61,8 +61,8 @@ static void found(struct live_process *p, struct finding_list *l)
 
 		l->v[i] = finding_new(); /* that one is ours now */
 		f->live = true;
-		live_renumber(f);
-		live_found(p, &head, &f, 1, false);
+		event_numbers_compact(f);
+		findings_add(p, &head, &f, 1, false);
 	}
 }
 
@@ -74,7 +74,7 @@ static bool gave_up(const struct engine_result *res)
 	return false;
 }
 
-void live_predict(struct live_process *p)
+void predict_from_run(struct reporter_process *p)
 {
 	/* Text shows no schedule of a run whose events nobody could look up. */
 	struct engine_options options = {.all = p->session->o.all,
@@ -89,20 +89,20 @@ void live_predict(struct live_process *p)
 	p->run = -1;
 	if (fd < 0)
 		return;
-	r = live_open_recording(p, fd, "the run", is_cut_off(fd), spec_rules(p->spec), &err);
+	r = recording_open(p, fd, "the run", is_cut_off(fd), spec_rules(p->spec), &err);
 	if (r) {
 		engine_run(engine_by_name("predict"), &options, r, options.all, NULL, &res, &err);
 		if (gave_up(&res))
-			cli_note("process %d: not all that may be possible was looked at, it would "
-				 "take too long",
-				 (int)p->pid);
-		blockspec_drop(r, &res.findings);
+			note("process %d: not all that may be possible was looked at, it would "
+			     "take too long",
+			     (int)p->pid);
+		left_out_drop(r, &res.findings);
 		if (p->session->o.format->context)
 			context_add(&res, 1, r);
 		found(p, &res.findings);
 		engine_result_free(&res);
-		live_close_recording(r);
+		recording_close(r);
 	}
 	if (err_is_set(&err))
-		cli_note("process %d: %s", (int)p->pid, err.text);
+		note("process %d: %s", (int)p->pid, err.text);
 }

@@ -1,4 +1,4 @@
-#include "cli/live.h"
+#include "reporter/reporter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/note.h"
 #include "base/str.h"
-#include "cli/cli.h"
-#include "cli/live_impl.h"
-#include "cli/printing.h"
+#include "report/color.h"
+#include "reporter/reporter_impl.h"
 #include "symbol/symbol.h"
 #include "trace/recorded.h"
 
@@ -23,12 +23,13 @@ enum { READ_SIZE = 1 << 18, WAIT_FOR_PROGRAM_MS = 5000 };
 
 /* --- a process comes and goes --- */
 
-static struct live_process *process_of(struct block_rules *rules)
+static struct reporter_process *process_of(struct block_rules *rules)
 {
-	return (struct live_process *)((char *)rules - offsetof(struct live_process, rules));
+	return (struct reporter_process *)((char *)rules -
+					   offsetof(struct reporter_process, rules));
 }
 
-static bool is_left_out(const struct live_process *p, const char *name)
+static bool is_left_out(const struct reporter_process *p, const char *name)
 {
 	for (size_t i = 0; i < p->out_names.n; i++)
 		if (!strcmp(p->out_names.v[i], name))
@@ -40,7 +41,7 @@ static bool is_left_out(const struct live_process *p, const char *name)
 static unsigned decide(struct block_rules *rules, const struct names *names, strref label,
 		       char kind, bool start)
 {
-	struct live_process *p = process_of(rules);
+	struct reporter_process *p = process_of(rules);
 	struct block_rules *spec = spec_rules(p->spec);
 
 	if (p->out_names.n && kind != 'a') {
@@ -64,9 +65,9 @@ static bool hands_on_at(struct block_rules *rules, const struct names *names, st
 	return spec->hands_on_at(spec, names, place);
 }
 
-struct live_process *live_connect(struct live *s, int fd, pid_t pid)
+struct reporter_process *reporter_connect(struct reporter *s, int fd, pid_t pid)
 {
-	struct live_process *p = mem_zalloc(sizeof *p);
+	struct reporter_process *p = mem_zalloc(sizeof *p);
 
 	p->session = s;
 	p->fd = fd;
@@ -89,12 +90,12 @@ struct live_process *live_connect(struct live *s, int fd, pid_t pid)
 	return p;
 }
 
-static void settle(struct live_process *p, uint32_t thread, bool all);
+static void settle(struct reporter_process *p, uint32_t thread, bool all);
 
-void live_disconnect(struct live_process *p)
+void reporter_disconnect(struct reporter_process *p)
 {
 	settle(p, 0, true);
-	live_found_end(p);
+	reporter_end_process(p);
 	if (p->fd >= 0)
 		close(p->fd);
 	if (p->own_out)
@@ -109,7 +110,7 @@ void live_disconnect(struct live_process *p)
 	names_free(&p->names);
 	symbol_resolver_free(p->resolver);
 	raw_map_free(&p->keys);
-	blockspec_names_free(&p->out_names);
+	left_out_free(&p->out_names);
 	mem_free(p->module);
 	mem_free(p->bytes);
 	mem_free(p->command);
@@ -122,14 +123,14 @@ void live_disconnect(struct live_process *p)
 	mem_free(p);
 }
 
-int live_descriptor(const struct live_process *p)
+int reporter_descriptor(const struct reporter_process *p)
 {
 	return p->fd;
 }
 
 /* --- HELLO --- */
 
-static void read_spec(struct live_process *p, const char *path)
+static void read_spec(struct reporter_process *p, const char *path)
 {
 	struct err err = {0};
 	struct spec *spec;
@@ -138,21 +139,21 @@ static void read_spec(struct live_process *p, const char *path)
 		return; /* --spec has the word */
 	spec = spec_read(path, &err);
 	if (!spec) {
-		cli_note("%s; the default decides what is meant to be atomic", err.text);
+		note("%s; the default decides what is meant to be atomic", err.text);
 		return;
 	}
 	spec_free(p->spec);
 	p->spec = spec;
 }
 
-static void take_option(struct live_process *p, const char *key, const char *value,
+static void take_option(struct reporter_process *p, const char *key, const char *value,
 			const char **color)
 {
 	if (!strcmp(key, "log_path") && *value) {
 		mem_free(p->log_path);
 		p->log_path = mem_strdup(value);
 	} else if (!strcmp(key, "suppressions") && *value) {
-		p->suppress = live_found_list(p->session, value);
+		p->suppress = reporter_suppressions(p->session, value);
 	} else if (!strcmp(key, "spec") && *value) {
 		read_spec(p, value);
 	} else if (!strcmp(key, "color")) {
@@ -164,17 +165,17 @@ static void take_option(struct live_process *p, const char *key, const char *val
 		p->doublechecker |= !strcmp(value, "doublechecker");
 	} else if (!strcmp(key, "first_run") && *value) {
 		p->doublechecker = true;
-		p->first = live_found_suspects(p->session, value, false);
+		p->first = reporter_suspects(p->session, value, false);
 	} else if (!strcmp(key, "second_run") && *value) {
 		p->doublechecker = true;
-		p->second = live_found_suspects(p->session, value, true);
+		p->second = reporter_suspects(p->session, value, true);
 	} else if (!strcmp(key, "verbosity") && p->session->o.each) {
 		p->verbosity = strtol(value, NULL, 10) > 0;
 	}
 }
 
 /* Findings go to LOG_PATH.PID, unless the command line says where. */
-static void open_log(struct live_process *p)
+static void open_log(struct reporter_process *p)
 {
 	struct str path = STR_INIT;
 	int fd;
@@ -188,7 +189,7 @@ static void open_log(struct live_process *p)
 	str_fmt(&path, "%s.%d", p->log_path, (int)p->pid);
 	fd = open(path.s, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
 	if (fd < 0) {
-		cli_note("%s: %s", path.s, strerror(errno));
+		note("%s: %s", path.s, strerror(errno));
 	} else {
 		p->out = fd;
 		p->own_out = true;
@@ -196,9 +197,9 @@ static void open_log(struct live_process *p)
 	str_free(&path);
 }
 
-static int hello(struct live_process *p, const char *body, size_t n, struct err *err)
+static int hello(struct reporter_process *p, const char *body, size_t n, struct err *err)
 {
-	struct live *s = p->session;
+	struct reporter *s = p->session;
 	const char *color = NULL, *end;
 	struct live_hello h;
 	char *text, *line;
@@ -248,15 +249,15 @@ static int hello(struct live_process *p, const char *body, size_t n, struct err 
 	if (!s->program)
 		s->program = mem_strdup(p->command);
 	open_log(p);
-	if (printing_color(s->o.color ? s->o.color : color, p->out, &p->color))
-		printing_color(NULL, p->out, &p->color);
+	if (color_decide(s->o.color ? s->o.color : color, p->out, &p->color))
+		color_decide(NULL, p->out, &p->color);
 	mem_free(text);
 	return 0;
 }
 
 /* --- the others --- */
 
-static int module(struct live_process *p, const char *body, size_t n, struct err *err)
+static int module(struct reporter_process *p, const char *body, size_t n, struct err *err)
 {
 	struct reader_module m;
 
@@ -275,7 +276,7 @@ static int module(struct live_process *p, const char *body, size_t n, struct err
 }
 
 /* The program waits for it; one that does not take it is gone, or does not mean it. */
-static int answer(struct live_process *p, uint32_t type, const void *body, uint32_t n,
+static int answer(struct reporter_process *p, uint32_t type, const void *body, uint32_t n,
 		  struct err *err)
 {
 	struct live_head head = {type, n};
@@ -300,7 +301,7 @@ static int answer(struct live_process *p, uint32_t type, const void *body, uint3
 	return 0;
 }
 
-static int ask(struct live_process *p, const char *body, size_t n, struct err *err)
+static int ask(struct reporter_process *p, const char *body, size_t n, struct err *err)
 {
 	struct block_rules *rules = spec_rules(p->spec);
 	struct live_answer a;
@@ -334,7 +335,7 @@ static int ask(struct live_process *p, const char *body, size_t n, struct err *e
 }
 
 /* Most programs have no findings, and their symbols are never read. */
-static void name_left_out(struct live_process *p)
+static void name_left_out(struct reporter_process *p)
 {
 	struct str name = STR_INIT;
 
@@ -344,17 +345,17 @@ static void name_left_out(struct live_process *p)
 		str_reset(&name);
 		names_add_string(&p->names, raw_names_label(&p->raw, 'f', p->out_pcs[i], NULL, 0),
 				 &name);
-		blockspec_names_add(&p->out_names, name.s);
-		blockspec_names_add(&p->session->out, name.s);
+		left_out_add(&p->out_names, name.s);
+		left_out_add(&p->session->out, name.s);
 	}
 	p->nout_pcs = 0;
 	str_free(&name);
-	live_found_left_out(p);
+	findings_drop_left_out(p);
 }
 
-static int finding(struct live_process *p, const char *body, size_t n, struct err *err)
+static int finding(struct reporter_process *p, const char *body, size_t n, struct err *err)
 {
-	struct live_recording r = {0};
+	struct finding_message r = {0};
 	struct live_finding head;
 	struct live_shown shown;
 	struct live_step *steps;
@@ -381,43 +382,43 @@ static int finding(struct live_process *p, const char *body, size_t n, struct er
 	head.nsteps = (uint32_t)kept;
 	if (more)
 		memcpy(closing, body + sizeof head + bytes, more);
-	r = (struct live_recording){&head, steps, closing, body + sizeof head + bytes + more,
-				    n - sizeof head - bytes - more};
+	r = (struct finding_message){&head, steps, closing, body + sizeof head + bytes + more,
+				     n - sizeof head - bytes - more};
 	name_left_out(p);
-	v = live_find(p, &r, &nv, &excluded);
+	v = explain_finding(p, &r, &nv, &excluded);
 	mem_free(steps);
 	p->session->mistaken += !v;
 	if (v && head.open && !head.answer) {
 		MEM_GROW(p->open, p->open_cap, p->nopen + 1);
-		p->open[p->nopen++] = (struct live_open){head, v, nv, excluded};
+		p->open[p->nopen++] = (struct reporter_open){head, v, nv, excluded};
 		return 0;
 	}
-	shown.findings = v && live_found(p, &head, v, nv, excluded) > 0;
+	shown.findings = v && findings_add(p, &head, v, nv, excluded) > 0;
 	mem_free(v);
 	return head.answer ? answer(p, LIVE_SHOWN, &shown, sizeof shown, err) : 0;
 }
 
 /* What a thread has found, or everybody: the program is gone. */
-static void settle(struct live_process *p, uint32_t thread, bool all)
+static void settle(struct reporter_process *p, uint32_t thread, bool all)
 {
 	size_t kept = 0;
 
 	if (p->nopen)
 		name_left_out(p);
 	for (size_t i = 0; i < p->nopen; i++) {
-		struct live_open *o = &p->open[i];
+		struct reporter_open *o = &p->open[i];
 
 		if (!all && o->head.thread != thread) {
 			p->open[kept++] = *o;
 			continue;
 		}
-		live_found(p, &o->head, o->v, o->n, o->excluded);
+		findings_add(p, &o->head, o->v, o->n, o->excluded);
 		mem_free(o->v);
 	}
 	p->nopen = kept;
 }
 
-static int settled(struct live_process *p, const char *body, size_t n, struct err *err)
+static int settled(struct reporter_process *p, const char *body, size_t n, struct err *err)
 {
 	struct live_settled s;
 
@@ -428,18 +429,18 @@ static int settled(struct live_process *p, const char *body, size_t n, struct er
 	return 0;
 }
 
-static int again(struct live_process *p, const char *body, size_t n, struct err *err)
+static int again(struct reporter_process *p, const char *body, size_t n, struct err *err)
 {
 	struct live_again a;
 
 	if (n != sizeof a)
 		return err_fail(err, "a repetition of %zu bytes", n);
 	memcpy(&a, body, sizeof a);
-	live_found_again(p, a.key, a.times);
+	findings_add_repeats(p, a.key, a.times);
 	return 0;
 }
 
-static int suspect(struct live_process *p, const char *body, size_t n, struct err *err)
+static int suspect(struct reporter_process *p, const char *body, size_t n, struct err *err)
 {
 	struct str name = STR_INIT;
 	struct live_suspect s;
@@ -461,7 +462,7 @@ static int suspect(struct live_process *p, const char *body, size_t n, struct er
 	return 0;
 }
 
-static int left_out(struct live_process *p, const char *body, size_t n, struct err *err)
+static int left_out(struct reporter_process *p, const char *body, size_t n, struct err *err)
 {
 	if (n % sizeof *p->out_pcs)
 		return err_fail(err, "functions left out in %zu bytes", n);
@@ -474,7 +475,7 @@ static int left_out(struct live_process *p, const char *body, size_t n, struct e
 	return 0;
 }
 
-static int end(struct live_process *p, const char *body, size_t n, struct err *err)
+static int end(struct reporter_process *p, const char *body, size_t n, struct err *err)
 {
 	struct live_end *t = &p->session->total, e;
 	struct live_shown shown;
@@ -501,14 +502,15 @@ static int end(struct live_process *p, const char *body, size_t n, struct err *e
 		t->max_alive = e.max_alive > t->max_alive ? e.max_alive : t->max_alive;
 	}
 	p->ended = p->session->ended = true;
-	live_predict(p);
+	predict_from_run(p);
 	/* Before the program goes on to its end, and the shell to its prompt. */
-	live_found_end(p);
-	shown.findings = live_found_standing(p);
+	reporter_end_process(p);
+	shown.findings = findings_standing(p);
 	return answer(p, LIVE_SHOWN, &shown, sizeof shown, err);
 }
 
-static int take(struct live_process *p, uint32_t type, const char *body, size_t n, struct err *err)
+static int take(struct reporter_process *p, uint32_t type, const char *body, size_t n,
+		struct err *err)
 {
 	if ((type == LIVE_HELLO) == p->greeted)
 		return err_fail(err, p->greeted ? "it greets twice" : "it does not greet");
@@ -526,7 +528,7 @@ static int take(struct live_process *p, uint32_t type, const char *body, size_t 
 	case LIVE_LEFT_OUT:
 		return left_out(p, body, n, err);
 	case LIVE_RUN:
-		return live_predict_take(p, body, n, err);
+		return predict_add_piece(p, body, n, err);
 	case LIVE_SETTLED:
 		return settled(p, body, n, err);
 	case LIVE_END:
@@ -539,7 +541,7 @@ static int take(struct live_process *p, uint32_t type, const char *body, size_t 
 }
 
 /* Serve the messages that are here as a whole. */
-static int take_all(struct live_process *p, struct err *err)
+static int take_all(struct reporter_process *p, struct err *err)
 {
 	size_t at = 0;
 	int rc = 0;
@@ -560,7 +562,7 @@ static int take_all(struct live_process *p, struct err *err)
 	return rc;
 }
 
-bool live_serve(struct live_process *p)
+bool reporter_serve(struct reporter_process *p)
 {
 	struct err err = {0};
 	ssize_t n;
@@ -573,13 +575,13 @@ bool live_serve(struct live_process *p)
 		return true;
 	if (n <= 0) {
 		if (p->n && p->greeted && !p->ended && p->verbosity > 0)
-			cli_note("process %d ended in the middle of a message", (int)p->pid);
+			note("process %d ended in the middle of a message", (int)p->pid);
 		return false;
 	}
 	p->n += (size_t)n;
 	rc = take_all(p, &err);
 	if (err_is_set(&err))
-		cli_note("process %d makes no sense and is no longer listened to: %s", (int)p->pid,
-			 err.text);
+		note("process %d makes no sense and is no longer listened to: %s", (int)p->pid,
+		     err.text);
 	return !rc;
 }

@@ -9,18 +9,18 @@
  * A connection is not believed: whatever it sends, it is served, or ended with one
  * sentence. What a process has found before that, or before it was killed, stands.
  *
- *	struct live *s = live_new(&options);
- *	struct live_process *p = live_connect(s, fd, pid);
- *	while (live_serve(p))
+ *	struct reporter *s = reporter_new(&options);
+ *	struct reporter_process *p = reporter_connect(s, fd, pid);
+ *	while (reporter_serve(p))
  *		;                       // when poll() says so, or blocking
- *	live_disconnect(p);
- *	live_end(s);
- *	live_free(s);
+ *	reporter_disconnect(p);
+ *	reporter_end(s);
+ *	reporter_free(s);
  *
  * Who may include this: commands, tests.
  */
-#ifndef ATOMSAN_CLI_LIVE_H
-#define ATOMSAN_CLI_LIVE_H
+#ifndef ATOMSAN_REPORTER_REPORTER_H
+#define ATOMSAN_REPORTER_REPORTER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@
 #include "report/suppress.h"
 #include "spec/spec.h"
 
-struct live_options {
+struct reporter_options {
 	const struct report_format *format;
 	int out;                   /* where findings go */
 	bool own_file;             /* that was asked for: log_path of a process changes nothing */
@@ -42,37 +42,38 @@ struct live_options {
 	bool verdict;              /* say also that nothing was found */
 	bool predicts;             /* the program is not checked, but predicted from */
 	struct spec *spec;         /* NULL: as the process says */
+	const char *spec_path;     /* the file it was read from; NULL: none */
 	struct suppress *suppress; /* NULL: none but those of the process */
 	const char *first_run;     /* the file that is to name what is suspected */
 	const char *program;       /* for reports; NULL: what the first process says */
 };
 
-struct live;
-struct live_process;
+struct reporter;
+struct reporter_process;
 
-struct live *live_new(const struct live_options *options);
+struct reporter *reporter_new(const struct reporter_options *options);
 /* The descriptor is the session's from now on. */
-struct live_process *live_connect(struct live *s, int fd, pid_t pid);
+struct reporter_process *reporter_connect(struct reporter *s, int fd, pid_t pid);
 /* Read once, and do what is to be done; false: it has ended. */
-bool live_serve(struct live_process *p);
+bool reporter_serve(struct reporter_process *p);
 /*
  * A cycle of lock operations is mostly followed at once by that of the data which the locks should
  * have kept together: so its text is held back for a moment, and the two are printed as one. Is
- * something held back? Then wait for the process no longer than LIVE_HOLD_MS, and let it go.
+ * something held back? Then wait for the process no longer than REPORTER_HOLD_MS, and let it go.
  */
-bool live_holds(const struct live_process *p);
-void live_let_go(struct live_process *p);
-enum { LIVE_HOLD_MS = 100 };
-void live_disconnect(struct live_process *p);
-int live_descriptor(const struct live_process *p); /* to wait for what it says */
+bool reporter_holds_text(const struct reporter_process *p);
+void reporter_print_held(struct reporter_process *p);
+enum { REPORTER_HOLD_MS = 100 };
+void reporter_disconnect(struct reporter_process *p);
+int reporter_descriptor(const struct reporter_process *p); /* to wait for what it says */
 
 /* How many findings stand. */
-size_t live_findings(const struct live *s);
+size_t reporter_findings(const struct reporter *s);
 /* Has any process said HELLO? */
-bool live_was_used(const struct live *s);
+bool reporter_was_used(const struct reporter *s);
 
 /* The report, and what there is to say about suppressions; -1 where it could not be written. */
-int live_end(struct live *s);
-void live_free(struct live *s);
+int reporter_end(struct reporter *s);
+void reporter_free(struct reporter *s);
 
 #endif

@@ -1,0 +1,263 @@
+/* The findings of a session: kept, counted, printed as they come. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/note.h"
+#include "base/str.h"
+#include "report/group.h"
+#include "reporter/piece.h"
+#include "reporter/reporter_impl.h"
+
+#include "base/banned.h"
+
+static bool stands(const struct reporter_entry *e)
+{
+	return !e->suppressed && !e->dropped;
+}
+
+size_t reporter_findings(const struct reporter *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->nentries; i++)
+		n += stands(&s->entry[i]);
+	return n;
+}
+
+/* Was as much said of this block before, in the same file? That one; NULL: now it is. */
+static struct reporter_entry *told_by(struct reporter_process *p, const struct finding **v,
+				      size_t n)
+{
+	struct group g = {.v = v, .n = n};
+	const struct finding *best = group_best(&g);
+	struct reporter *s = p->session;
+	uint32_t where = p->own_out ? 1 + p->number : 1;
+
+	for (size_t i = 0; i < s->nentries && p->verbosity == 0 && !s->o.all; i++)
+		if (s->entry[i].whole == where && stands(&s->entry[i]) &&
+		    report_text_told(best, s->entry[i].f)) {
+			++*(p->own_out ? &p->told : &s->told);
+			return &s->entry[i];
+		}
+	for (size_t i = 0; i < s->nentries; i++)
+		if (s->entry[i].f == best)
+			s->entry[i].whole = where;
+	return NULL;
+}
+
+static void print_findings(struct reporter_process *p, const struct finding **v, size_t n)
+{
+	struct report rep = {.color = p->color, .verbosity = p->verbosity};
+	struct reporter_entry *told;
+	struct piece piece;
+
+	if (!n)
+		return;
+	told = told_by(p, v, n);
+	if (told && ++told->lines > REPORT_TEXT_LINES)
+		return;
+	piece_begin(&piece);
+	if (p->number > 1 && p->verbosity >= 0 && !told)
+		fprintf(piece.out, "atomsan: in process %d, %s\n", (int)p->pid, p->command);
+	report_text_finding(&rep, v, n, told != NULL, piece.out);
+	if (piece_write(&piece, p->out) && p->out != 2)
+		note("%s", strerror(errno));
+}
+
+bool reporter_holds_text(const struct reporter_process *p)
+{
+	return p->nheld > 0;
+}
+
+void reporter_print_held(struct reporter_process *p)
+{
+	const struct finding **v = mem_alloc((p->nheld + 1) * sizeof(struct finding *));
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->nheld; i++) {
+		struct reporter_entry *e = &p->session->entry[p->held[i]];
+
+		/* It may have turned out to be none. */
+		if (stands(e)) {
+			e->printed = true;
+			v[n++] = e->f;
+		}
+	}
+	p->nheld = 0;
+	print_findings(p, v, n);
+	mem_free(v);
+}
+
+/* Of one run of a block, as far as can be told: the same thread was still there. */
+static bool is_same_block(const struct finding *a, const struct finding *b)
+{
+	return !group_order_string(a->transaction.label, b->transaction.label) &&
+	       !group_order_string(a->transaction.place, b->transaction.place) &&
+	       !a->blame.thread == !b->blame.thread;
+}
+
+/* Print entries [from, end), or hold them back where they may be part of a larger story. */
+static void show(struct reporter_process *p, const struct live_finding *head, size_t from)
+{
+	struct reporter *s = p->session;
+	bool locks = !head->answer, any = false;
+
+	for (size_t i = from; i < s->nentries; i++) {
+		any |= stands(&s->entry[i]);
+		locks &= s->entry[i].f->rests_on == RESTS_ON_LOCKS;
+	}
+	if (!any)
+		return;
+	p->any_shown = true;
+	if (p->nheld && p->held_thread == head->thread &&
+	    is_same_block(s->entry[p->held[0]].f, s->entry[from].f)) {
+		for (size_t i = from; i < s->nentries; i++)
+			s->entry[i].f->group = s->entry[p->held[0]].f->group;
+	} else {
+		reporter_print_held(p);
+		s->ngroups++;
+		for (size_t i = from; i < s->nentries; i++)
+			s->entry[i].f->group = s->ngroups;
+	}
+	p->held_thread = head->thread;
+	MEM_GROW(p->held, p->held_cap, p->nheld + s->nentries - from);
+	for (size_t i = from; i < s->nentries && reporter_prints_text(s); i++)
+		p->held[p->nheld++] = (uint32_t)i;
+	if (!locks)
+		reporter_print_held(p);
+}
+
+static struct reporter_entry *add_entry(struct reporter_process *p, struct finding *f)
+{
+	struct reporter *s = p->session;
+	struct reporter_entry *e;
+
+	MEM_GROW(s->entry, s->entry_cap, s->nentries + 1);
+	e = &s->entry[s->nentries];
+	*e = (struct reporter_entry){.f = f, .in_log = p->own_out};
+	e->dropped = left_out_is_all_blamed(&p->out_names, f);
+	/* Each list is asked: a line of either has been of use. */
+	e->suppressed = suppress_matches(s->o.suppress, f);
+	e->suppressed |= suppress_matches(p->suppress, f);
+	if (!s->o.all)
+		raw_map_put(&s->known, f->fingerprint, 0, (uint32_t)s->nentries);
+	s->nentries++;
+	return e;
+}
+
+static void count(struct reporter *s, uint32_t index, uint64_t times)
+{
+	s->entry[index].f->count += times;
+	s->suppressed += s->entry[index].suppressed ? times : 0;
+}
+
+size_t findings_add(struct reporter_process *p, const struct live_finding *head, struct finding **v,
+		    size_t n, bool excluded)
+{
+	struct reporter *s = p->session;
+	struct reporter_kind kind = {(uint32_t)p->nentries, (uint32_t)n};
+	size_t from = s->nentries, fresh = 0;
+
+	MEM_GROW(p->entries, p->entries_cap, p->nentries + n);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t index =
+			s->o.all ? RAW_MAP_NONE : raw_map_get(&s->known, v[i]->fingerprint, 0);
+
+		if (index != RAW_MAP_NONE) {
+			count(s, index, v[i]->count);
+			finding_free(v[i]);
+		} else {
+			struct reporter_entry *e = add_entry(p, v[i]);
+
+			index = (uint32_t)(e - s->entry);
+			e->dropped |= excluded;
+			s->suppressed += e->suppressed ? v[i]->count : 0;
+			fresh += stands(e);
+		}
+		p->entries[p->nentries++] = index;
+	}
+	raw_map_put(&p->keys, head->key, 0, (uint32_t)p->nkinds);
+	MEM_GROW(p->kinds, p->kinds_cap, p->nkinds + 1);
+	p->kinds[p->nkinds++] = kind;
+	show(p, head, from);
+	return fresh;
+}
+
+void findings_add_repeats(struct reporter_process *p, uint64_t key, uint64_t times)
+{
+	uint32_t index = raw_map_get(&p->keys, key, 0);
+
+	if (index == RAW_MAP_NONE)
+		return; /* of a finding that we were not told about */
+	for (uint32_t i = 0; i < p->kinds[index].n; i++)
+		count(p->session, p->entries[p->kinds[index].first + i], times);
+}
+
+static void say_dropped(struct reporter_process *p, const char *label)
+{
+	struct str shown = STR_INIT;
+	struct piece piece;
+
+	str_add_shown(&shown, label, strlen(label), 200);
+	piece_begin(&piece);
+	fprintf(piece.out,
+		"atomsan: what was found in block '%s' does not count: it turned out to wait, or "
+		"says that it is not atomic\n",
+		shown.s);
+	piece_write(&piece, p->out);
+	str_free(&shown);
+}
+
+void findings_drop_left_out(struct reporter_process *p)
+{
+	struct reporter *s = p->session;
+	struct left_out said = {0};
+
+	for (size_t i = 0; i < p->nentries; i++) {
+		struct reporter_entry *e = &s->entry[p->entries[i]];
+		size_t n = said.n;
+
+		if (e->dropped || !left_out_is_all_blamed(&p->out_names, e->f))
+			continue;
+		e->dropped = true;
+		if (!e->printed || p->verbosity < 0 || !e->f->transaction.label)
+			continue;
+		left_out_add(&said, e->f->transaction.label);
+		if (said.n > n)
+			say_dropped(p, e->f->transaction.label);
+	}
+	left_out_free(&said);
+}
+
+struct finding_list findings_collect(const struct reporter *s, const struct reporter_process *p,
+				     bool logs)
+{
+	bool *of_process = mem_zalloc(s->nentries + 1);
+	struct finding_list l;
+
+	finding_list_init(&l, true);
+	for (size_t i = 0; p && i < p->nentries; i++)
+		of_process[p->entries[i]] = true;
+	for (size_t i = 0; i < s->nentries; i++)
+		if (stands(&s->entry[i]) && (!p || of_process[i]) && (logs || !s->entry[i].in_log))
+			l.sink.emit(&l.sink, s->entry[i].f);
+	mem_free(of_process);
+	return l;
+}
+
+void findings_collect_free(struct finding_list *l)
+{
+	l->n = 0;
+	finding_list_free(l);
+}
+
+size_t findings_standing(const struct reporter_process *p)
+{
+	struct finding_list l = findings_collect(p->session, p, true);
+	size_t n = l.n;
+
+	findings_collect_free(&l);
+	return n;
+}

@@ -1,0 +1,298 @@
+#include "reporter/reporter.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "base/note.h"
+#include "base/str.h"
+#include "report/color.h"
+#include "reporter/piece.h"
+#include "reporter/reporter_impl.h"
+#include "symbol/symbol.h"
+
+#include "base/banned.h"
+
+/* --- the session --- */
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+struct suspects *reporter_suspects(struct reporter *s, const char *path, bool must)
+{
+	struct reporter_suspects *x;
+	struct err err = {0};
+
+	for (size_t i = 0; i < s->nsuspects; i++)
+		if (!strcmp(s->suspects[i]->path, path))
+			return &s->suspects[i]->s;
+	x = mem_zalloc(sizeof *x);
+	x->path = mem_strdup(path);
+	x->add = !must;
+	MEM_GROW(s->suspects, s->suspects_cap, s->nsuspects + 1);
+	s->suspects[s->nsuspects++] = x;
+	if (must && suspects_read(&x->s, path, true, &err))
+		note("%s; nothing is suspected", err.text);
+	return &x->s;
+}
+
+struct reporter *reporter_new(const struct reporter_options *options)
+{
+	struct reporter *s = mem_zalloc(sizeof *s);
+
+	s->o = *options;
+	s->predicts = options->predicts;
+	s->since = now();
+	s->program = options->program ? mem_strdup(options->program) : NULL;
+	if (options->first_run)
+		reporter_suspects(s, options->first_run, false);
+	return s;
+}
+
+void reporter_free(struct reporter *s)
+{
+	for (size_t i = 0; i < s->nentries; i++)
+		finding_free(s->entry[i].f);
+	for (size_t i = 0; i < s->nsaid; i++)
+		mem_free(s->said[i]);
+	for (size_t i = 0; i < s->nlists; i++)
+		suppress_free(s->lists[i]);
+	mem_free(s->entry);
+	mem_free(s->said);
+	mem_free(s->lists);
+	for (size_t i = 0; i < s->nsuspects; i++) {
+		mem_free(s->suspects[i]->path);
+		suspects_free(&s->suspects[i]->s);
+		mem_free(s->suspects[i]);
+	}
+	mem_free(s->suspects);
+	mem_free(s->program);
+	raw_map_free(&s->known);
+	left_out_free(&s->out);
+	mem_free(s);
+}
+
+bool reporter_was_used(const struct reporter *s)
+{
+	return s->nprocesses > 0;
+}
+
+struct suppress *reporter_suppressions(struct reporter *s, const char *path)
+{
+	struct err err = {0};
+	struct suppress *list;
+
+	for (size_t i = 0; i < s->nlists; i++)
+		if (!strcmp(suppress_path(s->lists[i]), path))
+			return s->lists[i];
+	/* The command line has read it already. */
+	if (s->o.suppress && !strcmp(suppress_path(s->o.suppress), path))
+		return NULL;
+	list = suppress_read(path, &err);
+	if (!list) {
+		note("%s; nothing is suppressed by it", err.text);
+		return NULL;
+	}
+	MEM_GROW(s->lists, s->lists_cap, s->nlists + 1);
+	s->lists[s->nlists++] = list;
+	return list;
+}
+
+/* --- the summary --- */
+
+static void add_stat(struct engine_result *res, const char *name, uint64_t value)
+{
+	res->stats[res->nstats++] = (struct engine_stat){name, value};
+}
+
+static void fill(const struct reporter *s, struct engine_result *res, struct report *rep)
+{
+	uint64_t dropped = 0, suppressed = 0, evicted = 0;
+
+	for (size_t i = 0; i < s->nentries; i++) {
+		dropped += s->entry[i].dropped;
+		suppressed += s->entry[i].suppressed;
+		evicted += s->entry[i].f->evicted;
+	}
+	res->ops = engine_by_name(s->predicts ? "predict" : "frontier");
+	res->seconds = now() - s->since;
+	add_stat(res, "processes", s->nprocesses);
+	add_stat(res, "edges", s->total.edges);
+	add_stat(res, "cycles", s->total.cycles);
+	add_stat(res, "findings_left_out", dropped);
+	add_stat(res, "findings_suppressed", suppressed);
+	add_stat(res, "findings_evicted", evicted);
+	if (s->total.kinds_counted)
+		add_stat(res, "kinds_counted_only", s->total.kinds_counted);
+	if (s->doublechecker) {
+		res->ops = engine_by_name("doublechecker");
+		add_stat(res, "idg_edges", s->total.idg_edges);
+		add_stat(res, "components", s->total.components);
+		add_stat(res, "transactions_passed_on", s->total.passed_on);
+		add_stat(res, "accesses_passed_on", s->total.accesses_passed_on);
+		add_stat(res, "accesses_logged", s->total.logged);
+		add_stat(res, "nodes_max_alive", s->total.max_alive);
+		add_stat(res, "nodes_pooled", s->total.pooled);
+		add_stat(res, "components_not_replayed", s->total.lost);
+		add_stat(res, "replays_mistaken", s->mistaken);
+	}
+	rep->source = (struct report_source){
+		.program = s->program ? s->program : "",
+		.threads = s->total.threads,
+		.transactions = s->total.transactions,
+	};
+	rep->results = res;
+	rep->nresults = 1;
+}
+
+/* What could not be found out about names, each sentence once. */
+static void tell_warnings(struct reporter_process *p, FILE *out)
+{
+	struct reporter *s = p->session;
+	const char *const *warning;
+	size_t n = symbol_resolver_warnings(p->resolver, &warning);
+
+	for (size_t i = 0; i < n && p->any_shown; i++) {
+		size_t k = 0;
+
+		while (k < s->nsaid && strcmp(s->said[k], warning[i]) != 0)
+			k++;
+		if (k < s->nsaid)
+			continue;
+		MEM_GROW(s->said, s->said_cap, s->nsaid + 1);
+		s->said[s->nsaid++] = mem_strdup(warning[i]);
+		fprintf(out, "atomsan: %s\n", warning[i]);
+	}
+}
+
+/* Add to the files of first runs what was suspected; others may have done so meanwhile. */
+static void write_suspects(struct reporter *s, int verbosity, FILE *out)
+{
+	for (size_t i = 0; i < s->nsuspects; i++) {
+		struct reporter_suspects *x = s->suspects[i];
+		struct err err = {0};
+
+		if (!x->add)
+			continue;
+		x->add = false;
+		if (suspects_read(&x->s, x->path, false, &err) ||
+		    suspects_write(&x->s, x->path, &err))
+			fprintf(out, "atomsan: %s\n", err.text);
+		else if (verbosity >= 0)
+			fprintf(out, "atomsan: %s names %zu suspected block%s%s\n", x->path, x->s.n,
+				x->s.n == 1 ? "" : "s",
+				x->s.outside ? ", and operations outside of blocks" : "");
+	}
+}
+
+/* What is not about findings that are shown. */
+static void tell_rest(struct reporter *s, int verbosity, FILE *out)
+{
+	size_t suppressed = 0;
+
+	for (size_t i = 0; i < s->nentries; i++)
+		suppressed += s->entry[i].suppressed;
+	write_suspects(s, verbosity, out);
+	if (verbosity < 0)
+		return;
+	if (s->total.lost)
+		fprintf(out,
+			"atomsan: %llu suspicious group%s of blocks could not be checked: what "
+			"they did was overwritten (history_size=6 keeps more)\n",
+			(unsigned long long)s->total.lost, s->total.lost == 1 ? "" : "s");
+	if (s->total.kinds_counted)
+		fprintf(out,
+			"atomsan: %llu more kind%s of cycles in blocks with many %s only counted, "
+			"seen %llu time%s; --all looks at each\n",
+			(unsigned long long)s->total.kinds_counted,
+			s->total.kinds_counted == 1 ? "" : "s",
+			s->total.kinds_counted == 1 ? "was" : "were",
+			(unsigned long long)s->total.times_counted,
+			s->total.times_counted == 1 ? "" : "s");
+	if (suppressed)
+		fprintf(out, "atomsan: %zu finding%s suppressed, seen %llu time%s\n", suppressed,
+			suppressed == 1 ? "" : "s", (unsigned long long)s->suppressed,
+			s->suppressed == 1 ? "" : "s");
+	suppress_print_unused(s->o.suppress, out, "atomsan: ");
+	for (size_t i = 0; i < s->nlists; i++)
+		suppress_print_unused(s->lists[i], out, "atomsan: ");
+	if (verbosity < 1)
+		return;
+	for (size_t i = 0; i < s->out.n; i++) {
+		struct str name = STR_INIT;
+
+		str_add_shown(&name, s->out.v[i], strlen(s->out.v[i]), SIZE_MAX);
+		fprintf(out,
+			"atomsan: left out: %s (waits, joins, creates threads or passes a barrier, "
+			"or "
+			"says that it is not atomic)\n",
+			name.s);
+		str_free(&name);
+	}
+	if (s->o.spec_path)
+		spec_print_unused(s->o.spec, s->o.spec_path, out, "atomsan: ");
+}
+
+void reporter_end_process(struct reporter_process *p)
+{
+	struct reporter *s = p->session;
+	bool alone = s->o.each && !p->own_out;
+	struct engine_result res = {0};
+	struct report rep = {.color = p->color, .verbosity = p->verbosity};
+	struct piece piece;
+
+	reporter_print_held(p);
+	if (p->summed_up || !p->greeted)
+		return;
+	piece_begin(&piece);
+	if ((alone || p->own_out) && reporter_prints_text(s)) {
+		p->summed_up = true;
+		res.findings = findings_collect(s, p, true);
+		fill(s, &res, &rep);
+		if (res.findings.n || p->verbosity > 0 || (s->o.verdict && p->verbosity >= 0))
+			report_text_end(&rep, p->own_out ? p->told : s->told, piece.out);
+		findings_collect_free(&res.findings);
+	}
+	if (p->verbosity >= 0)
+		tell_warnings(p, piece.out);
+	if (s->o.each)
+		tell_rest(s, p->verbosity, piece.out);
+	piece_write(&piece, reporter_prints_text(s) ? p->out : 2);
+}
+
+int reporter_end(struct reporter *s)
+{
+	struct engine_result res = {0};
+	struct report rep = {.verbosity = s->o.verbosity};
+	struct piece piece, notes;
+	/* All that there is to predict from comes at the end. */
+	bool killed = s->predicts && s->nprocesses && !s->ended;
+	int rc;
+
+	if (s->o.each)
+		return 0;
+	res.findings = findings_collect(s, NULL, !reporter_prints_text(s));
+	fill(s, &res, &rep);
+	color_decide(s->o.color, s->o.out, &rep.color);
+	piece_begin(&piece);
+	if (!reporter_prints_text(s))
+		s->o.format->write(&rep, piece.out);
+	else if (res.findings.n ||
+		 (s->o.verdict && s->nprocesses && s->o.verbosity >= 0 && !killed))
+		report_text_end(&rep, s->told, piece.out);
+	rc = piece_write(&piece, s->o.out);
+	findings_collect_free(&res.findings);
+	piece_begin(&notes);
+	if (killed && s->o.verbosity >= 0)
+		fputs("atomsan: nothing is predicted: the program did not come to its end\n",
+		      notes.out);
+	tell_rest(s, s->o.verbosity, notes.out);
+	piece_write(&notes, 2);
+	return rc;
+}

@@ -1,0 +1,218 @@
+/*
+ * What the files of the reporter share:
+ *
+ *	connection.c     reads and checks the messages of a process
+ *	recording.c      opens a raw recording that came with them
+ *	explain.c        makes findings of a FINDING message: by its recording,
+ *	explain_steps.c  or by its steps alone, if the recording does not reach back far enough
+ *	predict.c        makes findings that did not happen of the recording of a whole run
+ *	event_numbers.c  numbers the events of a finding
+ *	findings.c       keeps, counts and prints findings
+ *	reporter.c       begins and ends a session, and sums it up
+ *
+ * Who may include this: those files.
+ */
+#ifndef ATOMSAN_REPORTER_REPORTER_IMPL_H
+#define ATOMSAN_REPORTER_REPORTER_IMPL_H
+
+#include "engine/engine.h"
+#include "engine/doublechecker/suspects.h"
+#include "report/left_out.h"
+#include "reporter/reporter.h"
+#include "trace/blocks.h"
+#include "trace/live_format.h"
+#include "trace/names.h"
+#include "trace/raw_names.h"
+#include "trace/reader.h"
+
+/* A finding of the session. */
+struct reporter_entry {
+	struct finding *f; /* f->count: how often it was found */
+	bool printed;
+	bool suppressed;
+	bool dropped;   /* it blames only functions that were left out */
+	bool in_log;    /* it stands in a process's own file */
+	uint32_t lines; /* that stand for others which say the same of the block */
+	uint32_t whole; /* not in one line: 1, or in whose own file: 1 + the process's number */
+};
+
+struct reporter {
+	struct reporter_options o;
+	struct reporter_entry *entry;
+	size_t nentries, entry_cap;
+	struct raw_map known; /* fingerprint: index of the entry */
+	uint32_t nprocesses;
+	uint64_t ngroups;
+	size_t told; /* in one line each, where all print */
+	char *program;
+	double since;
+	struct live_end total; /* of those processes that said END */
+	bool predicts;         /* some process does */
+	bool ended;            /* some process said END */
+	uint64_t suppressed;   /* how often suppressed ones were found */
+	char **said;           /* warnings about symbols */
+	size_t nsaid, said_cap;
+	struct suppress **lists; /* those that processes brought */
+	size_t nlists, lists_cap;
+	struct left_out out; /* functions left out, for -v */
+	/* What processes want to add to files of first runs, and read of them. */
+	struct reporter_suspects {
+		char *path;
+		bool add;
+		struct suspects s;
+	} * *suspects;
+	size_t nsuspects, suspects_cap;
+	bool doublechecker; /* some process runs it */
+	uint64_t mistaken;  /* what was replayed by a program, and turned out to be none */
+};
+
+/* The entries of one FINDING. */
+struct reporter_kind {
+	uint32_t first, n; /* in `entries` */
+};
+
+struct reporter_process {
+	struct reporter *session;
+	int fd;
+	pid_t pid;
+	uint32_t number; /* from 1 */
+	bool greeted, ended;
+	bool summed_up; /* reporter_end_process() */
+
+	char *bytes; /* received and not served: bytes[0..n) */
+	size_t n, cap;
+
+	/* What HELLO said. */
+	char *command;
+	char *log_path;
+	int out; /* the session's, or its own file */
+	bool own_out;
+	size_t told; /* in one line each, in its own file */
+	bool color;
+	int verbosity;
+	struct suppress *suppress;
+	struct spec *spec;
+	bool own_spec;
+	bool doublechecker;
+	struct suspects *first, *second; /* the session's */
+
+	/* Names, for what is asked outside of recordings. */
+	struct names names;
+	struct raw_names raw;
+	struct names_resolver *resolver;
+	struct reader_module *module;
+	size_t nmodules, module_cap;
+
+	/* For reading its recordings: the specification's rules, but for what was left out. */
+	struct block_rules rules;
+	struct left_out out_names;
+	bool left_out; /* some function of a recording was, that was read since this was unset */
+	uint64_t *out_pcs; /* whose names were not needed so far */
+	size_t nout_pcs, out_pcs_cap;
+
+	struct raw_map keys; /* of findings: index into `kinds` */
+	struct reporter_kind *kinds;
+	size_t nkinds, kinds_cap;
+	uint32_t *entries; /* of the session */
+	size_t nentries, entries_cap;
+	bool any_shown;
+
+	int run; /* what RUN brought, in memory; -1: nothing */
+	uint64_t run_bytes;
+	bool predicts; /* its option says so */
+	/* Findings whose transactions are open, in the order of time. */
+	struct reporter_open {
+		struct live_finding head;
+		struct finding **v;
+		size_t n;
+		bool excluded;
+	} * open;
+	size_t nopen, open_cap;
+
+	/* Entries that are not printed yet: see reporter_print_held(). */
+	uint32_t *held, held_thread;
+	size_t nheld, held_cap;
+};
+
+/* --- reporter.c --- */
+
+static inline bool reporter_prints_text(const struct reporter *s)
+{
+	return s->o.format == &text_format;
+}
+
+/* Print what stands below the findings in a process's own file, or if the process is alone. */
+void reporter_end_process(struct reporter_process *p);
+/*
+ * The suspects of a first run's file, which the session reads once for all processes. `must`: the
+ * file must be there; otherwise the session adds to it at its end.
+ */
+struct suspects *reporter_suspects(struct reporter *s, const char *path, bool must);
+/* The suppressions in a file that a process names, read once; NULL after a note if it has none. */
+struct suppress *reporter_suppressions(struct reporter *s, const char *path);
+
+/* --- recording.c --- */
+
+/* Opens a raw recording of the process; the reader owns the descriptor from now on. */
+struct reader *recording_open(struct reporter_process *p, int fd, const char *name, bool unfinished,
+			      struct block_rules *rules, struct err *err);
+void recording_close(struct reader *reader);
+
+/* --- explain.c, explain_steps.c --- */
+
+/* A FINDING message, taken apart. */
+struct finding_message {
+	const struct live_finding *head;
+	const struct live_step *steps;
+	const struct live_closing *closing;
+	const char *bytes; /* the recording */
+	size_t n;
+};
+
+/*
+ * Returns the findings in the message: at least one, in an array; both belong to the caller. NULL:
+ * the program was mistaken (see `replayed` in struct live_finding).
+ * *excluded: the specification, which the program may not have asked about, says that they are
+ * none.
+ */
+struct finding **explain_finding(struct reporter_process *p, const struct finding_message *r,
+				 size_t *n, bool *excluded);
+
+/* Makes a finding of the message's steps alone; it belongs to the caller. */
+struct finding *explain_steps(struct reporter_process *p, const struct finding_message *r);
+
+/* --- predict.c --- */
+
+/* Keeps a piece of the recording of the process's run. */
+int predict_add_piece(struct reporter_process *p, const char *bytes, size_t n, struct err *err);
+/* Predicts from the pieces, when the last one has come. */
+void predict_from_run(struct reporter_process *p);
+
+/* --- event_numbers.c --- */
+
+/*
+ * Renumbers the events of a finding from 1 on, in their order: their numbers in the recording mean
+ * nothing outside of it.
+ */
+void event_numbers_compact(struct finding *f);
+
+/* --- findings.c --- */
+
+/* Takes the findings of one message; returns how many of them are new and are shown. */
+size_t findings_add(struct reporter_process *p, const struct live_finding *head, struct finding **v,
+		    size_t n, bool excluded);
+/* Counts the findings with this key again. */
+void findings_add_repeats(struct reporter_process *p, uint64_t key, uint64_t times);
+/* Drops findings that blame only functions which are left out, after p->out_names has grown. */
+void findings_drop_left_out(struct reporter_process *p);
+/* Returns how many of a process's findings stand. */
+size_t findings_standing(const struct reporter_process *p);
+/*
+ * Collects the findings of a process, or of all (NULL), that stand, with or without those in the
+ * processes' own files (`logs`). They stay the session's; findings_collect_free() frees the list.
+ */
+struct finding_list findings_collect(const struct reporter *s, const struct reporter_process *p,
+				     bool logs);
+void findings_collect_free(struct finding_list *l);
+
+#endif
