@@ -79,7 +79,7 @@ static int outermost(const struct paper *p, int e, int f)
 	return found;
 }
 
-/* The last write of the same unit and variable before a read; -1 where there is none. */
+/* The last write of the same segment and variable before a read; -1 where there is none. */
 static int write_before(const struct paper *p, int e)
 {
 	int found = -1;

@@ -14,7 +14,7 @@
 #include "brute.h"
 #include "drive.h"
 #include "paper.h"
-#include "random_units.h"
+#include "random_segments.h"
 #include "shrink.h"
 
 #include "base/banned.h"
@@ -34,7 +34,7 @@ struct counts {
 
 struct judge {
 	struct contender conflict, view, reduction;
-	enum random_units what;
+	enum random_segments what;
 	uint64_t seed;
 	struct str text; /* what was wrong with the last trace: empty where nothing was */
 	struct counts *counts;
@@ -270,7 +270,7 @@ struct fixed_case {
 #define R(t, x)      t "|r(" x ") "
 #define W(t, x)      t "|w(" x ") "
 
-/* The units of figures 4 and 6, as the text describes them. */
+/* The segments of figures 4 and 6, as the text describes them. */
 #define FIGURE_T1 T("A", L("A", "l", W("A", "x") W("A", "x")))
 #define FIGURE_T2 T("B", W("B", "x"))
 #define FIGURE_T3 T("C", L("C", "l", R("C", "x") W("C", "x")))
@@ -413,7 +413,7 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-static bool sum_up_random(const char *name, enum random_units what, const struct counts *c)
+static bool sum_up_random(const char *name, enum random_segments what, const struct counts *c)
 {
 	const struct tally *two[] = {&c->conflict, &c->view};
 	bool ok = true;
@@ -446,7 +446,7 @@ static bool sum_up_random(const char *name, enum random_units what, const struct
 	return ok;
 }
 
-static bool run_random(struct judge *j, const char *name, enum random_units what, uint64_t count,
+static bool run_random(struct judge *j, const char *name, enum random_segments what, uint64_t count,
 		       uint64_t seed)
 {
 	struct counts counts = {0};
@@ -457,7 +457,7 @@ static bool run_random(struct judge *j, const char *name, enum random_units what
 	j->what = what;
 	for (uint64_t i = 0; i < count && failed < 3; i++) {
 		j->seed = seed + i;
-		random_units(&t, j->seed, what);
+		random_segments(&t, j->seed, what);
 		if (!judge(j, &t)) {
 			report(j, &t, name);
 			failed++;

@@ -1,5 +1,5 @@
 /*
- * Random legal traces for engines that look at locks and thread periods: nested
+ * Random legal traces for engines that look at locks and thread phases: nested
  * and crossed locks, both kinds, threads that come and go, barriers, memory that
  * is allocated again. One for each seed.
  *

@@ -1,7 +1,7 @@
 /*
  * The brute-force twin of `lockset` and `deadlock`: what they must say, from the
  * definitions in docs/engines/lockset.md, docs/engines/deadlock.md and
- * src/engine/period.h, and from nothing else. It keeps all pairs of events and
+ * src/engine/phase.h, and from nothing else. It keeps all pairs of events and
  * looks at all of them: no clocks, no slots, no numbered sets, no last accesses.
  *
  * Who may include this: tests/property_locks.

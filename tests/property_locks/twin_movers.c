@@ -126,15 +126,15 @@ size_t twin_atomizer(const struct twin *t, struct twin_broken *out)
 	return n;
 }
 
-/* Which unit each event is in, and what is known of the unit. */
+/* Which segment each event is in, and what is known of the segment. */
 struct layout {
-	size_t *unit;    /* of an event; 0: of none, or not relevant */
-	bool *accessed;  /* of a unit: has a relevant access */
-	uint64_t *begin; /* of a unit: its block's begin, 0 outside blocks */
-	size_t nunits;
+	size_t *segment; /* of an event; 0: of none, or not relevant */
+	bool *accessed;  /* of a segment: has a relevant access */
+	uint64_t *begin; /* of a segment: its block's begin, 0 outside blocks */
+	size_t nsegments;
 };
 
-/* Returns false where a unit begins with a lock held. */
+/* Returns false where a segment begins with a lock held. */
 static bool lay_out(const struct twin *t, struct layout *l)
 {
 	size_t open[THREADS] = {0};
@@ -164,10 +164,10 @@ static bool lay_out(const struct twin *t, struct layout *l)
 		if (!open[who]) {
 			if (locks[who])
 				return false;
-			open[who] = ++l->nunits;
+			open[who] = ++l->nsegments;
 			l->begin[open[who]] = depth[who] ? begin[who] : 0;
 		}
-		l->unit[i] = open[who];
+		l->segment[i] = open[who];
 		l->accessed[open[who]] |= access;
 		if (lock)
 			locks[who] += is_acquire(e) ? 1 : -1u;
@@ -177,10 +177,10 @@ static bool lay_out(const struct twin *t, struct layout *l)
 	return true;
 }
 
-/* Is it in a unit that is kept? */
+/* Is it in a segment that is kept? */
 static bool counts(const struct layout *l, size_t i)
 {
-	return l->unit[i] && l->accessed[l->unit[i]];
+	return l->segment[i] && l->accessed[l->segment[i]];
 }
 
 static bool clash(const struct twin *t, const struct layout *l, size_t a, size_t b)
@@ -207,7 +207,7 @@ static char mover_at_last(const struct twin *t, const struct layout *l, size_t e
 	return !clashes ? 'B' : is_acquire(&t->ev[e]) ? 'R' : 'L';
 }
 
-/* A lock that its unit holds over no relevant access. */
+/* A lock that its segment holds over no relevant access. */
 static bool empty_section(const struct twin *t, const struct layout *l, size_t e)
 {
 	int step = is_acquire(&t->ev[e]) ? 1 : -1;
@@ -215,7 +215,7 @@ static bool empty_section(const struct twin *t, const struct layout *l, size_t e
 	if (!op_is_lock(t->ev[e].op))
 		return false;
 	for (size_t i = e + (size_t)step; i < t->n; i += (size_t)step) {
-		if (l->unit[i] != l->unit[e])
+		if (l->segment[i] != l->segment[e])
 			continue;
 		if (op_is_access(t->ev[i].op))
 			return false;
@@ -227,25 +227,25 @@ static bool empty_section(const struct twin *t, const struct layout *l, size_t e
 
 size_t twin_reduction(const struct twin *t, struct twin_broken *out)
 {
-	struct layout l = {.unit = mem_zalloc(t->n * sizeof *l.unit),
+	struct layout l = {.segment = mem_zalloc(t->n * sizeof *l.segment),
 			   .accessed = mem_zalloc(t->n + 1),
 			   .begin = mem_zalloc((t->n + 1) * sizeof *l.begin)};
 	size_t n = 0;
 
 	if (!lay_out(t, &l))
 		n = SIZE_MAX;
-	for (size_t u = 1; u <= l.nunits && n != SIZE_MAX; u++) {
+	for (size_t u = 1; u <= l.nsegments && n != SIZE_MAX; u++) {
 		bool left = false, told = false;
 
 		for (size_t i = 0; i < t->n && !told && l.begin[u] && l.accessed[u]; i++) {
-			if (l.unit[i] != u || empty_section(t, &l, i))
+			if (l.segment[i] != u || empty_section(t, &l, i))
 				continue;
 			told = breaks(&left, mover_at_last(t, &l, i));
 			if (told)
 				out[n++] = (struct twin_broken){l.begin[u], i + 1};
 		}
 	}
-	mem_free(l.unit);
+	mem_free(l.segment);
 	mem_free(l.accessed);
 	mem_free(l.begin);
 	return n;

@@ -1,6 +1,6 @@
 /*
  * The brute-force twin of `atomizer` and `reduction`, from the definitions in
- * docs/engines/atomizer.md, docs/engines/reduction.md and src/engine/unit.h.
+ * docs/engines/atomizer.md, docs/engines/reduction.md and src/engine/segment.h.
  *
  * Who may include this: tests/property_locks.
  */
@@ -16,7 +16,7 @@ struct twin_broken {
 
 /* Both return how many; `out` has room for one an event. */
 size_t twin_atomizer(const struct twin *t, struct twin_broken *out);
-/* SIZE_MAX where a thread holds a lock when a unit begins: that is not judged here. */
+/* SIZE_MAX where a thread holds a lock when a segment begins: that is not judged here. */
 size_t twin_reduction(const struct twin *t, struct twin_broken *out);
 
 #endif

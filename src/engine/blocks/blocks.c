@@ -2,7 +2,7 @@
  * blocks: can two transactions be interleaved so that no order of them explains it
  * (Wang and Stoller, TSE 2006)? docs/engines/blocks.md defines what is found.
  *
- * The first pass learns what takes part, the second keeps the units. Then blocks
+ * The first pass learns what takes part, the second keeps the segments. Then blocks
  * are compared, not transactions (judge.c), and each transaction that has
  * one that can be cut is a finding. With --blocks=sets what is left is searched
  * for cycles through three or more (sets.c).
@@ -13,12 +13,12 @@
 #include "engine/blocks/sets.h"
 #include "engine/engine.h"
 #include "engine/tell.h"
-#include "engine/unit.h"
+#include "engine/segment.h"
 
 #include "base/banned.h"
 
 struct blocks {
-	struct units units;
+	struct segments segments;
 	struct blocks_judge judge;
 	struct blocks_sets sets;
 	bool recording, want_sets;
@@ -30,7 +30,7 @@ static void *blocks_create(const struct engine_options *options, struct finding_
 {
 	struct blocks *b = mem_zalloc(sizeof *b);
 
-	units_init(&b->units);
+	segments_init(&b->segments);
 	b->want_sets = options->blocks_sets;
 	b->sink = sink;
 	return b;
@@ -40,18 +40,18 @@ static void blocks_take(void *engine, const struct batch *batch)
 {
 	struct blocks *b = engine;
 
-	(b->recording ? units_record : units_look)(&b->units, batch);
+	(b->recording ? segments_record : segments_look)(&b->segments, batch);
 }
 
 static void add_step(const struct blocks *b, struct finding *f, struct str *pattern,
-		     const struct unit *t, uint32_t op)
+		     const struct segment *t, uint32_t op)
 {
 	str_fmt(pattern, "%s%s", f->nsteps ? "-" : "",
-		op_info[unit_ops(&b->units, t)[op].op].spelling);
-	f->steps[f->nsteps++] = units_step(&b->units, t, op, f);
+		op_info[segment_ops(&b->segments, t)[op].op].spelling);
+	f->steps[f->nsteps++] = segments_step(&b->segments, t, op, f);
 }
 
-static struct finding *start_finding(const struct blocks *b, const struct unit *t, size_t steps,
+static struct finding *start_finding(const struct blocks *b, const struct segment *t, size_t steps,
 				     size_t with)
 {
 	struct finding *f = finding_new();
@@ -59,7 +59,7 @@ static struct finding *start_finding(const struct blocks *b, const struct unit *
 	f->status = FINDING_PREDICTED;
 	f->kind = "blocks";
 	f->rests_on = RESTS_ON_DATA;
-	f->transaction = units_block(&b->units, t, f);
+	f->transaction = segments_block(&b->segments, t, f);
 	f->steps = arena_alloc(&f->arena, steps * sizeof *f->steps);
 	f->with = arena_alloc(&f->arena, with * sizeof *f->with);
 	return f;
@@ -75,39 +75,41 @@ static void end_finding(struct blocks *b, struct finding *f, struct str *pattern
 	b->sink->emit(b->sink, f);
 }
 
-static void tell_cut(struct blocks *b, const struct unit *t, const struct blocks_cut *cut)
+static void tell_cut(struct blocks *b, const struct segment *t, const struct blocks_cut *cut)
 {
 	struct finding *f = start_finding(b, t, cut->nsteps, 1);
-	const struct unit *other = &b->units.unit[cut->other[0].unit];
+	const struct segment *other = &b->segments.segment[cut->other[0].segment];
 	struct str pattern = STR_INIT;
 
-	f->with[f->nwith++] = units_block(&b->units, other, f);
+	f->with[f->nwith++] = segments_block(&b->segments, other, f);
 	for (uint8_t i = 0; i < cut->nsteps; i++) {
 		uint8_t who = cut->order[i];
 
 		if (who < 2)
 			add_step(b, f, &pattern, t, cut->own[who]);
 		else
-			add_step(b, f, &pattern, &b->units.unit[cut->other[who - 2].unit],
+			add_step(b, f, &pattern, &b->segments.segment[cut->other[who - 2].segment],
 				 cut->other[who - 2].op);
 	}
 	if (cut->nother == 1)
-		tell_variable(f, b->units.names,
-			      units_var(&b->units, unit_ops(&b->units, t)[cut->own[0]].what));
+		tell_variable(
+			f, b->segments.names,
+			segments_var(&b->segments, segment_ops(&b->segments, t)[cut->own[0]].what));
 	end_finding(b, f, &pattern);
 }
 
 static void tell_set(void *arg, const struct blocks_cycle *c)
 {
 	struct blocks *b = arg;
-	const struct unit *t = &b->units.unit[c->part[0].unit];
+	const struct segment *t = &b->segments.segment[c->part[0].segment];
 	struct finding *f = start_finding(b, t, 2 * (size_t)c->n, c->n);
 	struct str pattern = STR_INIT;
 
 	for (uint32_t i = 1; i < c->n; i++)
-		f->with[f->nwith++] = units_block(&b->units, &b->units.unit[c->part[i].unit], f);
+		f->with[f->nwith++] =
+			segments_block(&b->segments, &b->segments.segment[c->part[i].segment], f);
 	for (uint32_t i = 0; i < c->nsteps; i++)
-		add_step(b, f, &pattern, &b->units.unit[c->step[i].unit], c->step[i].op);
+		add_step(b, f, &pattern, &b->segments.segment[c->step[i].segment], c->step[i].op);
 	b->found_sets++;
 	end_finding(b, f, &pattern);
 }
@@ -118,28 +120,28 @@ static uint64_t blocks_finish(void *engine)
 	bool *bad;
 
 	if (!b->recording) {
-		units_learned(&b->units);
+		segments_learned(&b->segments);
 		b->recording = true;
-		return b->units.events;
+		return b->segments.events;
 	}
-	units_done(&b->units);
-	blocks_judge_init(&b->judge, &b->units);
-	bad = mem_zalloc(b->units.n + 1);
-	for (size_t i = 0; i < b->units.n; i++) {
-		const struct unit *t = &b->units.unit[i];
+	segments_done(&b->segments);
+	blocks_judge_init(&b->judge, &b->segments);
+	bad = mem_zalloc(b->segments.n + 1);
+	for (size_t i = 0; i < b->segments.n; i++) {
+		const struct segment *t = &b->segments.segment[i];
 		struct blocks_cut cut = {0};
 
 		if (!t->transaction)
 			continue;
 		b->transactions++;
-		bad[i] = blocks_judge_unit(&b->judge, t, &cut);
+		bad[i] = blocks_judge_segment(&b->judge, t, &cut);
 		if (!bad[i])
 			continue;
 		b->found++;
 		tell_cut(b, t, &cut);
 	}
 	if (b->want_sets)
-		blocks_sets_find(&b->sets, &b->units, bad, tell_set, b);
+		blocks_sets_find(&b->sets, &b->segments, bad, tell_set, b);
 	mem_free(bad);
 	return 0;
 }
@@ -154,7 +156,7 @@ static size_t blocks_stats(void *engine, struct engine_stat stats[ENGINE_STATS_M
 	stats[n++] = (struct engine_stat){"cut", b->found};
 	stats[n++] = (struct engine_stat){"wide_transactions", b->judge.wide};
 	stats[n++] = (struct engine_stat){"comparisons_given_up", b->judge.given_up};
-	stats[n++] = (struct engine_stat){"unnested_releases", b->units.unnested};
+	stats[n++] = (struct engine_stat){"unnested_releases", b->segments.unnested};
 	if (b->want_sets) {
 		stats[n++] = (struct engine_stat){"sets", b->found_sets};
 		stats[n++] = (struct engine_stat){"search_steps", b->sets.steps};
@@ -169,7 +171,7 @@ static void blocks_destroy(void *engine)
 
 	if (b->judge.u)
 		blocks_judge_free(&b->judge);
-	units_drop(&b->units);
+	segments_drop(&b->segments);
 	mem_free(b);
 }
 

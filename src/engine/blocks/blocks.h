@@ -1,6 +1,6 @@
 /*
- * The parts of `blocks`: what a unit's blocks are, and which blocks of other
- * units can cut them. docs/engines/blocks.md has the definitions and the proofs.
+ * The parts of `blocks`: what a segment's blocks are, and which blocks of other
+ * segments can cut them. docs/engines/blocks.md has the definitions and the proofs.
  *
  * Who may include this: the files of blocks/.
  */
@@ -10,18 +10,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "engine/unit.h"
+#include "engine/segment.h"
 
 /* What an access is to others. */
 enum {
 	BLOCKS_WRITE = 1,   /* writes */
-	BLOCKS_INITIAL = 2, /* an initial read: no write of its unit comes before it */
+	BLOCKS_INITIAL = 2, /* an initial read: no write of its segment comes before it */
 	BLOCKS_FINAL = 4,   /* a final write: none comes after it */
 };
 
-/* An access of a unit. In a piece outside blocks each read is initial, each write final. */
+/* An access of a segment. In a piece outside blocks each read is initial, each write final. */
 struct blocks_point {
-	uint32_t life, op; /* which operation of the unit */
+	uint32_t life, op; /* which operation of the segment */
 	uint8_t kind;
 	bool reads, writes;
 	heldset held;
@@ -43,7 +43,7 @@ struct blocks_pair {
 	heldset used; /* blocks_walk_used(), where somebody asked for it */
 };
 
-/* The blocks of one unit; filled anew for each. */
+/* The blocks of one segment; filled anew for each. */
 struct blocks_walk {
 	struct blocks_point *point;
 	size_t point_cap;
@@ -64,13 +64,13 @@ struct blocks_walk {
 /* More initial reads and final writes than this in one transaction are not all paired. */
 enum { BLOCKS_WIDE = 512 };
 
-/* Find the points of a unit, and for a transaction its windows. */
-void blocks_walk(struct blocks_walk *w, struct units *u, const struct unit *t);
+/* Find the points of a segment, and for a transaction its windows. */
+void blocks_walk(struct blocks_walk *w, struct segments *u, const struct segment *t);
 /* Call `each` for its pairs, as long as that returns true. */
-void blocks_walk_pairs(struct blocks_walk *w, struct units *u, const struct unit *t,
+void blocks_walk_pairs(struct blocks_walk *w, struct segments *u, const struct segment *t,
 		       bool (*each)(void *arg, const struct blocks_pair *p), void *arg);
 /* What is held somewhere from one operation to another. */
-heldset blocks_walk_used(struct units *u, const struct unit *t, uint32_t from, uint32_t to);
+heldset blocks_walk_used(struct segments *u, const struct segment *t, uint32_t from, uint32_t to);
 void blocks_walk_free(struct blocks_walk *w);
 
 static inline bool blocks_conflict(uint8_t a, uint8_t b)

@@ -20,7 +20,7 @@ struct key {
 	uint32_t kind; /* of a point; of a window: the enemy; of a pair: both */
 	uint32_t piece;
 	heldset held[2], across, used;
-	uint32_t period;
+	uint32_t phase;
 };
 
 struct entry {
@@ -79,7 +79,7 @@ static struct entry *get(const struct blocks_table *t, const struct key *key)
 	return at ? &t->v[at - 1] : NULL;
 }
 
-static void add(struct blocks_table *t, const struct key *key, uint32_t unit, uint32_t a,
+static void add(struct blocks_table *t, const struct key *key, uint32_t segment, uint32_t a,
 		uint32_t b)
 {
 	uint32_t *slot = find(t, key);
@@ -87,7 +87,7 @@ static void add(struct blocks_table *t, const struct key *key, uint32_t unit, ui
 	if (*slot)
 		return;
 	MEM_GROW(t->v, t->cap, (size_t)t->n + 1);
-	t->v[t->n] = (struct entry){.key = *key, .at = {{unit, a}, {unit, b}}};
+	t->v[t->n] = (struct entry){.key = *key, .at = {{segment, a}, {segment, b}}};
 	*slot = ++t->n;
 	if (t->n * 2 > t->nslots)
 		rehash(t, 2 * t->nslots);
@@ -115,7 +115,7 @@ static int by_part(const void *a, const void *b)
 	int c = compare(x->key.life[0], y->key.life[0]);
 
 	c = c ? c : compare(part_of(&x->key), part_of(&y->key));
-	c = c ? c : compare(x->at[0].unit, y->at[0].unit);
+	c = c ? c : compare(x->at[0].segment, y->at[0].segment);
 	return c ? c : compare(x->at[0].op, y->at[0].op);
 }
 
@@ -132,7 +132,7 @@ static int by_life(const void *a, const void *b)
 		yl = y->key.life[1], yh = y->key.life[0];
 	c = compare(xl, yl);
 	c = c ? c : compare(xh, yh);
-	c = c ? c : compare(x->at[0].unit, y->at[0].unit);
+	c = c ? c : compare(x->at[0].segment, y->at[0].segment);
 	return c ? c : compare(x->at[0].op, y->at[0].op);
 }
 
@@ -144,30 +144,30 @@ static void sort(struct blocks_table *t, int (*order)(const void *a, const void 
 }
 
 /* Lives are 1 + their number in keys, so that 0 is none. */
-static struct key point_key(const struct unit *t, const struct blocks_point *p)
+static struct key point_key(const struct segment *t, const struct blocks_point *p)
 {
 	return (struct key){.life = {p->life + 1},
 			    .kind = p->kind,
 			    .piece = !t->transaction,
 			    .held = {p->held},
-			    .period = t->period};
+			    .phase = t->phase};
 }
 
-static struct key window_key(const struct unit *t, const struct blocks_window *w)
+static struct key window_key(const struct segment *t, const struct blocks_window *w)
 {
 	return (struct key){
-		.life = {w->life + 1}, .kind = w->enemy, .across = w->across, .period = t->period};
+		.life = {w->life + 1}, .kind = w->enemy, .across = w->across, .phase = t->phase};
 }
 
-static struct key pair_key(const struct unit *t, const struct blocks_pair *p)
+static struct key pair_key(const struct segment *t, const struct blocks_pair *p)
 {
 	return (struct key){.life = {p->life[0] + 1, p->life[1] + 1},
 			    .kind = (uint32_t)p->kind[0] << 8 | p->kind[1],
 			    .across = p->across,
-			    .period = t->period};
+			    .phase = t->phase};
 }
 
-static struct key partner_key(const struct unit *t, const struct blocks_pair *p)
+static struct key partner_key(const struct segment *t, const struct blocks_pair *p)
 {
 	struct key key = pair_key(t, p);
 
@@ -180,7 +180,7 @@ static struct key partner_key(const struct unit *t, const struct blocks_pair *p)
 static void add_points(struct blocks_judge *j)
 {
 	for (size_t i = 0; i < j->u->n; i++) {
-		const struct unit *t = &j->u->unit[i];
+		const struct segment *t = &j->u->segment[i];
 
 		blocks_walk(&j->walk, j->u, t);
 		for (uint32_t k = 0; k < j->walk.npoints; k++) {
@@ -196,7 +196,7 @@ static void add_points(struct blocks_judge *j)
 /* For each life, where its parts begin, and what guards it. */
 static void index_points(struct blocks_judge *j)
 {
-	uint32_t lives = j->u->shares.nlives, at = 0;
+	uint32_t lives = j->u->contention.nlives, at = 0;
 
 	j->first_point = mem_alloc(((size_t)lives * PARTS + 1) * sizeof *j->first_point);
 	j->guards = mem_zalloc(((size_t)lives + 1) * sizeof *j->guards);
@@ -226,7 +226,7 @@ static bool safe(const struct blocks_judge *j, uint32_t life, heldset across)
 
 struct adding {
 	struct blocks_judge *j;
-	const struct unit *t;
+	const struct segment *t;
 };
 
 static bool add_pair(void *arg, const struct blocks_pair *p)
@@ -237,7 +237,7 @@ static bool add_pair(void *arg, const struct blocks_pair *p)
 	if (safe(a->j, p->life[0], p->across) && safe(a->j, p->life[1], p->across))
 		return true;
 	key = pair_key(a->t, p);
-	add(a->j->pairs, &key, (uint32_t)(a->t - a->j->u->unit), p->op[0], p->op[1]);
+	add(a->j->pairs, &key, (uint32_t)(a->t - a->j->u->segment), p->op[0], p->op[1]);
 	return true;
 }
 
@@ -245,7 +245,7 @@ static bool add_pair(void *arg, const struct blocks_pair *p)
 static void add_blocks(struct blocks_judge *j)
 {
 	for (size_t i = 0; i < j->u->n; i++) {
-		const struct unit *t = &j->u->unit[i];
+		const struct segment *t = &j->u->segment[i];
 		struct adding a = {j, t};
 
 		if (!t->transaction)
@@ -280,7 +280,7 @@ static struct blocks_table *wanted_lives(const struct blocks_judge *j)
 
 struct partnering {
 	struct blocks_judge *j;
-	const struct unit *t;
+	const struct segment *t;
 	const struct blocks_table *wanted;
 };
 
@@ -294,7 +294,7 @@ static bool add_partner(void *arg, const struct blocks_pair *p)
 		return true;
 	full.used = blocks_walk_used(a->j->u, a->t, p->op[0], p->op[1]);
 	key = partner_key(a->t, &full);
-	add(a->j->partners, &key, (uint32_t)(a->t - a->j->u->unit), p->op[0], p->op[1]);
+	add(a->j->partners, &key, (uint32_t)(a->t - a->j->u->segment), p->op[0], p->op[1]);
 	return true;
 }
 
@@ -303,7 +303,7 @@ static void add_partners(struct blocks_judge *j)
 	struct blocks_table *wanted = wanted_lives(j);
 
 	for (size_t i = 0; i < j->u->n && j->pairs->n; i++) {
-		struct partnering a = {j, &j->u->unit[i], wanted};
+		struct partnering a = {j, &j->u->segment[i], wanted};
 
 		if (!a.t->transaction)
 			continue;
@@ -314,10 +314,10 @@ static void add_partners(struct blocks_judge *j)
 	sort(j->partners, by_life);
 }
 
-/* Can this be done while a unit in `period` holds `across`? */
-static bool fits(const struct blocks_judge *j, const struct key *own, uint32_t period, heldset set)
+/* Can this be done while a segment in `phase` holds `across`? */
+static bool fits(const struct blocks_judge *j, const struct key *own, uint32_t phase, heldset set)
 {
-	return units_concurrent(j->u, own->period, period) &&
+	return segments_concurrent(j->u, own->phase, phase) &&
 	       !heldlocks_exclude(&j->u->held, own->across, set);
 }
 
@@ -333,8 +333,7 @@ static void judge_window(struct blocks_judge *j, struct entry *w)
 			j->given_up++;
 			return;
 		}
-		if (!(p->key.kind & w->key.kind) ||
-		    !fits(j, &w->key, p->key.period, p->key.held[0]))
+		if (!(p->key.kind & w->key.kind) || !fits(j, &w->key, p->key.phase, p->key.held[0]))
 			continue;
 		w->bad = true;
 		w->cut = (struct blocks_cut){
@@ -360,7 +359,7 @@ static bool judge_partner(const struct blocks_judge *j, struct entry *own,
 
 	if (!blocks_conflict((uint8_t)(a->kind >> 8), same ? first : second) ||
 	    !blocks_conflict((uint8_t)a->kind, same ? second : first) ||
-	    !units_concurrent(j->u, a->period, b->period))
+	    !segments_concurrent(j->u, a->phase, b->phase))
 		return false;
 	if (!heldlocks_exclude(&j->u->held, a->across, b->used))
 		which = 0;
@@ -397,14 +396,14 @@ static const struct entry *next_outside(const struct blocks_judge *j, const stru
 			if (++*o->tries > TRIES)
 				return NULL;
 			if (blocks_conflict(kind, (uint8_t)p->key.kind) &&
-			    fits(j, own, p->key.period, p->key.held[0]))
+			    fits(j, own, p->key.phase, p->key.held[0]))
 				return p;
 		}
 	}
 	return NULL;
 }
 
-/* Two operations outside blocks, of one thread and period, both between own a and b. */
+/* Two operations outside blocks, of one thread and phase, both between own a and b. */
 static void judge_outside(struct blocks_judge *j, struct entry *own)
 {
 	uint32_t tries = 0;
@@ -414,8 +413,7 @@ static void judge_outside(struct blocks_judge *j, struct entry *own)
 	while ((f = next_outside(j, &own->key, &of_first))) {
 		struct outside of_second = {.tries = &tries, .one = 1};
 
-		while ((g = next_outside(j, &own->key, &of_second)) &&
-		       g->key.period != f->key.period)
+		while ((g = next_outside(j, &own->key, &of_second)) && g->key.phase != f->key.phase)
 			;
 		if (!g)
 			continue;
@@ -469,7 +467,7 @@ static void judge_pair(struct blocks_judge *j, struct entry *own)
 	judge_outside(j, own);
 }
 
-void blocks_judge_init(struct blocks_judge *j, struct units *u)
+void blocks_judge_init(struct blocks_judge *j, struct segments *u)
 {
 	*j = (struct blocks_judge){.u = u,
 				   .points = new_table(),
@@ -501,7 +499,7 @@ void blocks_judge_free(struct blocks_judge *j)
 
 struct asking {
 	const struct blocks_judge *j;
-	const struct unit *t;
+	const struct segment *t;
 	struct blocks_cut *cut;
 	bool bad;
 };
@@ -521,7 +519,7 @@ static bool ask_pair(void *arg, const struct blocks_pair *p)
 	return false;
 }
 
-bool blocks_judge_unit(struct blocks_judge *j, const struct unit *t, struct blocks_cut *cut)
+bool blocks_judge_segment(struct blocks_judge *j, const struct segment *t, struct blocks_cut *cut)
 {
 	struct asking a = {j, t, cut, false};
 

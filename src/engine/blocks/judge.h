@@ -1,5 +1,5 @@
 /*
- * Which blocks of the units of a run can be cut by which.
+ * Which blocks of the segments of a run can be cut by which.
  *
  * Blocks that differ in nothing but their time are one here, so what is stored
  * and compared grows with the different blocks of a run. Points that all others
@@ -14,15 +14,15 @@
 #include <stdint.h>
 
 #include "engine/blocks/blocks.h"
-#include "engine/unit.h"
+#include "engine/segment.h"
 
 /* Someone's operation. */
 struct blocks_ref {
-	uint32_t unit, op;
+	uint32_t segment, op;
 };
 
 /*
- * An interleaving of a block, operations `own` of some unit, with one or two of
+ * An interleaving of a block, operations `own` of some segment, with one or two of
  * another's: `order` has a step a bit pair, 0 and 1 for own, 2 and 3 for other's.
  */
 struct blocks_cut {
@@ -33,7 +33,7 @@ struct blocks_cut {
 };
 
 struct blocks_judge {
-	struct units *u;
+	struct segments *u;
 	struct blocks_walk walk;
 	struct blocks_table *points, *windows, *pairs, *partners;
 	uint32_t *first_point; /* of each life and part of it: points are sorted so */
@@ -43,10 +43,10 @@ struct blocks_judge {
 	uint64_t blocks;       /* 1v and 2v, different ones */
 };
 
-void blocks_judge_init(struct blocks_judge *j, struct units *u);
+void blocks_judge_init(struct blocks_judge *j, struct segments *u);
 void blocks_judge_free(struct blocks_judge *j);
 
 /* Can a block of this transaction be cut? If so tells how. */
-bool blocks_judge_unit(struct blocks_judge *j, const struct unit *t, struct blocks_cut *cut);
+bool blocks_judge_segment(struct blocks_judge *j, const struct segment *t, struct blocks_cut *cut);
 
 #endif

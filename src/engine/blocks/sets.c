@@ -10,12 +10,13 @@ enum { STEPS_MAX = 50 * 1000 * 1000 };
 
 /* An initial read or a final write; outside blocks any access. */
 struct end {
-	uint32_t life, unit, op, thread;
+	uint32_t life, segment, op, thread;
 	uint8_t kind;
 	heldset held;
 };
 
-/* A thread's part in a cycle. Its two operations are in one unit, or `in` is in an earlier one. */
+/* A thread's part in a cycle. Its two operations are in one segment, or `in` is in an earlier one.
+ */
 struct part {
 	const struct end *in, *out;
 	heldset across, used; /* from the earlier operation to the later */
@@ -23,7 +24,7 @@ struct part {
 
 struct search {
 	struct blocks_sets *sets;
-	struct units *u;
+	struct segments *u;
 	struct end *end; /* by life */
 	uint32_t n, *first;
 	const struct end **by_thread; /* the same, by thread */
@@ -47,8 +48,8 @@ static int by_life(const void *a, const void *b)
 
 	if (x->life != y->life)
 		return x->life < y->life ? -1 : 1;
-	if (x->unit != y->unit)
-		return x->unit < y->unit ? -1 : 1;
+	if (x->segment != y->segment)
+		return x->segment < y->segment ? -1 : 1;
 	return x->op < y->op ? -1 : 1;
 }
 
@@ -68,7 +69,7 @@ static void collect(struct search *s)
 	size_t cap = 0;
 
 	for (size_t i = 0; i < s->u->n; i++) {
-		const struct unit *t = &s->u->unit[i];
+		const struct segment *t = &s->u->segment[i];
 
 		threads = t->thread >= threads ? t->thread + 1 : threads;
 		blocks_walk(&walk, s->u, t);
@@ -85,8 +86,8 @@ static void collect(struct search *s)
 	blocks_walk_free(&walk);
 	if (s->n)
 		qsort(s->end, s->n, sizeof *s->end, by_life);
-	s->first = mem_zalloc(((size_t)s->u->shares.nlives + 1) * sizeof *s->first);
-	for (uint32_t l = 0; l <= s->u->shares.nlives; l++) {
+	s->first = mem_zalloc(((size_t)s->u->contention.nlives + 1) * sizeof *s->first);
+	for (uint32_t l = 0; l <= s->u->contention.nlives; l++) {
 		while (at < s->n && s->end[at].life < l)
 			at++;
 		s->first[l] = at;
@@ -105,31 +106,31 @@ static void collect(struct search *s)
 	}
 }
 
-static const struct unit *unit_of(const struct search *s, const struct end *e)
+static const struct segment *segment_of(const struct search *s, const struct end *e)
 {
-	return &s->u->unit[e->unit];
+	return &s->u->segment[e->segment];
 }
 
 static bool before(const struct search *s, const struct end *a, const struct end *b)
 {
-	uint32_t p = unit_of(s, a)->period, q = unit_of(s, b)->period;
+	uint32_t p = segment_of(s, a)->phase, q = segment_of(s, b)->phase;
 
-	return p != q && period_before(s->u->period[p].at, &s->u->period[q].clock);
+	return p != q && phase_before(s->u->phase[p].at, &s->u->phase[q].clock);
 }
 
 static bool concurrent(const struct search *s, const struct end *a, const struct end *b)
 {
-	return units_concurrent(s->u, unit_of(s, a)->period, unit_of(s, b)->period);
+	return segments_concurrent(s->u, segment_of(s, a)->phase, segment_of(s, b)->phase);
 }
 
 /* Can a thread that entered at `in` leave at `out`? */
 static bool can_leave(const struct search *s, const struct end *in, const struct end *out)
 {
-	const struct unit *a = unit_of(s, in), *b = unit_of(s, out);
+	const struct segment *a = segment_of(s, in), *b = segment_of(s, out);
 
-	if (in->unit == out->unit)
+	if (in->segment == out->segment)
 		return a->transaction || in->op <= out->op;
-	if (a->period != b->period)
+	if (a->phase != b->phase)
 		return before(s, in, out);
 	/* One that ran several times may have run before and after the other. */
 	return a->times > 1 || b->times > 1 || a->begin < b->begin;
@@ -140,23 +141,23 @@ static struct part make_part(const struct search *s, const struct end *in, const
 	struct part p = {.in = in, .out = out};
 	uint32_t from = in->op < out->op ? in->op : out->op;
 	uint32_t to = in->op < out->op ? out->op : in->op;
-	const struct unit_op *op = unit_ops(s->u, unit_of(s, in));
+	const struct segment_op *op = segment_ops(s->u, segment_of(s, in));
 
-	if (in->unit != out->unit) {
+	if (in->segment != out->segment) {
 		p.used = heldlocks_union(&s->u->held, in->held, out->held);
 		return p;
 	}
 	p.across = op[from].held;
 	for (uint32_t i = from + 1; i <= to; i++)
 		p.across = heldlocks_common(&s->u->held, p.across, op[i].held);
-	p.used = blocks_walk_used(s->u, unit_of(s, in), from, to);
+	p.used = blocks_walk_used(s->u, segment_of(s, in), from, to);
 	return p;
 }
 
 /* The part's operation that comes first, or second, in its thread. */
 static const struct end *nth(const struct part *p, int second)
 {
-	bool in_first = p->in->unit != p->out->unit || p->in->op <= p->out->op;
+	bool in_first = p->in->segment != p->out->segment || p->in->op <= p->out->op;
 
 	return second == in_first ? p->out : p->in;
 }
@@ -210,7 +211,7 @@ static bool order(struct search *s)
 		s->left[i] = single ? 0 : (uint8_t)(left - 1);
 		if (!second)
 			s->opened[i] = s->found.nsteps;
-		s->found.step[s->found.nsteps++] = (struct blocks_step){e->unit, e->op};
+		s->found.step[s->found.nsteps++] = (struct blocks_step){e->segment, e->op};
 		if (order(s))
 			return true;
 		s->found.nsteps--;
@@ -225,7 +226,7 @@ static bool is_cycle(struct search *s)
 	s->found.nsteps = 0;
 	for (uint32_t i = 0; i < s->nparts; i++) {
 		s->left[i] = 2;
-		s->found.part[i] = (struct blocks_part){s->part[i].in->unit, s->part[i].in->op,
+		s->found.part[i] = (struct blocks_part){s->part[i].in->segment, s->part[i].in->op,
 							s->part[i].out->op};
 	}
 	return order(s) && !s->sets->cut_short;
@@ -261,9 +262,9 @@ static bool extend(struct search *s)
 
 			if (tired(s))
 				return false;
-			/* The last must lead to the first; two units alone are a pair. */
+			/* The last must lead to the first; two segments alone are a pair. */
 			if ((s->nparts + 1 == s->most && out->life != to->life) ||
-			    (s->most == 2 && out->unit == in->unit) || !can_leave(s, in, out))
+			    (s->most == 2 && out->segment == in->segment) || !can_leave(s, in, out))
 				continue;
 			s->part[s->nparts++] = make_part(s, in, out);
 			if (extend(s))
@@ -274,20 +275,20 @@ static bool extend(struct search *s)
 	return false;
 }
 
-/* A cycle that cuts this unit. */
-static bool cut_unit(struct search *s, uint32_t unit)
+/* A cycle that cuts this segment. */
+static bool cut_segment(struct search *s, uint32_t segment)
 {
-	uint32_t thread = s->u->unit[unit].thread;
+	uint32_t thread = s->u->segment[segment].thread;
 	uint32_t from = s->first_of_thread[thread], to = s->first_of_thread[thread + 1];
 
 	for (s->most = 2; s->most <= BLOCKS_CYCLE; s->most++) {
 		for (uint32_t i = from; i < to; i++) {
 			const struct end *out = s->by_thread[i];
 
-			for (uint32_t k = from; k < to && out->unit == unit; k++) {
+			for (uint32_t k = from; k < to && out->segment == segment; k++) {
 				const struct end *in = s->by_thread[k];
 
-				if (in->unit != unit || in->op <= out->op)
+				if (in->segment != segment || in->op <= out->op)
 					continue;
 				s->part[0] = make_part(s, in, out);
 				s->nparts = 1;
@@ -301,14 +302,14 @@ static bool cut_unit(struct search *s, uint32_t unit)
 	return false;
 }
 
-void blocks_sets_find(struct blocks_sets *sets, struct units *u, const bool *bad,
+void blocks_sets_find(struct blocks_sets *sets, struct segments *u, const bool *bad,
 		      void (*tell)(void *arg, const struct blocks_cycle *c), void *arg)
 {
 	struct search s = {.sets = sets, .u = u};
 
 	collect(&s);
 	for (size_t i = 0; i < u->n && s.n && !sets->cut_short; i++)
-		if (u->unit[i].transaction && !bad[i] && cut_unit(&s, (uint32_t)i))
+		if (u->segment[i].transaction && !bad[i] && cut_segment(&s, (uint32_t)i))
 			tell(arg, &s.found);
 	mem_free(s.end);
 	mem_free(s.first);

@@ -24,11 +24,11 @@
 enum { BLOCKS_CYCLE = 6 };
 
 struct blocks_part {
-	uint32_t unit, in, out; /* operations */
+	uint32_t segment, in, out; /* operations */
 };
 
 struct blocks_step {
-	uint32_t unit, op;
+	uint32_t segment, op;
 };
 
 struct blocks_cycle {
@@ -44,7 +44,7 @@ struct blocks_sets {
 };
 
 /* Looks for a cycle that cuts each transaction that is not `bad` already; one for each. */
-void blocks_sets_find(struct blocks_sets *s, struct units *u, const bool *bad,
+void blocks_sets_find(struct blocks_sets *s, struct segments *u, const bool *bad,
 		      void (*tell)(void *arg, const struct blocks_cycle *c), void *arg);
 
 #endif

@@ -1,4 +1,4 @@
-/* The blocks of one unit. */
+/* The blocks of one segment. */
 #include <string.h>
 
 #include "base/mem.h"
@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-/* A variable, as far as the unit has come. Indexes are 1 + those of points. */
+/* A variable, as far as the segment has come. Indexes are 1 + those of points. */
 struct blocks_last {
 	uint32_t life, read, write;
 	bool used;
@@ -22,9 +22,9 @@ static struct blocks_last *find_last(const struct blocks_walk *w, size_t slots, 
 }
 
 /* What is held throughout from one operation to another: a tree of halves. */
-static void build_tree(struct blocks_walk *w, struct units *u, const struct unit *t)
+static void build_tree(struct blocks_walk *w, struct segments *u, const struct segment *t)
 {
-	const struct unit_op *op = unit_ops(u, t);
+	const struct segment_op *op = segment_ops(u, t);
 
 	MEM_GROW(w->tree, w->tree_cap, 2 * (size_t)t->n);
 	for (uint32_t i = 0; i < t->n; i++)
@@ -33,7 +33,7 @@ static void build_tree(struct blocks_walk *w, struct units *u, const struct unit
 		w->tree[i] = heldlocks_common(&u->held, w->tree[2 * i], w->tree[2 * i + 1]);
 }
 
-static heldset across(const struct blocks_walk *w, struct units *u, const struct unit *t,
+static heldset across(const struct blocks_walk *w, struct segments *u, const struct segment *t,
 		      uint32_t from, uint32_t to)
 {
 	size_t l = (size_t)from + t->n, r = (size_t)to + t->n + 1;
@@ -48,8 +48,8 @@ static heldset across(const struct blocks_walk *w, struct units *u, const struct
 	return set;
 }
 
-static void add_window(struct blocks_walk *w, struct units *u, const struct unit *t, uint32_t a,
-		       uint32_t b, uint8_t enemy)
+static void add_window(struct blocks_walk *w, struct segments *u, const struct segment *t,
+		       uint32_t a, uint32_t b, uint8_t enemy)
 {
 	MEM_GROW(w->window, w->window_cap, (size_t)w->nwindows + 1);
 	w->window[w->nwindows++] =
@@ -64,8 +64,8 @@ static void add_window(struct blocks_walk *w, struct units *u, const struct unit
  * The 1v-blocks that end with point i: what others do between the two and no
  * order of whole transactions explains.
  */
-static void end_windows(struct blocks_walk *w, struct units *u, const struct unit *t, uint32_t i,
-			const struct blocks_last *last)
+static void end_windows(struct blocks_walk *w, struct segments *u, const struct segment *t,
+			uint32_t i, const struct blocks_last *last)
 {
 	const struct blocks_point *p = &w->point[i];
 
@@ -78,7 +78,7 @@ static void end_windows(struct blocks_walk *w, struct units *u, const struct uni
 }
 
 /* Each initial read, and the final write behind it. */
-static void final_windows(struct blocks_walk *w, struct units *u, const struct unit *t,
+static void final_windows(struct blocks_walk *w, struct segments *u, const struct segment *t,
 			  size_t slots)
 {
 	for (uint32_t i = 0; i < w->npoints; i++) {
@@ -89,9 +89,9 @@ static void final_windows(struct blocks_walk *w, struct units *u, const struct u
 	}
 }
 
-static void add_points(struct blocks_walk *w, const struct units *u, const struct unit *t)
+static void add_points(struct blocks_walk *w, const struct segments *u, const struct segment *t)
 {
-	const struct unit_op *op = unit_ops(u, t);
+	const struct segment_op *op = segment_ops(u, t);
 
 	w->npoints = 0;
 	for (uint32_t i = 0; i < t->n; i++) {
@@ -110,7 +110,7 @@ static void add_points(struct blocks_walk *w, const struct units *u, const struc
 	}
 }
 
-void blocks_walk(struct blocks_walk *w, struct units *u, const struct unit *t)
+void blocks_walk(struct blocks_walk *w, struct segments *u, const struct segment *t)
 {
 	size_t slots = 16;
 
@@ -143,9 +143,9 @@ void blocks_walk(struct blocks_walk *w, struct units *u, const struct unit *t)
 	final_windows(w, u, t, slots);
 }
 
-heldset blocks_walk_used(struct units *u, const struct unit *t, uint32_t from, uint32_t to)
+heldset blocks_walk_used(struct segments *u, const struct segment *t, uint32_t from, uint32_t to)
 {
-	const struct unit_op *op = unit_ops(u, t);
+	const struct segment_op *op = segment_ops(u, t);
 	heldset set = op[from].held;
 
 	for (uint32_t i = from + 1; i <= to; i++)
@@ -153,7 +153,7 @@ heldset blocks_walk_used(struct units *u, const struct unit *t, uint32_t from, u
 	return set;
 }
 
-void blocks_walk_pairs(struct blocks_walk *w, struct units *u, const struct unit *t,
+void blocks_walk_pairs(struct blocks_walk *w, struct segments *u, const struct segment *t,
 		       bool (*each)(void *arg, const struct blocks_pair *p), void *arg)
 {
 	uint32_t n = 0, reach;

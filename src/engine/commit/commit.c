@@ -1,7 +1,7 @@
 /*
  * commit-conflict and commit-view: the commit-node algorithms (Wang and Stoller,
  * PPoPP 2006). Off-line: the first pass learns which variables and locks take
- * part, the second records the units, then all is judged at once.
+ * part, the second records the segments, then all is judged at once.
  */
 #include "engine/commit/commit.h"
 
@@ -11,7 +11,7 @@
 #include "base/banned.h"
 
 struct commit {
-	struct units units;
+	struct segments segments;
 	struct finding_sink *sink;
 	bool view, learned;
 	struct commit_counts counts;
@@ -22,7 +22,7 @@ static void *create(struct finding_sink *sink, bool view)
 {
 	struct commit *c = mem_zalloc(sizeof *c);
 
-	units_init(&c->units);
+	segments_init(&c->segments);
 	c->sink = sink;
 	c->view = view;
 	return c;
@@ -45,16 +45,16 @@ static void commit_take(void *engine, const struct batch *b)
 	struct commit *c = engine;
 
 	if (c->learned)
-		units_record(&c->units, b);
+		segments_record(&c->segments, b);
 	else
-		units_look(&c->units, b);
+		segments_look(&c->segments, b);
 }
 
 static void emit(void *arg, const struct commit_found *f)
 {
 	struct commit *c = arg;
 
-	c->sink->emit(c->sink, commit_tell(&c->units, f));
+	c->sink->emit(c->sink, commit_tell(&c->segments, f));
 }
 
 static uint64_t commit_finish(void *engine)
@@ -64,12 +64,12 @@ static uint64_t commit_finish(void *engine)
 
 	if (!c->learned) {
 		c->learned = true;
-		units_learned(&c->units);
-		if (c->units.events)
-			return c->units.events;
+		segments_learned(&c->segments);
+		if (c->segments.events)
+			return c->segments.events;
 	}
-	units_done(&c->units);
-	commit_meet_init(&meet, &c->units, c->view);
+	segments_done(&c->segments);
+	commit_meet_init(&meet, &c->segments, c->view);
 	commit_cycle_find(&meet, &c->counts, emit, c);
 	c->paths = meet.sorts.npaths - 1;
 	commit_meet_free(&meet);
@@ -81,13 +81,13 @@ static size_t commit_stats(void *engine, struct engine_stat stats[ENGINE_STATS_M
 	const struct commit *c = engine;
 	size_t n = 0;
 
-	stats[n++] = (struct engine_stat){"units", c->units.seen};
-	stats[n++] = (struct engine_stat){"units_kept", c->units.n};
+	stats[n++] = (struct engine_stat){"units", c->segments.seen};
+	stats[n++] = (struct engine_stat){"units_kept", c->segments.n};
 	stats[n++] = (struct engine_stat){"transactions_kept", c->counts.transactions};
 	stats[n++] = (struct engine_stat){"several_commit_nodes", c->counts.several_nodes};
 	stats[n++] = (struct engine_stat){"on_a_cycle", c->counts.found};
 	stats[n++] = (struct engine_stat){"lock_paths", c->paths};
-	stats[n++] = (struct engine_stat){"unnested_releases", c->units.unnested};
+	stats[n++] = (struct engine_stat){"unnested_releases", c->segments.unnested};
 	return n;
 }
 
@@ -95,7 +95,7 @@ static void commit_destroy(void *engine)
 {
 	struct commit *c = engine;
 
-	units_drop(&c->units);
+	segments_drop(&c->segments);
 	mem_free(c);
 }
 

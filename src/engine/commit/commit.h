@@ -4,14 +4,14 @@
  *
  * The words here. A path is what a thread holds, in the order of acquiring: the
  * way from the root of an access tree to a leaf. A node is a leaf or a lock block
- * on the way to it; in a unit it is an interval of operations, and two nodes that
+ * on the way to it; in a segment it is an interval of operations, and two nodes that
  * do not contain each other are two intervals apart. (Locks that are not nested
  * give intervals that overlap; the proofs need no more than that.) A sort says all
  * that matters of an access besides its variable: whom it can meet, and in which
  * node of its own. Two accesses of a variable meet where the forest has an edge
  * between a node of the one and a node of the other.
  *
- *	sort.c    paths and sorts; the accesses of a unit by sort
+ *	sort.c    paths and sorts; the accesses of a segment by sort
  *	rule.c    the rules of the two forests
  *	meet.c    who meets whom, where
  *	table.c   the same for variables that many sorts of access share
@@ -29,7 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/unit.h"
+#include "engine/segment.h"
 
 /* ---- sort.c ---- */
 
@@ -37,8 +37,8 @@ enum commit_kind {
 	COMMIT_READ,
 	COMMIT_WRITE, /* also an update; in the view-forest an update is a read, too */
 	/* Only in the view-forest: */
-	COMMIT_FINAL, /* the last write of its unit */
-	COMMIT_OWN,   /* a write that a later read of the same unit may see */
+	COMMIT_FINAL, /* the last write of its segment */
+	COMMIT_OWN,   /* a write that a later read of the same segment may see */
 };
 
 struct commit_sort {
@@ -47,7 +47,7 @@ struct commit_sort {
 	uint16_t kind;
 	/*
 	 * Of a read: the first depth on its path (0 is the root) whose block has no
-	 * write of its own unit before it; one more than the path has where all have.
+	 * write of its own segment before it; one more than the path has where all have.
 	 */
 	uint16_t open_from;
 };
@@ -68,20 +68,21 @@ struct commit_sorts {
 	size_t path_slots, sort_slots;
 };
 
-/* An access in a unit: an index into its operations, and the lock blocks around it. */
+/* An access in a segment: an index into its operations, and the lock blocks around it. */
 struct commit_at {
 	uint32_t op;
 	uint32_t blocks; /* in commit_leaves.chain: one a depth, from the outermost */
 };
 
-/* The accesses of one sort to one variable, in one unit: nothing between first and last matters. */
+/* The accesses of one sort to one variable, in one segment: nothing between first and last matters.
+ */
 struct commit_leaf {
 	uint32_t var, sort;
 	struct commit_at first, last;
 };
 
 struct commit_block {
-	uint32_t start, end; /* operations; the end of one never released is the unit's */
+	uint32_t start, end; /* operations; the end of one never released is the segment's */
 };
 
 struct commit_leaves {
@@ -105,9 +106,9 @@ void commit_sorts_init(struct commit_sorts *s);
 void commit_sorts_free(struct commit_sorts *s);
 void commit_leaves_free(struct commit_leaves *l);
 
-/* What is in a unit; replaces what `l` held. `view` says for which forest. */
-void commit_leaves_of(struct commit_leaves *l, struct commit_sorts *s, const struct units *u,
-		      const struct unit *t, bool view);
+/* What is in a segment; replaces what `l` held. `view` says for which forest. */
+void commit_leaves_of(struct commit_leaves *l, struct commit_sorts *s, const struct segments *u,
+		      const struct segment *t, bool view);
 
 static inline const held *commit_path_held(const struct commit_sorts *s, uint32_t path)
 {
@@ -129,20 +130,20 @@ int commit_meets(const struct commit_sorts *s, bool view, const struct commit_so
 
 /* ---- meet.c ---- */
 
-/* An operation of a unit. */
+/* An operation of a segment. */
 struct commit_op {
-	uint32_t unit, op;
+	uint32_t segment, op;
 };
 
-/* A variable's accesses of one sort in one period: the first and the last. */
+/* A variable's accesses of one sort in one phase: the first and the last. */
 struct commit_sum {
-	uint32_t period;
+	uint32_t phase;
 	struct commit_op first, last;
 	/* When, by the begin of their transaction or, outside blocks, by event. */
 	uint64_t min, max;
 };
 
-/* Those of one slot, by period. */
+/* Those of one slot, by phase. */
 struct commit_group {
 	uint32_t sort, slot;
 	size_t begin, end; /* sums */
@@ -155,7 +156,7 @@ struct commit_meeting {
 	uint32_t depth; /* of the node on its path; 0 stands for the leaf */
 	uint32_t slot;
 	uint32_t unless;   /* it is not met by accesses of this slot; COMMIT_NONE: by all */
-	uint32_t period;   /* one that it meets there */
+	uint32_t phase;    /* one that it meets there */
 	uint64_t min, max; /* the first and the last, as in a sum */
 	struct commit_op at_min, at_max;
 };
@@ -165,7 +166,7 @@ struct commit_meetings {
 	size_t n, cap;
 };
 
-/* Answers that do not depend on the period, kept by variable and sort. */
+/* Answers that do not depend on the phase, kept by variable and sort. */
 struct commit_answer {
 	uint32_t var, sort; /* sort is 1 + its number; 0 where there is no answer */
 	size_t begin, end;  /* meetings */
@@ -185,15 +186,15 @@ struct commit_table {
 	struct commit_meetings met;
 	uint32_t *fold[2]; /* by depth and slot: 1 + a meeting */
 	size_t fold_cap[2];
-	/* Of a slot: the period of the variable at hand; its stamp. */
-	uint32_t *period_of, *of_slot;
+	/* Of a slot: the phase of the variable at hand; its stamp. */
+	uint32_t *phase_of, *of_slot;
 	uint32_t stamp;
 	struct commit_index **index; /* of a variable, once it is needed; by_var has as many */
 	uint32_t nindexes;
 };
 
 struct commit_meet {
-	const struct units *units;
+	const struct segments *segments;
 	struct commit_sorts sorts;
 	struct commit_leaves leaves;
 	bool view;
@@ -202,35 +203,35 @@ struct commit_meet {
 	struct commit_group *group;
 	size_t ngroups, group_cap;
 	size_t *by_var;       /* groups of a variable: by_var[x] .. by_var[x + 1] */
-	uint64_t *last_event; /* of a period, as far as its units are kept */
-	uint32_t *rank;       /* of a period, among all by slot and index */
-	uint32_t *by_rank;    /* periods */
+	uint64_t *last_event; /* of a phase, as far as its segments are kept */
+	uint32_t *rank;       /* of a phase, among all by slot and index */
+	uint32_t *by_rank;    /* phases */
 	uint32_t *in_slot;    /* ranks of a slot: in_slot[s] .. in_slot[s + 1] */
 	uint32_t nslots;
 	struct commit_table table;
 };
 
-/* After units_done(). */
-void commit_meet_init(struct commit_meet *m, const struct units *u, bool view);
+/* After segments_done(). */
+void commit_meet_init(struct commit_meet *m, const struct segments *u, bool view);
 void commit_meet_free(struct commit_meet *m);
 
-/* In a slot, the rank of the first period after that index. */
+/* In a slot, the rank of the first phase after that index. */
 uint32_t commit_meet_after(const struct commit_meet *m, uint32_t slot, uint32_t index);
 
-/* Whom an access of this variable and sort in this period meets; replaces what `out` held. */
-void commit_meet_find(struct commit_meet *m, uint32_t var, uint32_t sort, uint32_t period,
+/* Whom an access of this variable and sort in this phase meets; replaces what `out` held. */
+void commit_meet_find(struct commit_meet *m, uint32_t var, uint32_t sort, uint32_t phase,
 		      struct commit_meetings *out);
 
 /*
  * The depths of its nodes that can meet anybody, as bits, or some more; the
  * highest bit stands for all from there on.
  */
-uint64_t commit_meet_depths(struct commit_meet *m, uint32_t var, uint32_t sort, uint32_t period,
+uint64_t commit_meet_depths(struct commit_meet *m, uint32_t var, uint32_t sort, uint32_t phase,
 			    struct commit_meetings *scratch);
 
-/* Those of a group that are concurrent with a period: sums [*begin, *end). */
+/* Those of a group that are concurrent with a phase: sums [*begin, *end). */
 bool commit_meet_concurrent(const struct commit_meet *m, const struct commit_group *g,
-			    uint32_t period, size_t *begin, size_t *end);
+			    uint32_t phase, size_t *begin, size_t *end);
 /* The meeting with those. */
 struct commit_meeting commit_meet_with(const struct commit_meet *m, uint32_t depth, uint32_t slot,
 				       size_t begin, size_t end);
@@ -286,7 +287,7 @@ void commit_index_ask(struct commit_index *x, const struct commit_meet *m,
 struct commit_end {
 	uint32_t op; /* an access in the node */
 	struct commit_op other;
-	uint32_t segment; /* of the other */
+	uint32_t span; /* of the other */
 };
 
 /* On the way from one slot to the next: two accesses that meet, or must come one after the other.
@@ -297,7 +298,7 @@ struct commit_hop {
 };
 
 struct commit_found {
-	uint32_t unit;
+	uint32_t segment;
 	struct commit_end a, b;
 	struct commit_hop *hop; /* between other slots; none where a and b meet the same */
 	size_t nhops;
@@ -313,6 +314,6 @@ void commit_cycle_find(struct commit_meet *m, struct commit_counts *counts,
 
 /* ---- tell.c ---- */
 
-struct finding *commit_tell(const struct units *u, const struct commit_found *c);
+struct finding *commit_tell(const struct segments *u, const struct commit_found *c);
 
 #endif

@@ -3,18 +3,18 @@
  *
  * A cycle that cuts through a transaction t and is as short as can be visits
  * every other slot at most once, and forwards in that slot's own order; and none of
- * its other units must come before or after t (docs/engines/commit-conflict.md
+ * its other segments must come before or after t (docs/engines/commit-conflict.md
  * has the proof). So there are two cases. Both nodes meet the same slot: then the
  * first that the one meets there must not come after the last that the other
  * meets. Or they meet two slots, and a way leads from the one to the other that
  * keeps out of t's own.
  *
- * For the second case a graph of segments is enough: stretches of a slot's
- * periods in which somebody can be concurrent with one period and the next.
+ * For the second case a graph of spans is enough: stretches of a slot's
+ * phases in which somebody can be concurrent with one phase and the next.
  * Which of them are connected when one slot is left out, for each slot in turn, is
  * found by halving: to the left half go all edges that have no end there, then
  * the left half is halved. A forest of sets that can be undone (union by size, no
- * path compression) makes that O(edges * log(slots) * log(segments)).
+ * path compression) makes that O(edges * log(slots) * log(spans)).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,14 +25,14 @@
 #include "base/banned.h"
 
 struct edge {
-	uint32_t a, b; /* segments */
+	uint32_t a, b; /* spans */
 	struct commit_hop hop;
 };
 
 /* A node of the transaction, as an interval of its operations, and whom it meets. */
 struct node {
 	uint32_t lo, hi, op;
-	uint32_t segment;
+	uint32_t span;
 	struct commit_meeting met;
 };
 
@@ -53,19 +53,19 @@ struct cycle {
 	struct commit_counts *counts;
 	void (*found)(void *arg, const struct commit_found *f);
 	void *arg;
-	uint32_t *segment; /* of a period */
-	uint32_t *slot_of; /* of a segment */
-	uint32_t nsegments;
+	uint32_t *span;    /* of a phase */
+	uint32_t *slot_of; /* of a span */
+	uint32_t nspans;
 	struct edge *edge;
 	size_t nedges, edge_cap;
 	uint32_t *hash; /* of edges: 1 + index */
 	size_t nhash;
-	size_t *next_to; /* of a segment: edges next[next_to[s]] .. next[next_to[s + 1]] */
+	size_t *next_to; /* of a span: edges next[next_to[s]] .. next[next_to[s + 1]] */
 	uint32_t *next;
 	uint32_t *set, *size; /* the forest of sets */
 	uint32_t *undo;
 	size_t nundo;
-	uint32_t *unit, *unit_of; /* transactions by slot: unit[unit_of[s]] .. */
+	uint32_t *segment, *segment_of; /* transactions by slot: segment[segment_of[s]] .. */
 	struct commit_meetings met;
 	struct nodes first, last;
 	struct reached *reached;
@@ -73,20 +73,20 @@ struct cycle {
 	uint32_t *best, *best_stamp;
 	uint32_t *writer; /* slots */
 	uint32_t stamp;
-	uint32_t *came; /* of a segment, when looking for a way: 1 + the edge */
+	uint32_t *came; /* of a span, when looking for a way: 1 + the edge */
 	uint32_t *queue;
 };
 
-/* ---- segments ---- */
+/* ---- spans ---- */
 
-static uint32_t clock_at(const struct unit_period *p, uint32_t slot)
+static uint32_t clock_at(const struct segment_phase *p, uint32_t slot)
 {
 	return slot < p->clock.n ? p->clock.at[slot] : 0;
 }
 
-/* Of two periods, one before the other: can a third be concurrent with both? */
-static bool have_witness(const struct commit_meet *m, const struct unit_period *p,
-			 const struct unit_period *q)
+/* Of two phases, one before the other: can a third be concurrent with both? */
+static bool have_witness(const struct commit_meet *m, const struct segment_phase *p,
+			 const struct segment_phase *q)
 {
 	for (uint32_t s = 0; s < m->nslots; s++) {
 		uint32_t r;
@@ -95,25 +95,25 @@ static bool have_witness(const struct commit_meet *m, const struct unit_period *
 			continue;
 		r = commit_meet_after(m, s, clock_at(q, s));
 		if (r < m->in_slot[s + 1] &&
-		    !period_before(p->at, &m->units->period[m->by_rank[r]].clock))
+		    !phase_before(p->at, &m->segments->phase[m->by_rank[r]].clock))
 			return true;
 	}
 	return false;
 }
 
-static void cut_segments(struct cycle *c)
+static void cut_spans(struct cycle *c)
 {
 	const struct commit_meet *m = c->m;
-	const struct units *u = m->units;
+	const struct segments *u = m->segments;
 
-	c->segment = mem_alloc((u->nperiods + 1) * sizeof *c->segment);
-	c->slot_of = mem_alloc((u->nperiods + 1) * sizeof *c->slot_of);
+	c->span = mem_alloc((u->nphases + 1) * sizeof *c->span);
+	c->slot_of = mem_alloc((u->nphases + 1) * sizeof *c->slot_of);
 	for (uint32_t s = 0; s < m->nslots; s++) {
 		for (uint32_t r = m->in_slot[s]; r < m->in_slot[s + 1]; r++) {
-			if (r == m->in_slot[s] || !have_witness(m, &u->period[m->by_rank[r - 1]],
-								&u->period[m->by_rank[r]]))
-				c->slot_of[c->nsegments++] = s;
-			c->segment[m->by_rank[r]] = c->nsegments - 1;
+			if (r == m->in_slot[s] || !have_witness(m, &u->phase[m->by_rank[r - 1]],
+								&u->phase[m->by_rank[r]]))
+				c->slot_of[c->nspans++] = s;
+			c->span[m->by_rank[r]] = c->nspans - 1;
 		}
 	}
 }
@@ -159,12 +159,12 @@ static struct edge *add_edge(struct cycle *c, uint32_t a, uint32_t b)
 	return &c->edge[c->nedges++];
 }
 
-/* All pairs of segments in different slots. */
+/* All pairs of spans in different slots. */
 static size_t edges_at_most(const struct cycle *c)
 {
-	size_t n = (size_t)c->nsegments * (c->nsegments - 1) / 2, run = 0;
+	size_t n = (size_t)c->nspans * (c->nspans - 1) / 2, run = 0;
 
-	for (uint32_t s = 0; s < c->nsegments; s++) {
+	for (uint32_t s = 0; s < c->nspans; s++) {
 		run = s && c->slot_of[s] == c->slot_of[s - 1] ? run + 1 : 0;
 		n -= run;
 	}
@@ -186,15 +186,15 @@ static void add_group(struct cycle *c, uint32_t var, const struct commit_group *
 	for (size_t i = g->begin; i < g->end; i++) {
 		const struct commit_sum *sum = &c->m->sum[i];
 
-		commit_meet_find(c->m, var, g->sort, sum->period, &c->met);
+		commit_meet_find(c->m, var, g->sort, sum->phase, &c->met);
 		for (size_t k = 0; k < c->met.n; k++)
-			add_met(c, c->segment[sum->period], sum->first,
-				c->segment[c->met.v[k].period], c->met.v[k].at_min);
+			add_met(c, c->span[sum->phase], sum->first, c->span[c->met.v[k].phase],
+				c->met.v[k].at_min);
 	}
 }
 
 /*
- * Of a variable whose periods are all concurrent: two that write it meet, in
+ * Of a variable whose phases are all concurrent: two that write it meet, in
  * whatever nodes. So do one that writes and one that reads; but in the
  * view-forest that has to be asked.
  */
@@ -219,8 +219,7 @@ static void add_plain(struct cycle *c, uint32_t var)
 			const struct commit_sum *a = &m->sum[c->best[c->writer[i]]];
 			const struct commit_sum *b = &m->sum[c->best[c->writer[k]]];
 
-			add_met(c, c->segment[a->period], a->first, c->segment[b->period],
-				b->first);
+			add_met(c, c->span[a->phase], a->first, c->span[b->phase], b->first);
 		}
 	for (size_t g = m->by_var[var]; g < m->by_var[var + 1]; g++) {
 		const struct commit_sum *a = &m->sum[m->group[g].begin];
@@ -234,8 +233,7 @@ static void add_plain(struct cycle *c, uint32_t var)
 		for (uint32_t i = 0; i < writers; i++) {
 			const struct commit_sum *b = &m->sum[c->best[c->writer[i]]];
 
-			add_met(c, c->segment[a->period], a->first, c->segment[b->period],
-				b->first);
+			add_met(c, c->span[a->phase], a->first, c->span[b->phase], b->first);
 		}
 	}
 }
@@ -246,7 +244,7 @@ static void add_meetings(struct cycle *c)
 	const struct commit_meet *m = c->m;
 	size_t most = edges_at_most(c);
 
-	for (uint32_t x = 0; x < m->units->shares.nlives && c->nedges < most; x++) {
+	for (uint32_t x = 0; x < m->segments->contention.nlives && c->nedges < most; x++) {
 		if (m->table.var[x].plain) {
 			add_plain(c, x);
 			continue;
@@ -260,10 +258,10 @@ static void add_meetings(struct cycle *c)
 static void add_orders(struct cycle *c)
 {
 	const struct commit_meet *m = c->m;
-	const struct units *u = m->units;
+	const struct segments *u = m->segments;
 
-	for (uint32_t p = 0; p < u->nperiods; p++) {
-		const struct unit_period *q = &u->period[p];
+	for (uint32_t p = 0; p < u->nphases; p++) {
+		const struct segment_phase *q = &u->phase[p];
 
 		for (uint32_t s = 0; s < m->nslots && s < q->clock.n; s++) {
 			uint32_t r;
@@ -271,8 +269,8 @@ static void add_orders(struct cycle *c)
 			if (s == q->at.slot || !q->clock.at[s])
 				continue;
 			r = commit_meet_after(m, s, q->clock.at[s]);
-			if (r > m->in_slot[s] && have_witness(m, &u->period[m->by_rank[r - 1]], q))
-				add_edge(c, c->segment[m->by_rank[r - 1]], c->segment[p]);
+			if (r > m->in_slot[s] && have_witness(m, &u->phase[m->by_rank[r - 1]], q))
+				add_edge(c, c->span[m->by_rank[r - 1]], c->span[p]);
 		}
 	}
 }
@@ -281,16 +279,16 @@ static void index_edges(struct cycle *c)
 {
 	size_t *fill;
 
-	c->next_to = mem_zalloc((c->nsegments + 2) * sizeof *c->next_to);
+	c->next_to = mem_zalloc((c->nspans + 2) * sizeof *c->next_to);
 	c->next = mem_alloc((2 * c->nedges + 1) * sizeof *c->next);
 	for (size_t e = 0; e < c->nedges; e++) {
 		c->next_to[c->edge[e].a + 1]++;
 		c->next_to[c->edge[e].b + 1]++;
 	}
-	for (uint32_t s = 0; s < c->nsegments; s++)
+	for (uint32_t s = 0; s < c->nspans; s++)
 		c->next_to[s + 1] += c->next_to[s];
-	fill = mem_alloc((c->nsegments + 1) * sizeof *fill);
-	memcpy(fill, c->next_to, (c->nsegments + 1) * sizeof *fill);
+	fill = mem_alloc((c->nspans + 1) * sizeof *fill);
+	memcpy(fill, c->next_to, (c->nspans + 1) * sizeof *fill);
 	for (size_t e = 0; e < c->nedges; e++) {
 		c->next[fill[c->edge[e].a]++] = (uint32_t)e;
 		c->next[fill[c->edge[e].b]++] = (uint32_t)e;
@@ -298,13 +296,13 @@ static void index_edges(struct cycle *c)
 	mem_free(fill);
 }
 
-/* A way between two segments that keeps out of a slot. There is one. */
+/* A way between two spans that keeps out of a slot. There is one. */
 static void find_way(struct cycle *c, uint32_t from, uint32_t to, uint32_t without,
 		     struct commit_found *out)
 {
 	size_t head = 0, tail = 0;
 
-	memset(c->came, 0, c->nsegments * sizeof *c->came);
+	memset(c->came, 0, c->nspans * sizeof *c->came);
 	c->queue[tail++] = from;
 	c->came[from] = NONE;
 	while (head < tail && !c->came[to]) {
@@ -398,7 +396,7 @@ static struct commit_block node_at(const struct commit_leaves *l, struct commit_
 }
 
 /* Can there be more than one commit node: are two nodes apart that may meet somebody? */
-static bool may_be_apart(struct cycle *c, const struct unit *t)
+static bool may_be_apart(struct cycle *c, const struct segment *t)
 {
 	const struct commit_leaves *l = &c->m->leaves;
 	uint32_t hi = UINT32_MAX, lo = 0;
@@ -406,7 +404,7 @@ static bool may_be_apart(struct cycle *c, const struct unit *t)
 	for (size_t k = 0; k < l->n; k++) {
 		const struct commit_leaf *leaf = &l->v[k];
 		uint64_t depths =
-			commit_meet_depths(c->m, leaf->var, leaf->sort, t->period, &c->met);
+			commit_meet_depths(c->m, leaf->var, leaf->sort, t->phase, &c->met);
 
 		if (depths >> 63)
 			return true;
@@ -428,22 +426,22 @@ static void add_node(struct cycle *c, struct nodes *to, struct commit_at at,
 	struct commit_block b = node_at(&c->m->leaves, at, met->depth);
 
 	MEM_GROW(to->v, to->cap, to->n + 1);
-	to->v[to->n++] = (struct node){b.start, b.end, at.op, c->segment[met->period], *met};
+	to->v[to->n++] = (struct node){b.start, b.end, at.op, c->span[met->phase], *met};
 }
 
 /* Its nodes that meet somebody. Returns whether two of them are apart. */
 static bool find_nodes(struct cycle *c, uint32_t i)
 {
-	const struct unit *t = &c->m->units->unit[i];
+	const struct segment *t = &c->m->segments->segment[i];
 	const struct commit_leaves *l = &c->m->leaves;
 	uint32_t hi = UINT32_MAX, lo = 0;
 
 	c->first.n = c->last.n = 0;
-	commit_leaves_of(&c->m->leaves, &c->m->sorts, c->m->units, t, c->m->view);
+	commit_leaves_of(&c->m->leaves, &c->m->sorts, c->m->segments, t, c->m->view);
 	if (!may_be_apart(c, t))
 		return false;
 	for (size_t k = 0; k < l->n; k++) {
-		commit_meet_find(c->m, l->v[k].var, l->v[k].sort, t->period, &c->met);
+		commit_meet_find(c->m, l->v[k].var, l->v[k].sort, t->phase, &c->met);
 		for (size_t j = 0; j < c->met.n; j++) {
 			add_node(c, &c->first, l->v[k].first, &c->met.v[j]);
 			add_node(c, &c->last, l->v[k].last, &c->met.v[j]);
@@ -456,23 +454,23 @@ static bool find_nodes(struct cycle *c, uint32_t i)
 	return hi < lo;
 }
 
-/* Tell of the two nodes; where one other unit can be both ends, it is. */
-static void tell(struct cycle *c, uint32_t unit, const struct node *a, const struct node *b)
+/* Tell of the two nodes; where one other segment can be both ends, it is. */
+static void tell(struct cycle *c, uint32_t segment, const struct node *a, const struct node *b)
 {
-	struct commit_found f = {.unit = unit,
-				 .a = {a->op, a->met.at_min, a->segment},
-				 .b = {b->op, b->met.at_max, b->segment}};
+	struct commit_found f = {.segment = segment,
+				 .a = {a->op, a->met.at_min, a->span},
+				 .b = {b->op, b->met.at_max, b->span}};
 
 	if (a->met.slot == b->met.slot) {
-		if (a->met.at_min.unit == b->met.at_min.unit &&
+		if (a->met.at_min.segment == b->met.at_min.segment &&
 		    a->met.at_min.op <= b->met.at_min.op)
 			f.b.other = b->met.at_min;
-		else if (a->met.at_max.unit == b->met.at_max.unit &&
+		else if (a->met.at_max.segment == b->met.at_max.segment &&
 			 a->met.at_max.op <= b->met.at_max.op)
 			f.a.other = a->met.at_max;
 	} else {
-		find_way(c, a->segment, b->segment,
-			 c->m->units->period[c->m->units->unit[unit].period].at.slot, &f);
+		find_way(c, a->span, b->span,
+			 c->m->segments->phase[c->m->segments->segment[segment].phase].at.slot, &f);
 	}
 	c->counts->found++;
 	c->found(c->arg, &f);
@@ -490,35 +488,35 @@ static void pass(struct cycle *c, uint32_t i)
 		c->best_stamp[slot] = c->stamp;
 		c->best[slot] = i;
 	}
-	r = &c->reached[set_of(c, a->segment)];
+	r = &c->reached[set_of(c, a->span)];
 	if (r->stamp != c->stamp)
 		*r = (struct reached){c->stamp, i, NONE};
 	else if (r->two == NONE && c->first.v[r->one].met.slot != slot)
 		r->two = i;
 }
 
-static void check(struct cycle *c, uint32_t unit)
+static void check(struct cycle *c, uint32_t segment)
 {
 	size_t passed = 0, far_b = 0;
 	uint32_t far_a = NONE;
 
 	c->counts->transactions++;
-	if (!find_nodes(c, unit))
+	if (!find_nodes(c, segment))
 		return;
 	c->counts->several_nodes++;
-	c->stamp++; /* never 0 again: units are fewer than that */
+	c->stamp++; /* never 0 again: segments are fewer than that */
 	qsort(c->first.v, c->first.n, sizeof *c->first.v, by_hi);
 	qsort(c->last.v, c->last.n, sizeof *c->last.v, by_lo);
 	for (size_t i = 0; i < c->last.n; i++) {
 		const struct node *b = &c->last.v[i];
 		uint32_t slot = b->met.slot;
-		const struct reached *r = &c->reached[set_of(c, b->segment)];
+		const struct reached *r = &c->reached[set_of(c, b->span)];
 
 		while (passed < c->first.n && c->first.v[passed].hi < b->lo)
 			pass(c, (uint32_t)passed++);
 		if (c->best_stamp[slot] == c->stamp &&
 		    c->first.v[c->best[slot]].met.min <= b->met.max) {
-			tell(c, unit, &c->first.v[c->best[slot]], b);
+			tell(c, segment, &c->first.v[c->best[slot]], b);
 			return;
 		}
 		if (far_a != NONE || r->stamp != c->stamp)
@@ -530,7 +528,7 @@ static void check(struct cycle *c, uint32_t unit)
 		far_b = i;
 	}
 	if (far_a != NONE)
-		tell(c, unit, &c->first.v[far_a], &c->last.v[far_b]);
+		tell(c, segment, &c->first.v[far_a], &c->last.v[far_b]);
 }
 
 /* ---- all of them, slot by slot ---- */
@@ -552,8 +550,8 @@ static void halve(struct cycle *c, uint32_t lo, uint32_t hi, const uint32_t *v, 
 	uint32_t *part;
 
 	if (hi - lo == 1) {
-		for (uint32_t i = c->unit_of[lo]; i < c->unit_of[hi]; i++)
-			check(c, c->unit[i]);
+		for (uint32_t i = c->segment_of[lo]; i < c->segment_of[hi]; i++)
+			check(c, c->segment[i]);
 		return;
 	}
 	part = mem_alloc((n + 1) * sizeof *part);
@@ -575,29 +573,29 @@ static void halve(struct cycle *c, uint32_t lo, uint32_t hi, const uint32_t *v, 
 	mem_free(part);
 }
 
-static void group_units(struct cycle *c)
+static void group_segments(struct cycle *c)
 {
-	const struct units *u = c->m->units;
+	const struct segments *u = c->m->segments;
 	uint32_t *fill;
 
-	c->unit = mem_alloc((u->n + 1) * sizeof *c->unit);
-	c->unit_of = mem_zalloc((c->m->nslots + 1) * sizeof *c->unit_of);
+	c->segment = mem_alloc((u->n + 1) * sizeof *c->segment);
+	c->segment_of = mem_zalloc((c->m->nslots + 1) * sizeof *c->segment_of);
 	fill = mem_alloc((c->m->nslots + 1) * sizeof *fill);
 	for (size_t i = 0; i < u->n; i++)
-		if (u->unit[i].transaction)
-			c->unit_of[u->period[u->unit[i].period].at.slot + 1]++;
+		if (u->segment[i].transaction)
+			c->segment_of[u->phase[u->segment[i].phase].at.slot + 1]++;
 	for (uint32_t s = 0; s < c->m->nslots; s++)
-		c->unit_of[s + 1] += c->unit_of[s];
-	memcpy(fill, c->unit_of, (c->m->nslots + 1) * sizeof *fill);
+		c->segment_of[s + 1] += c->segment_of[s];
+	memcpy(fill, c->segment_of, (c->m->nslots + 1) * sizeof *fill);
 	for (size_t i = 0; i < u->n; i++)
-		if (u->unit[i].transaction)
-			c->unit[fill[u->period[u->unit[i].period].at.slot]++] = (uint32_t)i;
+		if (u->segment[i].transaction)
+			c->segment[fill[u->phase[u->segment[i].phase].at.slot]++] = (uint32_t)i;
 	mem_free(fill);
 }
 
 static void make_room(struct cycle *c)
 {
-	size_t n = c->nsegments + 1;
+	size_t n = c->nspans + 1;
 
 	c->set = mem_alloc(n * sizeof *c->set);
 	c->size = mem_alloc(n * sizeof *c->size);
@@ -605,7 +603,7 @@ static void make_room(struct cycle *c)
 	c->came = mem_alloc(n * sizeof *c->came);
 	c->queue = mem_alloc(n * sizeof *c->queue);
 	c->reached = mem_zalloc(n * sizeof *c->reached);
-	for (uint32_t s = 0; s < c->nsegments; s++) {
+	for (uint32_t s = 0; s < c->nspans; s++) {
 		c->set[s] = s;
 		c->size[s] = 1;
 	}
@@ -613,10 +611,10 @@ static void make_room(struct cycle *c)
 
 static void cycle_free(struct cycle *c)
 {
-	void *all[] = {c->segment,    c->slot_of, c->edge,    c->hash,   c->next_to,
-		       c->next,       c->set,     c->size,    c->undo,   c->came,
-		       c->queue,      c->reached, c->best,    c->unit,   c->unit_of,
-		       c->best_stamp, c->met.v,   c->first.v, c->last.v, c->writer};
+	void *all[] = {c->span,       c->slot_of, c->edge,    c->hash,    c->next_to,
+		       c->next,       c->set,     c->size,    c->undo,    c->came,
+		       c->queue,      c->reached, c->best,    c->segment, c->segment_of,
+		       c->best_stamp, c->met.v,   c->first.v, c->last.v,  c->writer};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		mem_free(all[i]);
@@ -631,14 +629,14 @@ void commit_cycle_find(struct commit_meet *m, struct commit_counts *counts,
 	c.best = mem_alloc((m->nslots + 1) * sizeof *c.best);
 	c.best_stamp = mem_zalloc((m->nslots + 1) * sizeof *c.best_stamp);
 	c.writer = mem_alloc((m->nslots + 1) * sizeof *c.writer);
-	cut_segments(&c);
+	cut_spans(&c);
 	/* With two slots, what one meets is all in the other. */
 	if (m->nslots > 2) {
 		add_meetings(&c);
 		add_orders(&c);
 	}
 	index_edges(&c);
-	group_units(&c);
+	group_segments(&c);
 	make_room(&c);
 	all = mem_alloc((c.nedges + 1) * sizeof *all);
 	for (size_t e = 0; e < c.nedges; e++)

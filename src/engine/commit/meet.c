@@ -1,8 +1,8 @@
 /*
  * Who meets whom. All that others can ask of a variable's accesses is: is there
- * one of this sort, in a period that is concurrent with mine, and which are the
- * first and the last of them? So for each variable, sort and period the first and
- * the last are kept, and a slot's periods that are concurrent with a given one
+ * one of this sort, in a phase that is concurrent with mine, and which are the
+ * first and the last of them? So for each variable, sort and phase the first and
+ * the last are kept, and a slot's phases that are concurrent with a given one
  * are an interval of its sequence: two binary searches find them.
  */
 #include "engine/commit/commit.h"
@@ -18,7 +18,7 @@
 
 struct record {
 	uint32_t sort, rank;
-	uint32_t unit;
+	uint32_t segment;
 	uint32_t first, last; /* operations */
 };
 
@@ -30,29 +30,29 @@ static int by_sort(const void *a, const void *b)
 		return x->sort < y->sort ? -1 : 1;
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
-	return (x->unit > y->unit) - (x->unit < y->unit);
+	return (x->segment > y->segment) - (x->segment < y->segment);
 }
 
-/* By slot, then by index: a counting sort over slots, as periods of one come in order. */
-static void rank_periods(struct commit_meet *m)
+/* By slot, then by index: a counting sort over slots, as phases of one come in order. */
+static void rank_phases(struct commit_meet *m)
 {
-	const struct units *u = m->units;
-	uint32_t n = u->nperiods, *next;
+	const struct segments *u = m->segments;
+	uint32_t n = u->nphases, *next;
 
 	for (uint32_t p = 0; p < n; p++)
-		if (u->period[p].at.slot >= m->nslots)
-			m->nslots = u->period[p].at.slot + 1;
+		if (u->phase[p].at.slot >= m->nslots)
+			m->nslots = u->phase[p].at.slot + 1;
 	m->rank = mem_alloc((n + 1) * sizeof *m->rank);
 	m->by_rank = mem_alloc((n + 1) * sizeof *m->by_rank);
 	m->in_slot = mem_zalloc((m->nslots + 1) * sizeof *m->in_slot);
 	next = mem_zalloc((m->nslots + 1) * sizeof *next);
 	for (uint32_t p = 0; p < n; p++)
-		m->in_slot[u->period[p].at.slot + 1]++;
+		m->in_slot[u->phase[p].at.slot + 1]++;
 	for (uint32_t s = 0; s < m->nslots; s++)
 		m->in_slot[s + 1] += m->in_slot[s];
 	memcpy(next, m->in_slot, (m->nslots + 1) * sizeof *next);
 	for (uint32_t p = 0; p < n; p++) {
-		m->rank[p] = next[u->period[p].at.slot]++;
+		m->rank[p] = next[u->phase[p].at.slot]++;
 		m->by_rank[m->rank[p]] = p;
 	}
 	mem_free(next);
@@ -65,7 +65,7 @@ uint32_t commit_meet_after(const struct commit_meet *m, uint32_t slot, uint32_t 
 	while (low < high) {
 		uint32_t mid = low + (high - low) / 2;
 
-		if (m->units->period[m->by_rank[mid]].at.index <= index)
+		if (m->segments->phase[m->by_rank[mid]].at.index <= index)
 			low = mid + 1;
 		else
 			high = mid;
@@ -75,27 +75,27 @@ uint32_t commit_meet_after(const struct commit_meet *m, uint32_t slot, uint32_t 
 
 static void see_last_events(struct commit_meet *m)
 {
-	const struct units *u = m->units;
+	const struct segments *u = m->segments;
 
-	m->last_event = mem_zalloc((u->nperiods + 1) * sizeof *m->last_event);
+	m->last_event = mem_zalloc((u->nphases + 1) * sizeof *m->last_event);
 	for (size_t i = 0; i < u->n; i++) {
-		const struct unit *t = &u->unit[i];
-		uint64_t event = t->n ? unit_ops(u, t)[t->n - 1].event : 0;
+		const struct segment *t = &u->segment[i];
+		uint64_t event = t->n ? segment_ops(u, t)[t->n - 1].event : 0;
 
-		if (event > m->last_event[t->period])
-			m->last_event[t->period] = event;
+		if (event > m->last_event[t->phase])
+			m->last_event[t->phase] = event;
 	}
 }
 
-/* One pass over the units counts each variable's records, the next puts them in their place. */
+/* One pass over the segments counts each variable's records, the next puts them in their place. */
 static struct record *sort_records(struct commit_meet *m, size_t *start, uint32_t nvars)
 {
-	const struct units *u = m->units;
+	const struct segments *u = m->segments;
 	struct record *v;
 	size_t *next;
 
 	for (size_t i = 0; i < u->n; i++) {
-		commit_leaves_of(&m->leaves, &m->sorts, u, &u->unit[i], m->view);
+		commit_leaves_of(&m->leaves, &m->sorts, u, &u->segment[i], m->view);
 		for (size_t k = 0; k < m->leaves.n; k++)
 			start[m->leaves.v[k].var + 1]++;
 	}
@@ -105,13 +105,13 @@ static struct record *sort_records(struct commit_meet *m, size_t *start, uint32_
 	next = mem_alloc((nvars + 1) * sizeof *next);
 	memcpy(next, start, (nvars + 1) * sizeof *next);
 	for (size_t i = 0; i < u->n; i++) {
-		commit_leaves_of(&m->leaves, &m->sorts, u, &u->unit[i], m->view);
+		commit_leaves_of(&m->leaves, &m->sorts, u, &u->segment[i], m->view);
 		for (size_t k = 0; k < m->leaves.n; k++) {
 			const struct commit_leaf *leaf = &m->leaves.v[k];
 
 			v[next[leaf->var]++] =
-				(struct record){leaf->sort, m->rank[u->unit[i].period], (uint32_t)i,
-						leaf->first.op, leaf->last.op};
+				(struct record){leaf->sort, m->rank[u->segment[i].phase],
+						(uint32_t)i, leaf->first.op, leaf->last.op};
 		}
 	}
 	mem_free(next);
@@ -120,21 +120,21 @@ static struct record *sort_records(struct commit_meet *m, size_t *start, uint32_
 	return v;
 }
 
-static uint64_t when(const struct units *u, struct commit_op at)
+static uint64_t when(const struct segments *u, struct commit_op at)
 {
-	const struct unit *t = &u->unit[at.unit];
+	const struct segment *t = &u->segment[at.segment];
 
-	return t->transaction ? t->begin : unit_ops(u, t)[at.op].event;
+	return t->transaction ? t->begin : segment_ops(u, t)[at.op].event;
 }
 
 /* Records of one variable become sums and groups. */
 static void add_groups(struct commit_meet *m, const struct record *v, size_t n)
 {
-	const struct units *u = m->units;
+	const struct segments *u = m->segments;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct record *r = &v[i];
-		uint32_t period = m->by_rank[r->rank], slot = u->period[period].at.slot;
+		uint32_t phase = m->by_rank[r->rank], slot = u->phase[phase].at.slot;
 		struct commit_group *g = m->ngroups ? &m->group[m->ngroups - 1] : NULL;
 		struct commit_sum *sum;
 		uint64_t at;
@@ -144,34 +144,34 @@ static void add_groups(struct commit_meet *m, const struct record *v, size_t n)
 			g = &m->group[m->ngroups++];
 			*g = (struct commit_group){r->sort, slot, m->nsums, m->nsums};
 		}
-		if (g->begin == g->end || m->sum[m->nsums - 1].period != period) {
-			m->sum[m->nsums++] =
-				(struct commit_sum){period,
-						    {r->unit, r->first},
-						    {0},
-						    when(u, (struct commit_op){r->unit, r->first}),
-						    0};
+		if (g->begin == g->end || m->sum[m->nsums - 1].phase != phase) {
+			m->sum[m->nsums++] = (struct commit_sum){
+				phase,
+				{r->segment, r->first},
+				{0},
+				when(u, (struct commit_op){r->segment, r->first}),
+				0};
 			g->end = m->nsums;
 		}
 		sum = &m->sum[m->nsums - 1];
-		sum->last = (struct commit_op){r->unit, r->last};
-		/* Of units that came again it is not known when: perhaps as late as can be. */
-		at = u->unit[r->unit].times > 1 ? m->last_event[period] : 0;
+		sum->last = (struct commit_op){r->segment, r->last};
+		/* Of segments that came again it is not known when: perhaps as late as can be. */
+		at = u->segment[r->segment].times > 1 ? m->last_event[phase] : 0;
 		if (when(u, sum->last) > at)
 			at = when(u, sum->last);
 		sum->max = at > sum->max ? at : sum->max;
 	}
 }
 
-void commit_meet_init(struct commit_meet *m, const struct units *u, bool view)
+void commit_meet_init(struct commit_meet *m, const struct segments *u, bool view)
 {
-	uint32_t nvars = u->shares.nlives;
+	uint32_t nvars = u->contention.nlives;
 	struct record *v;
 	size_t *start;
 
-	*m = (struct commit_meet){.units = u, .view = view};
+	*m = (struct commit_meet){.segments = u, .view = view};
 	commit_sorts_init(&m->sorts);
-	rank_periods(m);
+	rank_phases(m);
 	see_last_events(m);
 	start = mem_zalloc((nvars + 1) * sizeof *start);
 	v = sort_records(m, start, nvars);
@@ -205,16 +205,16 @@ void commit_meet_free(struct commit_meet *m)
 /* ---- questions ---- */
 
 bool commit_meet_concurrent(const struct commit_meet *m, const struct commit_group *g,
-			    uint32_t period, size_t *begin, size_t *end)
+			    uint32_t phase, size_t *begin, size_t *end)
 {
-	const struct unit_period *p = &m->units->period[period], *q;
+	const struct segment_phase *p = &m->segments->phase[phase], *q;
 	uint32_t before = g->slot < p->clock.n ? p->clock.at[g->slot] : 0;
 	size_t low = g->begin, high = g->end;
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
-		if (m->units->period[m->sum[mid].period].at.index <= before)
+		if (m->segments->phase[m->sum[mid].phase].at.index <= before)
 			low = mid + 1;
 		else
 			high = mid;
@@ -224,8 +224,8 @@ bool commit_meet_concurrent(const struct commit_meet *m, const struct commit_gro
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
-		q = &m->units->period[m->sum[mid].period];
-		if (!period_before(p->at, &q->clock))
+		q = &m->segments->phase[m->sum[mid].phase];
+		if (!phase_before(p->at, &q->clock))
 			low = mid + 1;
 		else
 			high = mid;
@@ -234,12 +234,12 @@ bool commit_meet_concurrent(const struct commit_meet *m, const struct commit_gro
 	return *begin < *end;
 }
 
-/* Does a third one, concurrent with this period, read what either of the two writes? */
-static bool seen_together(const struct commit_meet *m, uint32_t var, uint32_t period,
+/* Does a third one, concurrent with this phase, read what either of the two writes? */
+static bool seen_together(const struct commit_meet *m, uint32_t var, uint32_t phase,
 			  const struct commit_sort *a, const struct commit_sort *b,
 			  uint32_t other_slot)
 {
-	uint32_t slot = m->units->period[period].at.slot;
+	uint32_t slot = m->segments->phase[phase].at.slot;
 	size_t begin, end;
 	struct commit_pair pair[2];
 	int n;
@@ -251,7 +251,7 @@ static bool seen_together(const struct commit_meet *m, uint32_t var, uint32_t pe
 		if (r->kind == COMMIT_READ && g->slot != slot && g->slot != other_slot &&
 		    commit_can_see(&m->sorts, r->path, r->open_from, a->path, pair, &n) &&
 		    commit_can_see(&m->sorts, r->path, r->open_from, b->path, pair, &n) &&
-		    commit_meet_concurrent(m, g, period, &begin, &end))
+		    commit_meet_concurrent(m, g, phase, &begin, &end))
 			return true;
 	}
 	return false;
@@ -265,7 +265,7 @@ struct commit_meeting commit_meet_with(const struct commit_meet *m, uint32_t dep
 	return (struct commit_meeting){.depth = depth,
 				       .slot = slot,
 				       .unless = COMMIT_NONE,
-				       .period = first->period,
+				       .phase = first->phase,
 				       .min = first->min,
 				       .max = last->max,
 				       .at_min = first->first,
@@ -278,10 +278,10 @@ static void add_meeting(struct commit_meetings *out, struct commit_meeting new)
 	out->v[out->n++] = new;
 }
 
-/* Of a variable that the table knows: do accesses in this period meet anybody? */
-static bool takes_part(const struct commit_meet *m, uint32_t var, uint32_t period)
+/* Of a variable that the table knows: do accesses in this phase meet anybody? */
+static bool takes_part(const struct commit_meet *m, uint32_t var, uint32_t phase)
 {
-	uint32_t slot = m->units->period[period].at.slot;
+	uint32_t slot = m->segments->phase[phase].at.slot;
 	size_t g, begin, end;
 
 	if (m->table.var[var].all)
@@ -290,20 +290,20 @@ static bool takes_part(const struct commit_meet *m, uint32_t var, uint32_t perio
 	while (g < m->by_var[var + 1] && m->group[g].slot == slot)
 		g++;
 	return g < m->by_var[var + 1] &&
-	       commit_meet_concurrent(m, &m->group[g], period, &begin, &end);
+	       commit_meet_concurrent(m, &m->group[g], phase, &begin, &end);
 }
 
-void commit_meet_find(struct commit_meet *m, uint32_t var, uint32_t sort, uint32_t period,
+void commit_meet_find(struct commit_meet *m, uint32_t var, uint32_t sort, uint32_t phase,
 		      struct commit_meetings *out)
 {
 	const struct commit_sort *a = &m->sorts.sort[sort];
-	uint32_t slot = m->units->period[period].at.slot;
+	uint32_t slot = m->segments->phase[phase].at.slot;
 
 	out->n = 0;
 	if (m->table.var[var].plain) {
 		const struct commit_answer *answer;
 
-		if (!takes_part(m, var, period))
+		if (!takes_part(m, var, phase))
 			return;
 		answer = commit_table_answer(m, var, sort);
 		for (size_t i = answer->begin; i < answer->end; i++) {
@@ -334,22 +334,22 @@ void commit_meet_find(struct commit_meet *m, uint32_t var, uint32_t sort, uint32
 		} else {
 			n = commit_meets(&m->sorts, m->view, a, b, depth);
 		}
-		if (!n || !commit_meet_concurrent(m, g, period, &begin, &end) ||
-		    (writes && !seen_together(m, var, period, a, b, g->slot)))
+		if (!n || !commit_meet_concurrent(m, g, phase, &begin, &end) ||
+		    (writes && !seen_together(m, var, phase, a, b, g->slot)))
 			continue;
 		for (int k = 0; k < n; k++)
 			add_meeting(out, commit_meet_with(m, depth[k], g->slot, begin, end));
 	}
 }
 
-uint64_t commit_meet_depths(struct commit_meet *m, uint32_t var, uint32_t sort, uint32_t period,
+uint64_t commit_meet_depths(struct commit_meet *m, uint32_t var, uint32_t sort, uint32_t phase,
 			    struct commit_meetings *scratch)
 {
 	uint64_t depths = 0;
 
 	if (m->table.var[var].plain)
-		return takes_part(m, var, period) ? commit_table_depths(m, var, sort) : 0;
-	commit_meet_find(m, var, sort, period, scratch);
+		return takes_part(m, var, phase) ? commit_table_depths(m, var, sort) : 0;
+	commit_meet_find(m, var, sort, phase, scratch);
 	for (size_t i = 0; i < scratch->n; i++)
 		depths |= 1ull << (scratch->v[i].depth < 63 ? scratch->v[i].depth : 63);
 	return depths;

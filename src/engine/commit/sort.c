@@ -1,6 +1,6 @@
 /*
  * Paths and sorts are numbered once for the whole trace, so that equal ones are
- * equal numbers. The accesses of a unit are gathered by variable and sort; of
+ * equal numbers. The accesses of a segment are gathered by variable and sort; of
  * each the first and the last are kept. That is trimming taken further than two
  * accesses a lock block, and the proof is short: accesses of one sort meet the same
  * others in nodes of the same depth, and if any two of these nodes are apart from
@@ -14,19 +14,19 @@
 
 #include "base/banned.h"
 
-/* A lock that the unit holds. */
+/* A lock that the segment holds. */
 struct commit_open {
 	held what;
 	uint32_t block, path; /* path: up to and with this one */
 };
 
-/* The last write of a variable in this unit, so far. */
+/* The last write of a variable in this segment, so far. */
 struct commit_wrote {
 	uint32_t var, path;
 	struct commit_at at;
 };
 
-/* Hash of what is in the unit: leaves by variable and sort, and its writes by variable. */
+/* Hash of what is in the segment: leaves by variable and sort, and its writes by variable. */
 struct commit_slot {
 	uint32_t stamp, var, sort, index;
 };
@@ -245,8 +245,8 @@ static void add_write(struct commit_leaves *l, struct commit_sorts *s, uint32_t 
 	add_leaf(l, s, var, (struct commit_sort){.kind = COMMIT_WRITE, .path = path_now(l)}, at);
 }
 
-static void take_access(struct commit_leaves *l, struct commit_sorts *s, const struct unit_op *op,
-			uint32_t i, bool view, bool transaction)
+static void take_access(struct commit_leaves *l, struct commit_sorts *s,
+			const struct segment_op *op, uint32_t i, bool view, bool transaction)
 {
 	struct commit_at at = here(l, i);
 	const struct commit_wrote *wrote = NULL;
@@ -259,7 +259,7 @@ static void take_access(struct commit_leaves *l, struct commit_sorts *s, const s
 			add_write(l, s, op->what, at);
 		return;
 	}
-	/* Outside blocks each operation is a unit by itself here. */
+	/* Outside blocks each operation is a segment by itself here. */
 	if (!transaction) {
 		if (op->op != OP_WRITE)
 			add_read(l, s, op->what, at, NULL);
@@ -286,7 +286,7 @@ static void take_access(struct commit_leaves *l, struct commit_sorts *s, const s
 	l->wrote[slot->index] = (struct commit_wrote){op->what, path_now(l), at};
 }
 
-static void acquire(struct commit_leaves *l, struct commit_sorts *s, const struct unit_op *op,
+static void acquire(struct commit_leaves *l, struct commit_sorts *s, const struct segment_op *op,
 		    uint32_t i, uint32_t end)
 {
 	held what = op->what << 1 | (op->op == OP_ACQUIRE);
@@ -315,10 +315,10 @@ static void release(struct commit_leaves *l, struct commit_sorts *s, uint32_t lo
 			path_with(s, k > 1 ? l->open[k - 2].path : 0, l->open[k - 1].what);
 }
 
-void commit_leaves_of(struct commit_leaves *l, struct commit_sorts *s, const struct units *u,
-		      const struct unit *t, bool view)
+void commit_leaves_of(struct commit_leaves *l, struct commit_sorts *s, const struct segments *u,
+		      const struct segment *t, bool view)
 {
-	const struct unit_op *op = unit_ops(u, t);
+	const struct segment_op *op = segment_ops(u, t);
 
 	l->n = l->nblocks = l->nchain = l->nopen = l->nwrote = l->used = 0;
 	if (!++l->stamp) {

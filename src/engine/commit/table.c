@@ -3,7 +3,7 @@
  * lock paths in each of some dozen threads has thousands of groups, too many to ask
  * each of them for every access.
  *
- * Most such variables are plain: each slot has one period in which it meets
+ * Most such variables are plain: each slot has one phase in which it meets
  * anybody, and all of these are concurrent. Then whom an access meets depends on
  * its sort and slot only, and but for leaving out its own slot on the sort alone.
  * So there is one answer for each sort, in which meetings in the same node and slot
@@ -35,19 +35,19 @@ void commit_table_free(struct commit_table *t)
 	mem_free(t->met.v);
 	mem_free(t->fold[0]);
 	mem_free(t->fold[1]);
-	mem_free(t->period_of);
+	mem_free(t->phase_of);
 	mem_free(t->of_slot);
 	*t = (struct commit_table){0};
 }
 
-static bool meets_anybody(const struct commit_meet *m, uint32_t var, uint32_t period)
+static bool meets_anybody(const struct commit_meet *m, uint32_t var, uint32_t phase)
 {
-	uint32_t slot = m->units->period[period].at.slot;
+	uint32_t slot = m->segments->phase[phase].at.slot;
 	size_t begin, end;
 
 	for (size_t g = m->by_var[var]; g < m->ngroups; g++)
 		if (m->group[g].slot != slot &&
-		    commit_meet_concurrent(m, &m->group[g], period, &begin, &end))
+		    commit_meet_concurrent(m, &m->group[g], phase, &begin, &end))
 			return true;
 	return false;
 }
@@ -59,12 +59,12 @@ static bool meets_anybody(const struct commit_meet *m, uint32_t var, uint32_t pe
 static bool drop_lonely(struct commit_meet *m, uint32_t var)
 {
 	size_t g = m->by_var[var], sums = m->group[g].begin, groups = g;
-	/* Whether a period goes must not depend on which went before. */
+	/* Whether a phase goes must not depend on which went before. */
 	size_t first = sums;
 	bool dropped, *lonely = mem_alloc((m->nsums - first + 1) * sizeof *lonely);
 
 	for (size_t i = first; i < m->nsums; i++)
-		lonely[i - first] = !meets_anybody(m, var, m->sum[i].period);
+		lonely[i - first] = !meets_anybody(m, var, m->sum[i].phase);
 	for (; g < m->ngroups; g++) {
 		struct commit_group kept = m->group[g];
 
@@ -83,33 +83,33 @@ static bool drop_lonely(struct commit_meet *m, uint32_t var)
 	return dropped;
 }
 
-/* Has each slot one period, and are they all concurrent? */
+/* Has each slot one phase, and are they all concurrent? */
 static bool is_plain(struct commit_meet *m, uint32_t var)
 {
 	struct commit_table *t = &m->table;
 	uint32_t *slots = mem_alloc((m->nslots + 1) * sizeof *slots), n = 0;
 	bool plain = true;
 
-	if (!t->period_of) {
-		t->period_of = mem_alloc((m->nslots + 1) * sizeof *t->period_of);
+	if (!t->phase_of) {
+		t->phase_of = mem_alloc((m->nslots + 1) * sizeof *t->phase_of);
 		t->of_slot = mem_zalloc((m->nslots + 1) * sizeof *t->of_slot);
 	}
 	t->stamp++;
 	for (size_t g = m->by_var[var]; g < m->ngroups && plain; g++) {
 		const struct commit_group *group = &m->group[g];
-		uint32_t period = m->sum[group->begin].period;
+		uint32_t phase = m->sum[group->begin].phase;
 
 		if (t->of_slot[group->slot] != t->stamp) {
 			t->of_slot[group->slot] = t->stamp;
-			t->period_of[group->slot] = period;
+			t->phase_of[group->slot] = phase;
 			slots[n++] = group->slot;
 		}
-		plain = group->end - group->begin == 1 && t->period_of[group->slot] == period;
+		plain = group->end - group->begin == 1 && t->phase_of[group->slot] == phase;
 	}
 	for (uint32_t i = 0; i < n && plain; i++)
 		for (uint32_t k = 0; k < i && plain; k++)
-			plain = units_concurrent(m->units, t->period_of[slots[i]],
-						 t->period_of[slots[k]]);
+			plain = segments_concurrent(m->segments, t->phase_of[slots[i]],
+						    t->phase_of[slots[k]]);
 	mem_free(slots);
 	return plain;
 }
@@ -318,7 +318,7 @@ static struct commit_index *index_of(struct commit_meet *m, uint32_t var)
 	struct commit_table *t = &m->table;
 
 	if (!t->index) {
-		t->nindexes = m->units->shares.nlives;
+		t->nindexes = m->segments->contention.nlives;
 		t->index = mem_zalloc((t->nindexes + 1) * sizeof(*t->index));
 	}
 	if (!t->index[var])

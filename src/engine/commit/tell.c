@@ -9,9 +9,9 @@
 
 #include "base/banned.h"
 
-static void add_step(const struct units *u, struct finding *f, struct commit_op at)
+static void add_step(const struct segments *u, struct finding *f, struct commit_op at)
 {
-	struct finding_step step = units_step(u, &u->unit[at.unit], at.op, f);
+	struct finding_step step = segments_step(u, &u->segment[at.segment], at.op, f);
 
 	/* One write may be what both nodes meet. */
 	if (f->nsteps && f->steps[f->nsteps - 1].event == step.event)
@@ -19,9 +19,9 @@ static void add_step(const struct units *u, struct finding *f, struct commit_op 
 	f->steps[f->nsteps++] = step;
 }
 
-static void add_with(const struct units *u, struct finding *f, uint32_t unit)
+static void add_with(const struct segments *u, struct finding *f, uint32_t segment)
 {
-	struct finding_block block = units_block(u, &u->unit[unit], f);
+	struct finding_block block = segments_block(u, &u->segment[segment], f);
 
 	for (size_t i = 0; i < f->nwith; i++)
 		if (!strcmp(f->with[i].thread, block.thread) && f->with[i].begin == block.begin)
@@ -29,10 +29,10 @@ static void add_with(const struct units *u, struct finding *f, uint32_t unit)
 	f->with[f->nwith++] = block;
 }
 
-static bool at_odds(const struct units *u, struct commit_op a, struct commit_op b)
+static bool at_odds(const struct segments *u, struct commit_op a, struct commit_op b)
 {
-	const struct unit_op *x = unit_ops(u, &u->unit[a.unit]) + a.op;
-	const struct unit_op *y = unit_ops(u, &u->unit[b.unit]) + b.op;
+	const struct segment_op *x = segment_ops(u, &u->segment[a.segment]) + a.op;
+	const struct segment_op *y = segment_ops(u, &u->segment[b.segment]) + b.op;
 
 	return x->what == y->what && (x->op != OP_READ || y->op != OP_READ);
 }
@@ -41,32 +41,32 @@ static bool at_odds(const struct units *u, struct commit_op a, struct commit_op 
  * What both nodes meet is one transaction: one access will do if it is at odds
  * with both, else the two are told in their own order.
  */
-static void add_one_other(const struct units *u, struct finding *f, const struct commit_found *c)
+static void add_one_other(const struct segments *u, struct finding *f, const struct commit_found *c)
 {
 	struct commit_op a = c->a.other, b = c->b.other;
 
-	if (at_odds(u, (struct commit_op){c->unit, c->a.op}, b))
+	if (at_odds(u, (struct commit_op){c->segment, c->a.op}, b))
 		a = b;
-	else if (at_odds(u, (struct commit_op){c->unit, c->b.op}, a))
+	else if (at_odds(u, (struct commit_op){c->segment, c->b.op}, a))
 		b = a;
 	add_step(u, f, a.op < b.op ? a : b);
 	add_step(u, f, a.op < b.op ? b : a);
 }
 
-struct finding *commit_tell(const struct units *u, const struct commit_found *c)
+struct finding *commit_tell(const struct segments *u, const struct commit_found *c)
 {
-	const struct unit *t = &u->unit[c->unit];
+	const struct segment *t = &u->segment[c->segment];
 	struct finding *f = finding_new();
-	uint32_t a = unit_ops(u, t)[c->a.op].what, b = unit_ops(u, t)[c->b.op].what;
+	uint32_t a = segment_ops(u, t)[c->a.op].what, b = segment_ops(u, t)[c->b.op].what;
 
 	f->status = FINDING_PREDICTED;
 	f->kind = "commit";
-	f->transaction = units_block(u, t, f);
+	f->transaction = segments_block(u, t, f);
 	f->steps = arena_alloc(&f->arena, (2 * c->nhops + 4) * sizeof *f->steps);
 	f->with = arena_alloc(&f->arena, (2 * c->nhops + 2) * sizeof *f->with);
-	add_step(u, f, (struct commit_op){c->unit, c->a.op});
-	add_with(u, f, c->a.other.unit);
-	if (c->a.other.unit == c->b.other.unit)
+	add_step(u, f, (struct commit_op){c->segment, c->a.op});
+	add_with(u, f, c->a.other.segment);
+	if (c->a.other.segment == c->b.other.segment)
 		add_one_other(u, f, c);
 	else
 		add_step(u, f, c->a.other);
@@ -74,14 +74,14 @@ struct finding *commit_tell(const struct units *u, const struct commit_found *c)
 		if (!c->hop[i].met)
 			continue;
 		add_step(u, f, c->hop[i].from);
-		add_with(u, f, c->hop[i].from.unit);
+		add_with(u, f, c->hop[i].from.segment);
 		add_step(u, f, c->hop[i].to);
-		add_with(u, f, c->hop[i].to.unit);
+		add_with(u, f, c->hop[i].to.segment);
 	}
-	if (c->a.other.unit != c->b.other.unit)
+	if (c->a.other.segment != c->b.other.segment)
 		add_step(u, f, c->b.other);
-	add_with(u, f, c->b.other.unit);
-	add_step(u, f, (struct commit_op){c->unit, c->b.op});
+	add_with(u, f, c->b.other.segment);
+	add_step(u, f, (struct commit_op){c->segment, c->b.op});
 	f->event = f->steps[f->nsteps - 1].event;
 	if (a == b)
 		f->variable = f->steps[0].operand;

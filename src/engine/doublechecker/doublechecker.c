@@ -71,11 +71,11 @@ struct table_of {
 	size_t state_cap, logged_cap;
 };
 
-enum phase { IMPRECISE, PRECISE, EXPLAIN, TELL };
+enum pass { IMPRECISE, PRECISE, EXPLAIN, TELL };
 
 struct doublechecker {
 	struct engine_options options;
-	enum phase phase;
+	enum pass pass;
 	struct idg idg;
 	struct table_of var, lock;
 	struct thread *thread;
@@ -530,9 +530,9 @@ static void doublechecker_take(void *engine, const struct batch *b)
 	struct batch part = *b;
 
 	/* Which locks were held is told by all events. */
-	if (d->filter && d->phase != TELL)
+	if (d->filter && d->pass != TELL)
 		part.ev = filter_take(d->filter, b);
-	switch (d->phase) {
+	switch (d->pass) {
 	case IMPRECISE:
 		take_imprecise(d, &part);
 		break;
@@ -562,10 +562,10 @@ static uint64_t doublechecker_finish(void *engine)
 	if (d->filter)
 		filter_rewind(d->filter);
 	if (d->explain) {
-		d->phase = TELL;
+		d->pass = TELL;
 		return explain_finish(d->explain);
 	}
-	if (d->phase == IMPRECISE) {
+	if (d->pass == IMPRECISE) {
 		d->event++;
 		for (size_t i = 0; i < d->nthreads; i++)
 			if (d->thread[i].open)
@@ -573,7 +573,7 @@ static uint64_t doublechecker_finish(void *engine)
 		drop_state(d);
 		precise_free(&d->precise);
 		if (d->again) {
-			d->phase = PRECISE;
+			d->pass = PRECISE;
 			c->n = 0;
 			order_init(&d->precise.order, false);
 			return last;
@@ -584,7 +584,7 @@ static uint64_t doublechecker_finish(void *engine)
 		return 0;
 	/* Components come when they are complete, not in the trace's order. */
 	qsort(c->v, c->n, sizeof *c->v, by_event);
-	d->phase = EXPLAIN;
+	d->pass = EXPLAIN;
 	d->explain = explain_new(c, NULL, d->sink);
 	return c->v[c->n - 1].event;
 }

@@ -2,7 +2,7 @@
  * atomizer: reduction while the run goes by (Flanagan and Freund, POPL 2004), with
  * what is known at that moment. docs/engines/atomizer.md defines what is found.
  *
- * One pass. A variable, or a lock, that does not take part yet (share.h) is
+ * One pass. A variable, or a lock, that does not take part yet (contention.h) is
  * nobody's business; from then on it has a set of locks, those that were held at
  * each use since.
  */
@@ -10,9 +10,9 @@
 #include "engine/engine.h"
 #include "engine/heldlocks.h"
 #include "engine/lock/mover.h"
-#include "engine/period.h"
-#include "engine/share.h"
-#include "engine/sighting.h"
+#include "engine/phase.h"
+#include "engine/contention.h"
+#include "engine/event_ref.h"
 
 #include "base/banned.h"
 
@@ -23,10 +23,10 @@ struct guard {
 };
 
 struct atomizer {
-	struct periods periods;
+	struct phases phases;
 	struct heldlocks held;
-	struct shares shares;
-	struct sighting_blocks blocks;
+	struct contention contention;
+	struct event_ref_blocks blocks;
 	struct guard *life, *lock;
 	size_t life_cap, lock_cap;
 	struct mover_run **run; /* by thread */
@@ -60,14 +60,14 @@ static enum mover mover_of(struct atomizer *a, const struct event *e)
 	heldset under = heldlocks_of(&a->held, e->thread);
 
 	if (op_is_access(e->op)) {
-		uint32_t life = shares_life(&a->shares, e->operand);
+		uint32_t life = contention_life(&a->contention, e->operand);
 
-		if (!shares_life_takes_part(&a->shares, life))
+		if (!contention_life_takes_part(&a->contention, life))
 			return MOVER_B;
 		MEM_GROW0(a->life, a->life_cap, (size_t)life + 1);
 		return refine(a, &a->life[life], under, e->op == OP_READ) ? MOVER_B : MOVER_N;
 	}
-	if (!shares_lock_takes_part(&a->shares, e->operand))
+	if (!contention_lock_takes_part(&a->contention, e->operand))
 		return MOVER_B;
 	MEM_GROW0(a->lock, a->lock_cap, (size_t)e->operand + 1);
 	if (e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED)
@@ -80,11 +80,11 @@ static void take_op(struct atomizer *a, const struct event *e, uint64_t event,
 		    const struct names *names)
 {
 	enum mover mover = mover_of(a, e);
-	struct sighting at;
+	struct event_ref at;
 
 	if (!a->blocks.v[e->thread].begin || a->run[e->thread]->broken)
 		return;
-	at = sighting_of(&a->blocks, e, event);
+	at = event_ref_of(&a->blocks, e, event);
 	if (mover_take(a->run[e->thread], mover, &at, heldlocks_of(&a->held, e->thread)))
 		return;
 	a->found++;
@@ -101,15 +101,15 @@ static void restart(struct atomizer *a, uint32_t thread)
 static void take_event(struct atomizer *a, const struct event *e, uint64_t event,
 		       const struct names *names)
 {
-	periods_take(&a->periods, e);
-	shares_look(&a->shares, &a->periods, e);
+	phases_take(&a->phases, e);
+	contention_look(&a->contention, &a->phases, e);
 	if (op_is_access(e->op)) {
 		take_op(a, e, event, names);
 	} else if (op_is_lock(e->op)) {
 		take_op(a, e, event, names);
 		heldlocks_take(&a->held, e);
 	} else if (e->outer) {
-		sighting_blocks_take(&a->blocks, e, event);
+		event_ref_blocks_take(&a->blocks, e, event);
 		if (e->outer == OUTER_BEGIN)
 			restart(a, e->thread);
 	} else if ((e->op == OP_FORK || e->op == OP_JOIN || e->op == OP_BARRIER) &&
@@ -124,10 +124,10 @@ static void atomizer_take(void *engine, const struct batch *b)
 	struct atomizer *a = engine;
 	const struct table *names = b->names->table;
 
-	periods_room(&a->periods, names[NAMES_THREAD].n, names[NAMES_LOCK].n);
-	shares_room(&a->shares, names[NAMES_VAR].n, names[NAMES_LOCK].n);
+	phases_room(&a->phases, names[NAMES_THREAD].n, names[NAMES_LOCK].n);
+	contention_room(&a->contention, names[NAMES_VAR].n, names[NAMES_LOCK].n);
 	heldlocks_room(&a->held, names[NAMES_THREAD].n);
-	sighting_blocks_room(&a->blocks, names[NAMES_THREAD].n);
+	event_ref_blocks_room(&a->blocks, names[NAMES_THREAD].n);
 	MEM_GROW0(a->run, a->run_cap, names[NAMES_THREAD].n);
 	MEM_GROW0(a->lock, a->lock_cap, names[NAMES_LOCK].n);
 	for (uint32_t i = 0; i < b->n; i++)
@@ -161,10 +161,10 @@ static void atomizer_destroy(void *engine)
 	mem_free(a->run);
 	mem_free(a->life);
 	mem_free(a->lock);
-	periods_free(&a->periods);
+	phases_free(&a->phases);
 	heldlocks_free(&a->held);
-	shares_free(&a->shares);
-	sighting_blocks_free(&a->blocks);
+	contention_free(&a->contention);
+	event_ref_blocks_free(&a->blocks);
 	mem_free(a);
 }
 

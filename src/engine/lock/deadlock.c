@@ -1,5 +1,5 @@
 /*
- * deadlock: goodlock (Havelund 2000; with gate locks and thread periods as in
+ * deadlock: goodlock (Havelund 2000; with gate locks and thread phases as in
  * Agarwal, Bensalem and others, 2005-2010) for cycles of any length. This half
  * notes which locks are wanted while which are held.
  *
@@ -23,7 +23,7 @@
 
 /* Where a lock was acquired, and what the thread held before that. */
 struct acquired {
-	struct sighting at;
+	struct event_ref at;
 	heldset set;
 };
 
@@ -31,14 +31,14 @@ struct thread {
 	struct acquired *held; /* what it holds, in the order of acquires */
 	size_t cap;
 	uint32_t n;
-	uint32_t clock_index; /* of the period of its latest kept clock; 0: none */
+	uint32_t clock_index; /* of the phase of its latest kept clock; 0: none */
 	uint32_t clock;
 };
 
 struct deadlock {
-	struct periods periods;
+	struct phases phases;
 	struct heldlocks held;
-	struct sighting_blocks blocks;
+	struct event_ref_blocks blocks;
 	struct thread *thread;
 	size_t thread_cap;
 	struct deadlock_wish *wish;
@@ -47,7 +47,7 @@ struct deadlock {
 	size_t nslots;
 	struct acquired *outer;
 	size_t nouter, outer_cap;
-	struct period_clock *clock;
+	struct phase_clock *clock;
 	size_t nclocks, clock_cap;
 	size_t bytes;
 	const struct names *names;
@@ -68,16 +68,16 @@ static void *deadlock_create(const struct engine_options *options, struct findin
 	return d;
 }
 
-static uint32_t *find_slot(const struct deadlock *d, struct period period, heldset set, held want)
+static uint32_t *find_slot(const struct deadlock *d, struct phase phase, heldset set, held want)
 {
-	uint32_t key[4] = {period.slot, period.index, set, want};
+	uint32_t key[4] = {phase.slot, phase.index, set, want};
 	size_t i = XXH3_64bits(key, sizeof key) & (d->nslots - 1);
 
 	for (; d->slot[i]; i = (i + 1) & (d->nslots - 1)) {
 		const struct deadlock_wish *w = &d->wish[d->slot[i] - 1];
 
-		if (w->period.slot == period.slot && w->period.index == period.index &&
-		    w->set == set && w->want == want)
+		if (w->phase.slot == phase.slot && w->phase.index == phase.index && w->set == set &&
+		    w->want == want)
 			break;
 	}
 	return &d->slot[i];
@@ -91,16 +91,16 @@ static void rehash(struct deadlock *d)
 	for (size_t i = 0; i < d->nwishes; i++) {
 		const struct deadlock_wish *w = &d->wish[i];
 
-		*find_slot(d, w->period, w->set, w->want) = (uint32_t)i + 1;
+		*find_slot(d, w->phase, w->set, w->want) = (uint32_t)i + 1;
 	}
 }
 
-/* The thread's clock as it is in this period. */
+/* The thread's clock as it is in this phase. */
 static uint32_t keep_clock(struct deadlock *d, uint32_t thread, uint32_t index)
 {
-	const struct period_clock *now = periods_clock(&d->periods, thread);
+	const struct phase_clock *now = phases_clock(&d->phases, thread);
 	struct thread *t = &d->thread[thread];
-	struct period_clock copy = {mem_alloc(now->n * sizeof *now->at), now->n, now->n};
+	struct phase_clock copy = {mem_alloc(now->n * sizeof *now->at), now->n, now->n};
 
 	memcpy(copy.at, now->at, now->n * sizeof *now->at);
 	MEM_GROW(d->clock, d->clock_cap, d->nclocks + 1);
@@ -113,7 +113,7 @@ static uint32_t keep_clock(struct deadlock *d, uint32_t thread, uint32_t index)
 static void wish(struct deadlock *d, const struct event *e, uint64_t event, heldset set)
 {
 	struct thread *t = &d->thread[e->thread];
-	struct period now = periods_now(&d->periods, e->thread);
+	struct phase now = phases_now(&d->phases, e->thread);
 	held want = e->operand << 1 | (e->op == OP_ACQUIRE);
 	struct heldset_view locks = heldlocks_view(&d->held, set);
 	uint32_t *slot = find_slot(d, now, set, want);
@@ -123,7 +123,7 @@ static void wish(struct deadlock *d, const struct event *e, uint64_t event, held
 	if (*slot)
 		return;
 	if (new_clock)
-		bytes += periods_clock(&d->periods, e->thread)->n * sizeof(uint32_t);
+		bytes += phases_clock(&d->phases, e->thread)->n * sizeof(uint32_t);
 	if (d->bytes + bytes > BYTES_MAX) {
 		d->dropped++;
 		return;
@@ -132,8 +132,8 @@ static void wish(struct deadlock *d, const struct event *e, uint64_t event, held
 	*slot = (uint32_t)d->nwishes + 1;
 	MEM_GROW(d->wish, d->wish_cap, d->nwishes + 1);
 	d->wish[d->nwishes++] = (struct deadlock_wish){
-		.at = sighting_of(&d->blocks, e, event),
-		.period = now,
+		.at = event_ref_of(&d->blocks, e, event),
+		.phase = now,
 		.clock = new_clock ? keep_clock(d, e->thread, now.index) : t->clock,
 		.set = set,
 		.want = want,
@@ -159,7 +159,7 @@ static void acquire(struct deadlock *d, const struct event *e, uint64_t event)
 	if (set != HELD_NONE)
 		wish(d, e, event, set);
 	MEM_GROW(t->held, t->cap, t->n + 1);
-	t->held[t->n++] = (struct acquired){sighting_of(&d->blocks, e, event), set};
+	t->held[t->n++] = (struct acquired){event_ref_of(&d->blocks, e, event), set};
 }
 
 static void release(struct deadlock *d, const struct event *e)
@@ -180,16 +180,16 @@ static void deadlock_take(void *engine, const struct batch *b)
 	const struct table *names = b->names->table;
 
 	MEM_GROW0(d->thread, d->thread_cap, names[NAMES_THREAD].n);
-	periods_room(&d->periods, names[NAMES_THREAD].n, names[NAMES_LOCK].n);
+	phases_room(&d->phases, names[NAMES_THREAD].n, names[NAMES_LOCK].n);
 	heldlocks_room(&d->held, names[NAMES_THREAD].n);
-	sighting_blocks_room(&d->blocks, names[NAMES_THREAD].n);
+	event_ref_blocks_room(&d->blocks, names[NAMES_THREAD].n);
 	d->names = b->names;
 	for (uint32_t i = 0; i < b->n; i++) {
 		const struct event *e = &b->ev[i];
 
 		if (e->op == OP_NONE)
 			continue;
-		periods_take(&d->periods, e);
+		phases_take(&d->phases, e);
 		if (op_is_lock(e->op)) {
 			if (e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED)
 				acquire(d, e, b->first + i);
@@ -197,7 +197,7 @@ static void deadlock_take(void *engine, const struct batch *b)
 				release(d, e);
 			heldlocks_take(&d->held, e);
 		} else if (e->outer) {
-			sighting_blocks_take(&d->blocks, e, b->first + i);
+			event_ref_blocks_take(&d->blocks, e, b->first + i);
 		}
 	}
 }
@@ -264,8 +264,8 @@ static void tell(void *engine, const struct deadlock_cycle *c)
 		const struct acquired *outer = outer_of(d, w, c->lock[i]);
 		struct finding_step *step = &f->steps[2 * i];
 
-		step[0] = sighting_step(f, d->names, &outer->at);
-		step[1] = sighting_step(f, d->names, &w->at);
+		step[0] = event_ref_step(f, d->names, &outer->at);
+		step[1] = event_ref_step(f, d->names, &w->at);
 		tell_held(f, d->names, &step[0], heldlocks_view(&d->held, outer->set));
 		tell_held(f, d->names, &step[1], heldlocks_view(&d->held, w->set));
 		if (w->at.event > f->event)
@@ -314,9 +314,9 @@ static void deadlock_destroy(void *engine)
 	mem_free(d->slot);
 	mem_free(d->outer);
 	mem_free(d->clock);
-	periods_free(&d->periods);
+	phases_free(&d->phases);
 	heldlocks_free(&d->held);
-	sighting_blocks_free(&d->blocks);
+	event_ref_blocks_free(&d->blocks);
 	mem_free(d);
 }
 

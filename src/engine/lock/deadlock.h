@@ -4,7 +4,7 @@
  * docs/engines/deadlock.md defines what is found.
  *
  * A wish is an acquire by a thread that holds something already. Those of the
- * same thread and period, with the same locks held and wanted in the same ways,
+ * same thread and phase, with the same locks held and wanted in the same ways,
  * are one wish, and the first of them is kept.
  *
  * Who may include this: deadlock*.c.
@@ -17,12 +17,12 @@
 #include <stdint.h>
 
 #include "engine/heldlocks.h"
-#include "engine/period.h"
-#include "engine/sighting.h"
+#include "engine/phase.h"
+#include "engine/event_ref.h"
 
 struct deadlock_wish {
-	struct sighting at;
-	struct period period;
+	struct event_ref at;
+	struct phase phase;
 	uint32_t clock; /* which of the clocks */
 	heldset set;    /* held; never empty */
 	held want;
@@ -33,7 +33,7 @@ struct deadlock_wishes {
 	const struct heldlocks *held;
 	const struct deadlock_wish *v;
 	uint32_t n;
-	const struct period_clock *clocks;
+	const struct phase_clock *clocks;
 };
 
 /*

@@ -23,7 +23,7 @@
 
 #include "base/banned.h"
 
-/* One wish on an arc. Those of an arc are sorted by set, slot and period. */
+/* One wish on an arc. Those of an arc are sorted by set, slot and phase. */
 struct edge {
 	uint32_t from, to; /* locks */
 	heldset set;
@@ -109,7 +109,7 @@ static void add_edges(struct search *s)
 			struct edge e = {.from = held_lock(set.v[k]),
 					 .to = held_lock(wish->want),
 					 .set = wish->set,
-					 .slot = wish->period.slot,
+					 .slot = wish->phase.slot,
 					 .wish = i,
 					 .exclusive = held_exclusive(set.v[k])};
 
@@ -247,12 +247,12 @@ static uint32_t count_slots(const struct deadlock_wishes *w)
 	bool *seen;
 
 	for (uint32_t i = 0; i < w->n; i++)
-		if (w->v[i].period.slot >= nslots)
-			nslots = w->v[i].period.slot + 1;
+		if (w->v[i].phase.slot >= nslots)
+			nslots = w->v[i].phase.slot + 1;
 	seen = mem_zalloc(nslots);
 	for (uint32_t i = 0; i < w->n; i++) {
-		n += !seen[w->v[i].period.slot];
-		seen[w->v[i].period.slot] = true;
+		n += !seen[w->v[i].phase.slot];
+		seen[w->v[i].phase.slot] = true;
 	}
 	mem_free(seen);
 	return n;
@@ -262,8 +262,8 @@ static uint32_t count_slots(const struct deadlock_wishes *w)
 static bool together(const struct search *s, const struct deadlock_wish *a,
 		     const struct deadlock_wish *b)
 {
-	return !period_before(a->period, &s->w->clocks[b->clock]) &&
-	       !period_before(b->period, &s->w->clocks[a->clock]) &&
+	return !phase_before(a->phase, &s->w->clocks[b->clock]) &&
+	       !phase_before(b->phase, &s->w->clocks[a->clock]) &&
 	       !heldlocks_exclude(s->w->held, a->set, b->set);
 }
 
@@ -290,17 +290,17 @@ static bool fits(struct search *s, uint32_t i, uint32_t edge, bool closes)
 	return true;
 }
 
-/* The first edge in [from, end) of a later set, of a later slot in it, or of a later period there.
+/* The first edge in [from, end) of a later set, of a later slot in it, or of a later phase there.
  */
 static uint32_t edge_after(const struct search *s, uint32_t from, uint32_t end, heldset set,
-			   struct period p)
+			   struct phase p)
 {
 	while (from < end) {
 		uint32_t mid = from + (end - from) / 2;
 		const struct edge *e = &s->edge[mid];
 		bool later = e->set != set       ? e->set > set
 			     : e->slot != p.slot ? e->slot > p.slot
-						 : s->w->v[e->wish].period.index > p.index;
+						 : s->w->v[e->wish].phase.index > p.index;
 
 		if (later)
 			end = mid;
@@ -313,24 +313,24 @@ static uint32_t edge_after(const struct search *s, uint32_t from, uint32_t end, 
 /*
  * The next edge in [from, end) that can be true together with the wish. All with
  * a set that excludes the wish's are passed at once: a gate costs one
- * comparison. Those of a slot are a run of periods, with what must come before
+ * comparison. Those of a slot are a run of phases, with what must come before
  * the wish at one end and what must come after it at the other: that costs two
  * searches, however many phases the program has.
  */
 static uint32_t next_together(struct search *s, uint32_t from, uint32_t end,
 			      const struct deadlock_wish *w)
 {
-	const struct period_clock *clock = &s->w->clocks[w->clock];
+	const struct phase_clock *clock = &s->w->clocks[w->clock];
 
 	while (from < end && spend(s, 1)) {
 		const struct deadlock_wish *f = &s->w->v[s->edge[from].wish];
-		struct period p = f->period;
+		struct phase p = f->phase;
 
 		if (heldlocks_exclude(s->w->held, f->set, w->set))
-			p = (struct period){UINT32_MAX, UINT32_MAX};
-		else if (period_before(p, clock))
+			p = (struct phase){UINT32_MAX, UINT32_MAX};
+		else if (phase_before(p, clock))
 			p.index = clock->at[p.slot];
-		else if (period_before(w->period, &s->w->clocks[f->clock]))
+		else if (phase_before(w->phase, &s->w->clocks[f->clock]))
 			p.index = UINT32_MAX;
 		else
 			break;

@@ -1,21 +1,21 @@
 /*
  * lockset: Eraser (Savage and others, SOSP 1997), with the order of thread
- * periods in place of guesses about who owns what, and with a set of locks for
+ * phases in place of guesses about who owns what, and with a set of locks for
  * writes and one for each read (Stoller's multi-lockset). docs/engines/lockset.md
  * defines what is found; this file is about how.
  *
  * A variable keeps records of accesses, and drops one when another makes it
- * superfluous: one of the same slot (see period.h) and operation, at least as
+ * superfluous: one of the same slot (see phase.h) and operation, at least as
  * late, under no more locks. Whatever the old one is concurrent with and
  * unguarded against, the new one is too. Of a read only those locks count that
  * are guards; of a write none do, since they are in the set of guards already.
  * So mostly there is one record for each thread and operation.
  *
  * What an access costs when it is nothing new: the variable's version, and an
- * entry of a small table by slot that says "did this already, in this period, at
+ * entry of a small table by slot that says "did this already, in this phase, at
  * this version, and only these locks mattered". A version ends when the variable
  * becomes shared, loses a guard, or is freed. Between an access c and an
- * equal one c' of the same version and period, whatever another thread does that
+ * equal one c' of the same version and phase, whatever another thread does that
  * would make a finding of c' was a finding itself, being concurrent with c: so
  * c' can be skipped.
  */
@@ -24,8 +24,8 @@
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/heldlocks.h"
-#include "engine/period.h"
-#include "engine/sighting.h"
+#include "engine/phase.h"
+#include "engine/event_ref.h"
 #include "engine/tell.h"
 
 #include "base/banned.h"
@@ -39,8 +39,8 @@ enum state {
 };
 
 struct record {
-	struct sighting at;
-	struct period period;
+	struct event_ref at;
+	struct phase phase;
 	heldset set;  /* what counts of the locks held */
 	heldset full; /* all of them */
 	bool since_shared;
@@ -55,7 +55,7 @@ struct var {
 	bool loose; /* some read since it is shared may be under none of the guards */
 };
 
-/* What a thread did already. Period indexes count from 1, so a zeroed one matches nothing. */
+/* What a thread did already. Phase indexes count from 1, so a zeroed one matches nothing. */
 struct seen {
 	uint32_t var, version, index, op;
 	heldset need; /* under these locks, or more, it is nothing new */
@@ -66,9 +66,9 @@ enum { SEEN = 1024 };
 enum { RECORDS_MAX = 32 };
 
 struct lockset {
-	struct periods periods;
+	struct phases phases;
 	struct heldlocks held;
-	struct sighting_blocks blocks;
+	struct event_ref_blocks blocks;
 	struct var *var;
 	size_t var_cap;
 	struct seen **seen; /* by slot: SEEN entries */
@@ -102,7 +102,7 @@ static uint32_t first_of(const struct var *v, uint32_t slot)
 	while (low < high) {
 		uint32_t mid = low + (high - low) / 2;
 
-		if (v->v[mid].period.slot < slot)
+		if (v->v[mid].phase.slot < slot)
 			low = mid + 1;
 		else
 			high = mid;
@@ -112,15 +112,15 @@ static uint32_t first_of(const struct var *v, uint32_t slot)
 
 /*
  * Does it come after all that were before it? Not if it did not earlier in the
- * same period: what was concurrent with the thread then still is.
+ * same phase: what was concurrent with the thread then still is.
  */
-static bool all_before(const struct var *v, struct period now, const struct period_clock *clock)
+static bool all_before(const struct var *v, struct phase now, const struct phase_clock *clock)
 {
-	for (uint32_t i = first_of(v, now.slot); i < v->n && v->v[i].period.slot == now.slot; i++)
-		if (v->v[i].period.index == now.index && v->v[i].since_shared)
+	for (uint32_t i = first_of(v, now.slot); i < v->n && v->v[i].phase.slot == now.slot; i++)
+		if (v->v[i].phase.index == now.index && v->v[i].since_shared)
 			return false;
 	for (uint32_t i = 0; i < v->n; i++)
-		if (!period_before(v->v[i].period, clock))
+		if (!phase_before(v->v[i].phase, clock))
 			return false;
 	return true;
 }
@@ -150,7 +150,7 @@ static bool unguarded(const struct lockset *l, const struct var *v, enum op op,
 
 /* The other access of a finding, or NULL: one that shares no lock if there is, then the latest. */
 static const struct record *judge(const struct lockset *l, const struct var *v, enum op op,
-				  heldset set, const struct period_clock *clock)
+				  heldset set, const struct phase_clock *clock)
 {
 	const struct record *best = NULL;
 	bool best_apart = false;
@@ -161,7 +161,7 @@ static const struct record *judge(const struct lockset *l, const struct var *v, 
 		const struct record *r = &v->v[i];
 		bool apart;
 
-		if (period_before(r->period, clock) || !conflict(op, r->at.op) ||
+		if (phase_before(r->phase, clock) || !conflict(op, r->at.op) ||
 		    !unguarded(l, v, op, r))
 			continue;
 		apart = !heldlocks_exclude(&l->held, r->full, set);
@@ -183,8 +183,8 @@ static void tell(struct lockset *l, const struct record *other, const struct rec
 	f->event = new->at.event;
 	f->nsteps = 2;
 	f->steps = arena_alloc(&f->arena, 2 * sizeof *f->steps);
-	f->steps[0] = sighting_step(f, names, &other->at);
-	f->steps[1] = sighting_step(f, names, &new->at);
+	f->steps[0] = event_ref_step(f, names, &other->at);
+	f->steps[1] = event_ref_step(f, names, &new->at);
 	tell_held(f, names, &f->steps[0], heldlocks_view(&l->held, other->full));
 	tell_held(f, names, &f->steps[1], heldlocks_view(&l->held, new->full));
 	tell_variable(f, names, new->at.operand);
@@ -221,14 +221,14 @@ static void insert(struct var *v, uint32_t at, const struct record *new)
 
 static void add_record(struct lockset *l, struct var *v, struct record *new)
 {
-	uint32_t first = first_of(v, new->period.slot), last = first, kept = first, same = 0;
+	uint32_t first = first_of(v, new->phase.slot), last = first, kept = first, same = 0;
 	uint32_t oldest = first;
 
-	for (; last < v->n && v->v[last].period.slot == new->period.slot; last++) {
+	for (; last < v->n && v->v[last].phase.slot == new->phase.slot; last++) {
 		const struct record *old = &v->v[last];
 		bool alike = old->at.op == new->at.op;
 
-		if (alike && old->period.index == new->period.index &&
+		if (alike && old->phase.index == new->phase.index &&
 		    old->since_shared ==
 			    new->since_shared &&heldlocks_include(&l->held, new->set, old->set)) {
 			/* It makes the new one superfluous; and, if another was dropped, that one
@@ -260,7 +260,7 @@ static void add_record(struct lockset *l, struct var *v, struct record *new)
 
 /*
  * It comes after all accesses before it: whoever had the variable, now it is
- * this thread's. That needs no new version: the periods of those accesses are
+ * this thread's. That needs no new version: the phases of those accesses are
  * over, and with them what the tables say of them.
  */
 static void own(struct var *v, uint32_t thread)
@@ -277,7 +277,7 @@ static void own(struct var *v, uint32_t thread)
  * a finding, and tells what counts of the locks held.
  */
 static const struct record *share(struct lockset *l, struct var *v, enum op op, struct record *new,
-				  const struct period_clock *clock)
+				  const struct phase_clock *clock)
 {
 	new->since_shared = true;
 	if (v->state == EXCLUSIVE) {
@@ -300,12 +300,12 @@ __attribute__((noinline)) static void look(struct lockset *l, const struct event
 					   struct seen *seen, const struct names *names)
 {
 	struct var *v = &l->var[e->operand];
-	const struct period_clock *clock = periods_clock(&l->periods, e->thread);
-	struct record new = {.at = sighting_of(&l->blocks, e, event),
-			     .period = periods_now(&l->periods, e->thread),
+	const struct phase_clock *clock = phases_clock(&l->phases, e->thread);
+	struct record new = {.at = event_ref_of(&l->blocks, e, event),
+			     .phase = phases_now(&l->phases, e->thread),
 			     .full = heldlocks_of(&l->held, e->thread)};
 
-	if (all_before(v, new.period, clock)) {
+	if (all_before(v, new.phase, clock)) {
 		own(v, e->thread);
 	} else {
 		const struct record *other = share(l, v, e->op, &new, clock);
@@ -317,7 +317,7 @@ __attribute__((noinline)) static void look(struct lockset *l, const struct event
 			return;
 		}
 	}
-	*seen = (struct seen){e->operand, v->version, new.period.index, e->op, new.set};
+	*seen = (struct seen){e->operand, v->version, new.phase.index, e->op, new.set};
 	if (e->op != OP_READ && new.since_shared)
 		seen->need = v->guards;
 	add_record(l, v, &new);
@@ -335,7 +335,7 @@ static inline void take_access(struct lockset *l, const struct event *e, uint64_
 			       const struct names *names)
 {
 	const struct var *v = &l->var[e->operand];
-	struct period now = periods_now(&l->periods, e->thread);
+	struct phase now = phases_now(&l->phases, e->thread);
 	heldset set = heldlocks_of(&l->held, e->thread);
 	struct seen *seen;
 
@@ -369,21 +369,21 @@ static void lockset_take(void *engine, const struct batch *b)
 	const struct table *names = b->names->table;
 
 	MEM_GROW0(l->var, l->var_cap, names[NAMES_VAR].n);
-	periods_room(&l->periods, names[NAMES_THREAD].n, names[NAMES_LOCK].n);
+	phases_room(&l->phases, names[NAMES_THREAD].n, names[NAMES_LOCK].n);
 	heldlocks_room(&l->held, names[NAMES_THREAD].n);
-	sighting_blocks_room(&l->blocks, names[NAMES_THREAD].n);
+	event_ref_blocks_room(&l->blocks, names[NAMES_THREAD].n);
 	for (uint32_t i = 0; i < b->n; i++) {
 		const struct event *e = &b->ev[i];
 
 		if (e->op == OP_NONE)
 			continue;
-		periods_take(&l->periods, e);
+		phases_take(&l->phases, e);
 		if (op_is_access(e->op))
 			take_access(l, e, b->first + i, b->names);
 		else if (op_is_lock(e->op))
 			heldlocks_take(&l->held, e);
 		else if (e->outer)
-			sighting_blocks_take(&l->blocks, e, b->first + i);
+			event_ref_blocks_take(&l->blocks, e, b->first + i);
 		else if (e->op == OP_ALLOC || e->op == OP_FREE)
 			forget(&l->var[e->operand]);
 	}
@@ -416,9 +416,9 @@ static void lockset_destroy(void *engine)
 		mem_free(l->seen[i]);
 	mem_free(l->var);
 	mem_free(l->seen);
-	periods_free(&l->periods);
+	phases_free(&l->phases);
 	heldlocks_free(&l->held);
-	sighting_blocks_free(&l->blocks);
+	event_ref_blocks_free(&l->blocks);
 	mem_free(l);
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-bool mover_take(struct mover_run *r, enum mover mover, const struct sighting *at, heldset under)
+bool mover_take(struct mover_run *r, enum mover mover, const struct event_ref *at, heldset under)
 {
 	struct mover_op op = {*at, under, mover};
 
@@ -39,7 +39,7 @@ static void add(struct finding *f, struct str *pattern, const struct mover_op *o
 	if (f->nsteps)
 		str_addc(pattern, '-');
 	str_addc(pattern, "BRLN"[op->mover]);
-	*step = sighting_step(f, names, &op->at);
+	*step = event_ref_step(f, names, &op->at);
 	tell_held(f, names, step, heldlocks_view(locks, op->held));
 	f->nsteps++;
 }

@@ -24,13 +24,13 @@
 
 #include "engine/finding.h"
 #include "engine/heldlocks.h"
-#include "engine/sighting.h"
+#include "engine/event_ref.h"
 #include "trace/names.h"
 
 enum mover { MOVER_B, MOVER_R, MOVER_L, MOVER_N };
 
 struct mover_op {
-	struct sighting at;
+	struct event_ref at;
 	heldset held; /* when the thread comes to it */
 	enum mover mover;
 };
@@ -53,7 +53,7 @@ static inline void mover_begin(struct mover_run *r)
 }
 
 /* Returns false where this operation breaks the pattern: the first in its block. */
-bool mover_take(struct mover_run *r, enum mover mover, const struct sighting *at, heldset under);
+bool mover_take(struct mover_run *r, enum mover mover, const struct event_ref *at, heldset under);
 
 /*
  * The finding about a block whose last operation broke the pattern. Steps are its

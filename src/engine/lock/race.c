@@ -14,14 +14,14 @@ enum { TRIES = 1 << 14 };
 struct use {
 	uint64_t op; /* its number doubled, plus 1 where it reads, or shares */
 	union {
-		uint32_t period;
+		uint32_t phase;
 		uint32_t record; /* once it has one */
 	};
 	heldset held;
 };
 
 struct record {
-	uint32_t period;
+	uint32_t phase;
 	heldset held;
 	uint32_t number, size; /* how many locks */
 	bool reads;
@@ -38,7 +38,7 @@ struct record_table {
 
 static uint64_t hash(const struct record *r)
 {
-	uint64_t h = ((uint64_t)r->period << 32 | r->held) * 0x9e3779b97f4a7c15ull + r->reads;
+	uint64_t h = ((uint64_t)r->phase << 32 | r->held) * 0x9e3779b97f4a7c15ull + r->reads;
 
 	h ^= h >> 32;
 	h *= 0xff51afd7ed558ccdull;
@@ -52,7 +52,7 @@ static uint32_t *find(const struct record_table *t, const struct record *r)
 	for (; t->slot[i]; i = (i + 1) & (t->nslots - 1)) {
 		const struct record *old = &t->v[t->slot[i] - 1];
 
-		if (old->period == r->period && old->held == r->held && old->reads == r->reads)
+		if (old->phase == r->phase && old->held == r->held && old->reads == r->reads)
 			break;
 	}
 	return &t->slot[i];
@@ -99,31 +99,31 @@ static void forget(struct record_table *t)
 }
 
 /* Lives come first, then locks. */
-static size_t what_of(const struct units *u, const struct unit_op *op)
+static size_t what_of(const struct segments *u, const struct segment_op *op)
 {
-	return op_is_lock(op->op) ? (size_t)u->shares.nlives + op->what : op->what;
+	return op_is_lock(op->op) ? (size_t)u->contention.nlives + op->what : op->what;
 }
 
 /* All operations by what they are on: a counting sort. Those on i are [start[i], start[i + 1]). */
-static struct use *sort_uses(const struct units *u, size_t *start, size_t n)
+static struct use *sort_uses(const struct segments *u, size_t *start, size_t n)
 {
 	struct use *v = mem_alloc((u->nops + 1) * sizeof *v);
 
 	for (size_t i = 0; i < u->n; i++)
-		for (uint32_t k = 0; k < u->unit[i].n; k++)
-			start[what_of(u, unit_ops(u, &u->unit[i]) + k) + 2]++;
+		for (uint32_t k = 0; k < u->segment[i].n; k++)
+			start[what_of(u, segment_ops(u, &u->segment[i]) + k) + 2]++;
 	for (size_t i = 2; i < n + 2; i++)
 		start[i] += start[i - 1];
 	/* While it fills, what is i's start later is at i + 1. */
 	for (size_t i = 0; i < u->n; i++)
-		for (uint32_t k = 0; k < u->unit[i].n; k++) {
-			const struct unit_op *op = unit_ops(u, &u->unit[i]) + k;
+		for (uint32_t k = 0; k < u->segment[i].n; k++) {
+			const struct segment_op *op = segment_ops(u, &u->segment[i]) + k;
 			bool reads = op->op == OP_READ || op->op == OP_ACQUIRE_SHARED ||
 				     op->op == OP_RELEASE_SHARED;
 
 			v[start[what_of(u, op) + 1]++] =
-				(struct use){.op = (u->unit[i].first + k) << 1 | reads,
-					     .period = u->unit[i].period,
+				(struct use){.op = (u->segment[i].first + k) << 1 | reads,
+					     .phase = u->segment[i].phase,
 					     .held = op->held};
 		}
 	return v;
@@ -139,7 +139,7 @@ static int by_size(const void *a, const void *b)
 }
 
 /* Is there a lock that all hold, those that write exclusively? */
-static bool all_guarded(struct units *u, const struct record *v, uint32_t n)
+static bool all_guarded(struct segments *u, const struct record *v, uint32_t n)
 {
 	heldset guards = HELD_NONE;
 
@@ -158,28 +158,28 @@ static uint32_t tries(uint32_t n)
 }
 
 /* The first record that this one does not commute with, n if there is none. */
-static uint32_t rival(struct races *r, const struct units *u, const struct record *v, uint32_t n,
+static uint32_t rival(struct races *r, const struct segments *u, const struct record *v, uint32_t n,
 		      uint32_t i)
 {
 	uint32_t k = 0;
 
 	while (k < tries(n) &&
-	       ((v[i].reads && v[k].reads) || !units_concurrent(u, v[i].period, v[k].period) ||
+	       ((v[i].reads && v[k].reads) || !segments_concurrent(u, v[i].phase, v[k].phase) ||
 		heldlocks_exclude(&u->held, v[i].held, v[k].held)))
 		k++;
 	r->assumed += k == TRIES && k < n;
 	return k;
 }
 
-static void judge_lock(struct races *r, const struct units *u, const struct record *v, uint32_t n,
-		       bool *contended)
+static void judge_lock(struct races *r, const struct segments *u, const struct record *v,
+		       uint32_t n, bool *contended)
 {
 	for (uint32_t i = 0; i < n; i++)
 		contended[v[i].number] = rival(r, u, v, n, i) < n;
 }
 
 /* A variable that may race does so at each access beside which there can be another. */
-static void judge_variable(struct races *r, const struct units *u, const struct record *v,
+static void judge_variable(struct races *r, const struct segments *u, const struct record *v,
 			   uint32_t n, bool *contended)
 {
 	bool races = false;
@@ -189,22 +189,21 @@ static void judge_variable(struct races *r, const struct units *u, const struct 
 	for (uint32_t i = 0; i < n && races; i++) {
 		uint32_t k = 0;
 
-		while (k < tries(n) && !units_concurrent(u, v[i].period, v[k].period))
+		while (k < tries(n) && !segments_concurrent(u, v[i].phase, v[k].phase))
 			k++;
 		r->assumed += k == TRIES && k < n;
 		contended[v[i].number] = k < n;
 	}
 }
 
-static void judge(struct races *r, struct units *u, struct record_table *t, struct use *v, size_t n,
-		  bool lock)
+static void judge(struct races *r, struct segments *u, struct record_table *t, struct use *v,
+		  size_t n, bool lock)
 {
 	bool only_reads = true;
 	uint32_t nrecords;
 
 	for (size_t i = 0; i < n; i++) {
-		struct record new = {
-			.period = v[i].period, .held = v[i].held, .reads = v[i].op & 1};
+		struct record new = {.phase = v[i].phase, .held = v[i].held, .reads = v[i].op & 1};
 
 		only_reads &= new.reads;
 		v[i].record = number(t, &new);
@@ -223,9 +222,9 @@ static void judge(struct races *r, struct units *u, struct record_table *t, stru
 		r->contended[v[i].op >> 1] = t->contended[v[i].record];
 }
 
-void races_find(struct races *r, struct units *u)
+void races_find(struct races *r, struct segments *u)
 {
-	size_t n = (size_t)u->shares.nlives + u->shares.nlocks;
+	size_t n = (size_t)u->contention.nlives + u->contention.nlocks;
 	size_t *start = mem_zalloc((n + 2) * sizeof *start);
 	struct use *v = sort_uses(u, start, n);
 	struct record_table t = {0};
@@ -235,7 +234,7 @@ void races_find(struct races *r, struct units *u)
 	for (size_t i = 0; i < n; i++)
 		if (start[i] < start[i + 1])
 			judge(r, u, &t, v + start[i], start[i + 1] - start[i],
-			      i >= u->shares.nlives);
+			      i >= u->contention.nlives);
 	mem_free(t.v);
 	mem_free(t.slot);
 	mem_free(t.contended);

@@ -1,7 +1,7 @@
 /*
- * Which operations of units can stand beside one that they do not commute with.
+ * Which operations of segments can stand beside one that they do not commute with.
  *
- * Two operations *clash* where they are of concurrent units, on the same
+ * Two operations *clash* where they are of concurrent segments, on the same
  * variable and not both reads, or on the same lock and not both shared, and no
  * lock that both threads hold at that moment keeps the two apart.
  *
@@ -17,7 +17,7 @@
  * among those with few locks first; after too many tries it is taken for
  * contended, and counted.
  *
- * Who may include this: engines over units.
+ * Who may include this: engines over segments.
  */
 #ifndef ATOMSAN_ENGINE_LOCK_RACE_H
 #define ATOMSAN_ENGINE_LOCK_RACE_H
@@ -25,14 +25,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "engine/unit.h"
+#include "engine/segment.h"
 
 struct races {
 	bool *contended;  /* of each operation u->op[i] */
 	uint64_t assumed; /* records that were not looked at to the end */
 };
 
-void races_find(struct races *r, struct units *u);
+void races_find(struct races *r, struct segments *u);
 void races_free(struct races *r);
 
 #endif

@@ -2,14 +2,14 @@
  * reduction: Lipton's reduction with the final knowledge, in the form of Wang and
  * Stoller (RV 2003, TSE 2006). docs/engines/reduction.md defines what is found.
  *
- * The first pass learns what takes part, the second keeps the units; then each
+ * The first pass learns what takes part, the second keeps the segments; then each
  * transaction is matched against (R + Acq B* Rel)* N? (L + Acq B* Rel)*.
  */
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/lock/mover.h"
 #include "engine/lock/race.h"
-#include "engine/unit.h"
+#include "engine/segment.h"
 
 #include "base/banned.h"
 
@@ -18,7 +18,7 @@ struct open_section {
 };
 
 struct reduction {
-	struct units units;
+	struct segments segments;
 	struct races races;
 	bool recording;
 	struct finding_sink *sink;
@@ -34,7 +34,7 @@ static void *reduction_create(const struct engine_options *options, struct findi
 	struct reduction *r = mem_zalloc(sizeof *r);
 
 	(void)options;
-	units_init(&r->units);
+	segments_init(&r->segments);
 	r->sink = sink;
 	return r;
 }
@@ -43,16 +43,16 @@ static void reduction_take(void *engine, const struct batch *b)
 {
 	struct reduction *r = engine;
 
-	(r->recording ? units_record : units_look)(&r->units, b);
+	(r->recording ? segments_record : segments_look)(&r->segments, b);
 }
 
 /*
  * Acq B* Rel: a lock that is held over no access that is kept. It orders nothing
  * that matters, and without it more could happen, not less: so it may go.
  */
-static void skip_empty(struct reduction *r, const struct unit *t)
+static void skip_empty(struct reduction *r, const struct segment *t)
 {
-	const struct unit_op *op = unit_ops(&r->units, t);
+	const struct segment_op *op = segment_ops(&r->segments, t);
 	uint32_t accesses = 0, n = 0;
 
 	MEM_GROW(r->skip, r->skip_cap, t->n);
@@ -80,9 +80,9 @@ static void skip_empty(struct reduction *r, const struct unit *t)
 	}
 }
 
-static enum mover mover_of(const struct reduction *r, const struct unit *t, uint32_t i)
+static enum mover mover_of(const struct reduction *r, const struct segment *t, uint32_t i)
 {
-	enum op op = unit_ops(&r->units, t)[i].op;
+	enum op op = segment_ops(&r->segments, t)[i].op;
 
 	if (!r->races.contended[t->first + i])
 		return MOVER_B;
@@ -91,21 +91,23 @@ static enum mover mover_of(const struct reduction *r, const struct unit *t, uint
 	return op == OP_ACQUIRE || op == OP_ACQUIRE_SHARED ? MOVER_R : MOVER_L;
 }
 
-static void judge(struct reduction *r, const struct unit *t)
+static void judge(struct reduction *r, const struct segment *t)
 {
 	struct mover_run run;
 
 	skip_empty(r, t);
 	mover_begin(&run);
 	for (uint32_t i = 0; i < t->n; i++) {
-		struct sighting at;
+		struct event_ref at;
 
 		if (r->skip[i])
 			continue;
-		at = units_sighting(&r->units, t, i);
-		if (!mover_take(&run, mover_of(r, t, i), &at, unit_ops(&r->units, t)[i].held)) {
+		at = segments_event_ref(&r->segments, t, i);
+		if (!mover_take(&run, mover_of(r, t, i), &at,
+				segment_ops(&r->segments, t)[i].held)) {
 			r->found++;
-			r->sink->emit(r->sink, mover_tell(&run, r->units.names, &r->units.held));
+			r->sink->emit(r->sink,
+				      mover_tell(&run, r->segments.names, &r->segments.held));
 			return;
 		}
 	}
@@ -116,17 +118,17 @@ static uint64_t reduction_finish(void *engine)
 	struct reduction *r = engine;
 
 	if (!r->recording) {
-		units_learned(&r->units);
+		segments_learned(&r->segments);
 		r->recording = true;
-		return r->units.events;
+		return r->segments.events;
 	}
-	units_done(&r->units);
-	races_find(&r->races, &r->units);
-	for (size_t i = 0; i < r->units.n; i++) {
-		if (!r->units.unit[i].transaction)
+	segments_done(&r->segments);
+	races_find(&r->races, &r->segments);
+	for (size_t i = 0; i < r->segments.n; i++) {
+		if (!r->segments.segment[i].transaction)
 			continue;
 		r->transactions++;
-		judge(r, &r->units.unit[i]);
+		judge(r, &r->segments.segment[i]);
 	}
 	return 0;
 }
@@ -139,7 +141,7 @@ static size_t reduction_stats(void *engine, struct engine_stat stats[ENGINE_STAT
 	stats[1] = (struct engine_stat){"not_reducible", r->found};
 	stats[2] = (struct engine_stat){"empty_sections", r->empty};
 	stats[3] = (struct engine_stat){"assumed_to_race", r->races.assumed};
-	stats[4] = (struct engine_stat){"unnested_releases", r->units.unnested};
+	stats[4] = (struct engine_stat){"unnested_releases", r->segments.unnested};
 	return 5;
 }
 
@@ -147,7 +149,7 @@ static void reduction_destroy(void *engine)
 {
 	struct reduction *r = engine;
 
-	units_drop(&r->units);
+	segments_drop(&r->segments);
 	races_free(&r->races);
 	mem_free(r->skip);
 	mem_free(r->section);

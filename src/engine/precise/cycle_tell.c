@@ -9,14 +9,14 @@
 #include "base/mem.h"
 #include "engine/precise/cycle.h"
 #include "engine/heldlocks.h"
-#include "engine/sighting.h"
+#include "engine/event_ref.h"
 #include "engine/tell.h"
 
 #include "base/banned.h"
 
 /* An event that some cycle mentions. */
 struct told {
-	struct sighting at;
+	struct event_ref at;
 	heldset held;
 };
 
@@ -25,7 +25,7 @@ struct cycle_tell {
 	size_t ncycles, next_cycle;
 	struct told *told; /* sorted by event */
 	size_t ntold, next_told;
-	struct sighting_blocks blocks;
+	struct event_ref_blocks blocks;
 	struct heldlocks held;
 	struct finding_sink *sink;
 };
@@ -65,7 +65,7 @@ struct cycle_tell *cycle_tell_new(const struct cycle *v, size_t n, struct findin
 void cycle_tell_free(struct cycle_tell *t)
 {
 	mem_free(t->told);
-	sighting_blocks_free(&t->blocks);
+	event_ref_blocks_free(&t->blocks);
 	heldlocks_free(&t->held);
 	mem_free(t);
 }
@@ -134,7 +134,7 @@ static void add_steps(const struct cycle_tell *t, struct finding *f,
 	f->nsteps = n;
 	f->steps = arena_alloc(&f->arena, n * sizeof *f->steps);
 	for (uint32_t i = 0; i < n; i++) {
-		f->steps[i] = sighting_step(f, names, &steps[i]->at);
+		f->steps[i] = event_ref_step(f, names, &steps[i]->at);
 		tell_held(f, names, &f->steps[i], heldlocks_view(&t->held, steps[i]->held));
 	}
 }
@@ -147,7 +147,7 @@ static void add_pattern(struct finding *f, const struct told *const *steps, uint
 	if (n != 3)
 		return;
 	for (uint32_t i = 0; i < 3; i++) {
-		const struct sighting *at = &steps[i]->at;
+		const struct event_ref *at = &steps[i]->at;
 
 		if (!op_is_access(at->op) || at->operand != steps[0]->at.operand)
 			return;
@@ -161,7 +161,7 @@ static void add_pattern(struct finding *f, const struct told *const *steps, uint
 static const char *refuted(const struct cycle_tell *t, struct finding *f, uint64_t begin,
 			   const struct names *names)
 {
-	const struct sighting *at = &look_up(t, begin)->at;
+	const struct event_ref *at = &look_up(t, begin)->at;
 	struct event e = {.operand = at->operand, .place = at->place};
 
 	return tell_string(f, names, event_label(&e));
@@ -170,7 +170,7 @@ static const char *refuted(const struct cycle_tell *t, struct finding *f, uint64
 static void tell(const struct cycle_tell *t, const struct cycle *c, const struct names *names)
 {
 	struct finding *f = finding_new();
-	const struct sighting *last = &look_up(t, c->closing.event)->at;
+	const struct event_ref *last = &look_up(t, c->closing.event)->at;
 	const struct told **steps;
 	uint32_t n;
 
@@ -200,7 +200,7 @@ void cycle_tell_take(struct cycle_tell *t, const struct batch *b)
 {
 	uint32_t nthreads = b->names->table[NAMES_THREAD].n;
 
-	sighting_blocks_room(&t->blocks, nthreads);
+	event_ref_blocks_room(&t->blocks, nthreads);
 	heldlocks_room(&t->held, nthreads);
 	for (uint32_t i = 0; i < b->n && t->next_cycle < t->ncycles; i++) {
 		const struct event *e = &b->ev[i];
@@ -208,11 +208,11 @@ void cycle_tell_take(struct cycle_tell *t, const struct batch *b)
 
 		/* A begin and an end are in the block themselves. */
 		if (e->outer == OUTER_BEGIN)
-			sighting_blocks_take(&t->blocks, e, event);
+			event_ref_blocks_take(&t->blocks, e, event);
 		if (t->next_told < t->ntold && t->told[t->next_told].at.event == event) {
 			struct told *told = &t->told[t->next_told++];
 
-			told->at = sighting_of(&t->blocks, e, event);
+			told->at = event_ref_of(&t->blocks, e, event);
 			told->held = heldlocks_of(&t->held, e->thread);
 		}
 		if (t->cycles[t->next_cycle].closing.event == event) {
@@ -222,7 +222,7 @@ void cycle_tell_take(struct cycle_tell *t, const struct batch *b)
 				tell(t, c, b->names);
 		}
 		if (e->outer == OUTER_END)
-			sighting_blocks_take(&t->blocks, e, event);
+			event_ref_blocks_take(&t->blocks, e, event);
 		else if (op_is_lock(e->op))
 			heldlocks_take(&t->held, e);
 	}

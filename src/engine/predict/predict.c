@@ -19,7 +19,7 @@
 #include "engine/predict/schedule.h"
 #include "engine/predict/two.h"
 #include "engine/predict/witness.h"
-#include "engine/sighting.h"
+#include "engine/event_ref.h"
 #include "engine/tell.h"
 
 #include "base/banned.h"
@@ -133,7 +133,7 @@ static void add_step(const struct predict *p, struct finding *f, const struct wi
 {
 	const struct witness_entry *entry = &p->witnesses.entry[x->entry];
 	const struct witness_tx *tx = &p->witnesses.tx[x->tx];
-	struct sighting at = {
+	struct event_ref at = {
 		.event = second ? x->e2 : x->e1,
 		.begin = tx->begin,
 		.thread = entry->thread,
@@ -144,7 +144,7 @@ static void add_step(const struct predict *p, struct finding *f, const struct wi
 		.op = (enum op)(second ? x->op2 : x->op1),
 	};
 
-	f->steps[f->nsteps] = sighting_step(f, p->names, &at);
+	f->steps[f->nsteps] = event_ref_step(f, p->names, &at);
 	add_held(p, f, &f->steps[f->nsteps], entry->thread);
 	f->nsteps++;
 }

@@ -10,9 +10,9 @@
 
 #include "base/mem.h"
 #include "drive.h"
-#include "random_units.h"
+#include "random_segments.h"
 #include "shrink.h"
-#include "twin_units.h"
+#include "twin_segments.h"
 
 #include "base/banned.h"
 
@@ -25,10 +25,10 @@ struct counts {
 
 struct judge {
 	struct contender who[CONTENDERS];
-	enum units_shape shape;
+	enum segments_shape shape;
 	uint64_t seed;
 	struct str what;
-	struct counts counts[UNITS_SHAPES];
+	struct counts counts[SEGMENTS_SHAPES];
 };
 
 enum { MOST = 20000 };
@@ -49,8 +49,8 @@ static size_t ask(struct judge *j, int who, const struct trace *t)
 static bool judge(struct judge *j, const struct trace *t)
 {
 	struct counts *c = &j->counts[j->shape];
-	enum twin_verdict view = twin_units(t, BY_VIEW, MOST);
-	enum twin_verdict conflict = twin_units(t, BY_CONFLICT, MOST);
+	enum twin_verdict view = twin_segments(t, BY_VIEW, MOST);
+	enum twin_verdict conflict = twin_segments(t, BY_CONFLICT, MOST);
 	bool reduction, pairs, sets;
 
 	str_reset(&j->what);
@@ -190,7 +190,7 @@ static void print_counts(const struct counts *c, const char *name)
 	       (double)c->false_pairs / judged, (double)c->false_sets / judged);
 }
 
-static const char *const shape_names[] = {"two transactions", "many units", "crossed locks"};
+static const char *const shape_names[] = {"two transactions", "many segments", "crossed locks"};
 
 static uint64_t number(const char *s)
 {
@@ -198,7 +198,7 @@ static uint64_t number(const char *s)
 	uint64_t n = strtoull(s, &end, 10);
 
 	if (!*s || *end) {
-		fprintf(stderr, "test_units: not a number: '%s'\n", s);
+		fprintf(stderr, "test_segments: not a number: '%s'\n", s);
 		exit(2);
 	}
 	return n;
@@ -210,12 +210,12 @@ static bool run_random(struct judge *j, uint64_t seed, uint64_t count)
 	struct trace t = {0};
 	bool ok = true;
 
-	for (int shape = 0; shape < UNITS_SHAPES && ok; shape++) {
+	for (int shape = 0; shape < SEGMENTS_SHAPES && ok; shape++) {
 		struct counts *c = &j->counts[shape];
 
-		j->shape = (enum units_shape)shape;
+		j->shape = (enum segments_shape)shape;
 		for (j->seed = seed; j->seed - seed < count && ok; j->seed++) {
-			random_units(&t, j->seed, j->shape);
+			random_segments(&t, j->seed, j->shape);
 			ok = judge(j, &t);
 			if (!ok)
 				report(j, &t, shape_names[shape]);
@@ -233,7 +233,7 @@ static bool run_random(struct judge *j, uint64_t seed, uint64_t count)
 	return ok;
 }
 
-static const char usage[] = "usage: test_units [--count N] [--seed S]\n";
+static const char usage[] = "usage: test_segments [--count N] [--seed S]\n";
 
 int main(int argc, char **argv)
 {
@@ -264,7 +264,7 @@ int main(int argc, char **argv)
 	j.who[SETS].options.blocks_sets = true;
 	for (int i = 0; i < CONTENDERS; i++)
 		if (!j.who[i].ops)
-			return fputs("test_units: an engine is missing\n", stderr), 2;
+			return fputs("test_segments: an engine is missing\n", stderr), 2;
 	for (size_t i = 0; fixed_cases[i].name; i++)
 		ok &= run_case(&j, &fixed_cases[i]);
 	ok = ok && run_random(&j, seed, count);

@@ -1,8 +1,8 @@
 /*
- * Thread periods, and which must come before which: not in this run, in every
+ * Thread phases, and which must come before which: not in this run, in every
  * run of these threads.
  *
- * A thread's forks, joins and barriers cut its life into periods. Of two points
+ * A thread's forks, joins and barriers cut its life into phases. Of two points
  * in a run one must come before the other where a chain of these says so:
  *
  *  - earlier and later in one thread;
@@ -25,10 +25,10 @@
  * sides is understood. Where more threads use a barrier than it awaits, two
  * rounds may be taken for one.
  *
- * How: vector clocks, one a thread, counting periods. A clock is indexed by
+ * How: vector clocks, one a thread, counting phases. A clock is indexed by
  * slots. The slot of a thread that was joined goes to one whose forker knows of
  * that join: all of the old comes before all of the new, so a slot is one
- * sequence of periods and a clock needs no more of it than one number (a chain
+ * sequence of phases and a clock needs no more of it than one number (a chain
  * decomposition of the order). Thus clocks are as long as there were threads at
  * one time, not in all.
  *
@@ -38,8 +38,8 @@
  *
  * Who may include this: engines that ask what other runs could do.
  */
-#ifndef ATOMSAN_ENGINE_PERIOD_H
-#define ATOMSAN_ENGINE_PERIOD_H
+#ifndef ATOMSAN_ENGINE_PHASE_H
+#define ATOMSAN_ENGINE_PHASE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,74 +47,74 @@
 
 #include "trace/event.h"
 
-/* A period: the index counts along the slot from 1, and never repeats in it. */
-struct period {
+/* A phase: the index counts along the slot from 1, and never repeats in it. */
+struct phase {
 	uint32_t slot, index;
 };
 
-/* at[slot] is the last period there that must come before; its own slot's is its own. */
-struct period_clock {
+/* at[slot] is the last phase there that must come before; its own slot's is its own. */
+struct phase_clock {
 	uint32_t *at;
 	size_t cap;
 	uint32_t n;
 };
 
-struct period_thread {
+struct phase_thread {
 	bool runs; /* has a clock, and nothing to catch up with */
-	struct period now;
-	struct period_clock clock;
-	struct period_round *round; /* at a barrier: not NULL until it goes on */
-	uint32_t barrier;           /* which */
+	struct phase now;
+	struct phase_clock clock;
+	struct phase_round *round; /* at a barrier: not NULL until it goes on */
+	uint32_t barrier;          /* which */
 };
 
-struct periods {
-	struct period_thread *thread;
+struct phases {
+	struct phase_thread *thread;
 	size_t thread_cap;
 	uint32_t *last; /* of a slot: the highest index given out */
 	size_t last_cap;
 	uint32_t nslots;
 	uint32_t *free; /* slots of joined threads */
 	size_t nfree, free_cap;
-	struct period_round **open; /* of a barrier: the round that can still be entered */
+	struct phase_round **open; /* of a barrier: the round that can still be entered */
 	size_t open_cap;
 };
 
-void periods_free(struct periods *p);
+void phases_free(struct phases *p);
 
 /* Make room for so many threads and locks: before the events that mention them. */
-void periods_room(struct periods *p, uint32_t nthreads, uint32_t nlocks);
+void phases_room(struct phases *p, uint32_t nthreads, uint32_t nlocks);
 
 /* Not for callers: an event that needs a closer look. */
-void periods_look(struct periods *p, const struct event *e);
+void phases_look(struct phases *p, const struct event *e);
 
 /*
  * Take each event but OP_NONE, before anything else is asked about its thread.
- * After a fork, a join or the return from a barrier the thread is in a new period.
+ * After a fork, a join or the return from a barrier the thread is in a new phase.
  */
-static inline void periods_take(struct periods *p, const struct event *e)
+static inline void phases_take(struct phases *p, const struct event *e)
 {
 	bool quiet = e->op != OP_FORK && e->op != OP_JOIN && e->op != OP_BARRIER;
 
 	if (__builtin_expect(!(p->thread[e->thread].runs & quiet), 0))
-		periods_look(p, e);
+		phases_look(p, e);
 }
 
 /* Where the thread is now: for a thread that had an event. */
-static inline struct period periods_now(const struct periods *p, uint32_t thread)
+static inline struct phase phases_now(const struct phases *p, uint32_t thread)
 {
 	return p->thread[thread].now;
 }
 
-static inline const struct period_clock *periods_clock(const struct periods *p, uint32_t thread)
+static inline const struct phase_clock *phases_clock(const struct phases *p, uint32_t thread)
 {
 	return &p->thread[thread].clock;
 }
 
 /*
- * Must what was done in period `a` come before what is done under this clock?
- * Also true of what the same thread did in the same period, earlier.
+ * Must what was done in phase `a` come before what is done under this clock?
+ * Also true of what the same thread did in the same phase, earlier.
  */
-static inline bool period_before(struct period a, const struct period_clock *clock)
+static inline bool phase_before(struct phase a, const struct phase_clock *clock)
 {
 	return a.slot < clock->n && a.index <= clock->at[a.slot];
 }

@@ -4,12 +4,12 @@
  *
  * Who may include this: tests/property_commit.
  */
-#ifndef ATOMSAN_TESTS_PROPERTY_COMMIT_RANDOM_UNITS_H
-#define ATOMSAN_TESTS_PROPERTY_COMMIT_RANDOM_UNITS_H
+#ifndef ATOMSAN_TESTS_PROPERTY_COMMIT_RANDOM_SEGMENTS_H
+#define ATOMSAN_TESTS_PROPERTY_COMMIT_RANDOM_SEGMENTS_H
 
 #include "trace.h"
 
-enum random_units {
+enum random_segments {
 	RANDOM_PAIR,   /* two threads with a transaction each, locks nested */
 	RANDOM_TREES,  /* several threads with a transaction each, locks nested, in one order */
 	RANDOM_MIXTURE /* several transactions a thread, and operations outside; forks and joins;
@@ -17,6 +17,6 @@ enum random_units {
 };
 
 /* Replaces what `t` holds; in canonical form. */
-void random_units(struct trace *t, uint64_t seed, enum random_units what);
+void random_segments(struct trace *t, uint64_t seed, enum random_segments what);
 
 #endif

@@ -1,4 +1,4 @@
-#include "random_units.h"
+#include "random_segments.h"
 
 #include "rng.h"
 
@@ -9,7 +9,7 @@ enum { DEPTH = 3, LOCKS = 4 };
 struct gen {
 	struct rng rng;
 	struct trace *out;
-	enum units_shape shape;
+	enum segments_shape shape;
 	unsigned vars, locks, reads, updates, shared;
 	uint32_t thread, held[DEPTH];
 	enum op release[DEPTH];
@@ -78,10 +78,10 @@ static void some(struct gen *g, unsigned n, unsigned to)
 
 static void a_thread(struct gen *g)
 {
-	unsigned units = g->shape == TWO_BLOCKS ? 1 : rng_between(&g->rng, 1, 2);
+	unsigned segments = g->shape == TWO_BLOCKS ? 1 : rng_between(&g->rng, 1, 2);
 	unsigned most = g->shape == TWO_BLOCKS ? 7 : 4;
 
-	for (unsigned i = 0; i < units; i++) {
+	for (unsigned i = 0; i < segments; i++) {
 		bool block = g->shape == TWO_BLOCKS || rng_percent(&g->rng, 75);
 		unsigned keep = 0;
 
@@ -100,9 +100,9 @@ static void a_thread(struct gen *g)
 }
 
 /* One thread after the other: the engines must not care for the order of the run. */
-void random_units(struct trace *t, uint64_t seed, enum units_shape shape)
+void random_segments(struct trace *t, uint64_t seed, enum segments_shape shape)
 {
-	struct gen g = {.rng = {seed * UNITS_SHAPES + shape}, .out = t, .shape = shape};
+	struct gen g = {.rng = {seed * SEGMENTS_SHAPES + shape}, .out = t, .shape = shape};
 	unsigned threads;
 
 	t->n = 0;

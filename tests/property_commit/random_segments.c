@@ -1,4 +1,4 @@
-#include "random_units.h"
+#include "random_segments.h"
 
 #include <string.h>
 
@@ -18,7 +18,7 @@ struct program {
 
 struct gen {
 	struct rng rng;
-	enum random_units what;
+	enum random_segments what;
 	struct program thread[THREADS];
 	unsigned nthreads, locks, vars;
 	unsigned reads, updates, shared, locked, crossed, ordered;
@@ -202,7 +202,7 @@ static bool interleave(struct gen *g, struct trace *t, bool serial)
 	}
 }
 
-void random_units(struct trace *t, uint64_t seed, enum random_units what)
+void random_segments(struct trace *t, uint64_t seed, enum random_segments what)
 {
 	bool done = false;
 

@@ -1,4 +1,4 @@
-#include "engine/period.h"
+#include "engine/phase.h"
 
 #include <string.h>
 
@@ -7,8 +7,8 @@
 #include "base/banned.h"
 
 /* Threads that met at a barrier. Lives until the last of them has gone on. */
-struct period_round {
-	struct period_clock clock; /* all that they did before */
+struct phase_round {
+	struct phase_clock clock; /* all that they did before */
 	uint32_t waiting;
 };
 
@@ -16,7 +16,7 @@ struct period_round {
  */
 enum { FREE_TRIES = 8 };
 
-static void clock_room(struct period_clock *c, uint32_t n)
+static void clock_room(struct phase_clock *c, uint32_t n)
 {
 	if (n > c->n) {
 		MEM_GROW(c->at, c->cap, n);
@@ -25,20 +25,20 @@ static void clock_room(struct period_clock *c, uint32_t n)
 	}
 }
 
-static void clock_join(struct period_clock *to, const struct period_clock *from)
+static void clock_join(struct phase_clock *to, const struct phase_clock *from)
 {
 	clock_room(to, from->n);
 	for (uint32_t i = 0; i < from->n; i++)
 		to->at[i] = to->at[i] < from->at[i] ? from->at[i] : to->at[i];
 }
 
-static void clock_drop(struct period_clock *c)
+static void clock_drop(struct phase_clock *c)
 {
 	mem_free(c->at);
-	*c = (struct period_clock){0};
+	*c = (struct phase_clock){0};
 }
 
-static void next_period(struct periods *p, struct period_thread *t)
+static void next_phase(struct phases *p, struct phase_thread *t)
 {
 	t->now.index = ++p->last[t->now.slot];
 	clock_room(&t->clock, t->now.slot + 1);
@@ -46,12 +46,12 @@ static void next_period(struct periods *p, struct period_thread *t)
 }
 
 /* A slot for a thread that knows what is in `clock`. */
-static uint32_t take_slot(struct periods *p, const struct period_clock *clock)
+static uint32_t take_slot(struct phases *p, const struct phase_clock *clock)
 {
 	for (size_t i = p->nfree; i > 0 && i + FREE_TRIES > p->nfree; i--) {
 		uint32_t slot = p->free[i - 1];
 
-		if (period_before((struct period){slot, p->last[slot]}, clock)) {
+		if (phase_before((struct phase){slot, p->last[slot]}, clock)) {
 			p->free[i - 1] = p->free[--p->nfree];
 			return slot;
 		}
@@ -60,14 +60,14 @@ static uint32_t take_slot(struct periods *p, const struct period_clock *clock)
 	return p->nslots++;
 }
 
-static void start(struct periods *p, struct period_thread *t)
+static void start(struct phases *p, struct phase_thread *t)
 {
 	t->now.slot = take_slot(p, &t->clock);
 	t->runs = true;
-	next_period(p, t);
+	next_phase(p, t);
 }
 
-static void leave_round(struct period_thread *t)
+static void leave_round(struct phase_thread *t)
 {
 	if (!--t->round->waiting) {
 		clock_drop(&t->round->clock);
@@ -77,19 +77,19 @@ static void leave_round(struct period_thread *t)
 }
 
 /* The thread is no longer at its barrier: nobody enters that round any more. */
-static void go_on(struct periods *p, struct period_thread *t)
+static void go_on(struct phases *p, struct phase_thread *t)
 {
 	if (p->open[t->barrier] == t->round)
 		p->open[t->barrier] = NULL;
 	clock_join(&t->clock, &t->round->clock);
-	next_period(p, t);
+	next_phase(p, t);
 	leave_round(t);
 	t->runs = true;
 }
 
-static void arrive(struct periods *p, struct period_thread *t, uint32_t barrier)
+static void arrive(struct phases *p, struct phase_thread *t, uint32_t barrier)
 {
-	struct period_round *round = p->open[barrier];
+	struct phase_round *round = p->open[barrier];
 
 	if (!round)
 		round = p->open[barrier] = mem_zalloc(sizeof *round);
@@ -100,14 +100,14 @@ static void arrive(struct periods *p, struct period_thread *t, uint32_t barrier)
 	t->runs = false;
 }
 
-static void fork_thread(struct periods *p, struct period_thread *t, struct period_thread *child)
+static void fork_thread(struct phases *p, struct phase_thread *t, struct phase_thread *child)
 {
 	clock_join(&child->clock, &t->clock);
 	start(p, child);
-	next_period(p, t);
+	next_phase(p, t);
 }
 
-static void join_thread(struct periods *p, struct period_thread *t, struct period_thread *child)
+static void join_thread(struct phases *p, struct phase_thread *t, struct phase_thread *child)
 {
 	/* It has passed the barrier at which it was seen last. */
 	if (child->round)
@@ -119,12 +119,12 @@ static void join_thread(struct periods *p, struct period_thread *t, struct perio
 		p->free[p->nfree++] = child->now.slot;
 		child->runs = false;
 	}
-	next_period(p, t);
+	next_phase(p, t);
 }
 
-void periods_look(struct periods *p, const struct event *e)
+void phases_look(struct phases *p, const struct event *e)
 {
-	struct period_thread *t = &p->thread[e->thread];
+	struct phase_thread *t = &p->thread[e->thread];
 
 	if (t->round)
 		go_on(p, t);
@@ -138,13 +138,13 @@ void periods_look(struct periods *p, const struct event *e)
 		join_thread(p, t, &p->thread[e->operand]);
 }
 
-void periods_room(struct periods *p, uint32_t nthreads, uint32_t nlocks)
+void phases_room(struct phases *p, uint32_t nthreads, uint32_t nlocks)
 {
 	MEM_GROW0(p->thread, p->thread_cap, nthreads);
 	MEM_GROW0(p->open, p->open_cap, nlocks);
 }
 
-void periods_free(struct periods *p)
+void phases_free(struct phases *p)
 {
 	for (size_t i = 0; i < p->thread_cap; i++) {
 		if (p->thread[i].round)
@@ -155,5 +155,5 @@ void periods_free(struct periods *p)
 	mem_free(p->last);
 	mem_free(p->free);
 	mem_free(p->open);
-	*p = (struct periods){0};
+	*p = (struct phases){0};
 }

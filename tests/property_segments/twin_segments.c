@@ -1,4 +1,4 @@
-#include "twin_units.h"
+#include "twin_segments.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -167,7 +167,7 @@ static void lay_out(struct twin_search *s)
 	}
 }
 
-enum twin_verdict twin_units(const struct trace *t, enum twin_sameness how, size_t most)
+enum twin_verdict twin_segments(const struct trace *t, enum twin_sameness how, size_t most)
 {
 	struct twin_search s = {.t = t, .how = how, .most = most, .serial = true};
 	enum twin_verdict v;

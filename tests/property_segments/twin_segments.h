@@ -1,5 +1,5 @@
 /*
- * The brute-force twin of the engines that ask how units can be interleaved: it
+ * The brute-force twin of the engines that ask how segments can be interleaved: it
  * does interleave them, in every way that program order and locks allow, and
  * looks whether some order of whole transactions gives the same.
  *
@@ -11,10 +11,10 @@
  *
  * No fork, join or barrier: all threads of these traces are concurrent.
  *
- * Who may include this: tests/property_units.
+ * Who may include this: tests/property_segments.
  */
-#ifndef ATOMSAN_TESTS_PROPERTY_UNITS_TWIN_UNITS_H
-#define ATOMSAN_TESTS_PROPERTY_UNITS_TWIN_UNITS_H
+#ifndef ATOMSAN_TESTS_PROPERTY_SEGMENTS_TWIN_SEGMENTS_H
+#define ATOMSAN_TESTS_PROPERTY_SEGMENTS_TWIN_SEGMENTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,6 +31,6 @@ enum twin_verdict {
 
 enum twin_sameness { BY_VIEW, BY_CONFLICT };
 
-enum twin_verdict twin_units(const struct trace *t, enum twin_sameness how, size_t most);
+enum twin_verdict twin_segments(const struct trace *t, enum twin_sameness how, size_t most);
 
 #endif

@@ -1,23 +1,23 @@
-#include "engine/sighting.h"
+#include "engine/event_ref.h"
 
 #include "base/mem.h"
 #include "engine/tell.h"
 
 #include "base/banned.h"
 
-void sighting_blocks_room(struct sighting_blocks *b, uint32_t nthreads)
+void event_ref_blocks_room(struct event_ref_blocks *b, uint32_t nthreads)
 {
 	MEM_GROW0(b->v, b->cap, nthreads);
 }
 
-void sighting_blocks_free(struct sighting_blocks *b)
+void event_ref_blocks_free(struct event_ref_blocks *b)
 {
 	mem_free(b->v);
-	*b = (struct sighting_blocks){0};
+	*b = (struct event_ref_blocks){0};
 }
 
-struct finding_step sighting_step(struct finding *f, const struct names *names,
-				  const struct sighting *s)
+struct finding_step event_ref_step(struct finding *f, const struct names *names,
+				   const struct event_ref *s)
 {
 	struct event e = {.thread = s->thread, .operand = s->operand, .op = s->op};
 

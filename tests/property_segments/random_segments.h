@@ -1,0 +1,22 @@
+/*
+ * Random small traces for engines over segments: threads that are all concurrent,
+ * locks taken in ascending order, so that nobody can wait for ever. One for each
+ * seed.
+ *
+ * Who may include this: tests/property_segments.
+ */
+#ifndef ATOMSAN_TESTS_PROPERTY_SEGMENTS_RANDOM_SEGMENTS_H
+#define ATOMSAN_TESTS_PROPERTY_SEGMENTS_RANDOM_SEGMENTS_H
+
+#include "trace.h"
+
+enum segments_shape {
+	TWO_BLOCKS,    /* two threads, a transaction each; locks nest */
+	MANY_SEGMENTS, /* more threads, more transactions, operations outside; locks nest */
+	CROSSED,       /* the same, locks released in any order, and held from segment to segment */
+	SEGMENTS_SHAPES
+};
+
+void random_segments(struct trace *t, uint64_t seed, enum segments_shape shape);
+
+#endif
