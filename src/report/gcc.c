@@ -67,6 +67,6 @@ static void gcc_write(const struct report *rep, FILE *out)
 
 const struct report_format gcc_format = {
 	.name = "gcc",
-	.summary = "as a compiler warns, for editors: file:line:column: warning: ...",
+	.summary = "compiler-style warnings, for editors: file:line:column: warning: ...",
 	.write = gcc_write,
 };

@@ -63,7 +63,7 @@ static void html_write(const struct report *rep, FILE *out)
 
 const struct report_format html_format = {
 	.name = "html",
-	.summary = "a page to look at in a browser, in one file",
+	.summary = "one self-contained page for a browser",
 	.context = true,
 	.write = html_write,
 };

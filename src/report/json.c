@@ -334,7 +334,7 @@ static void json_write(const struct report *rep, FILE *out)
 
 const struct report_format json_format = {
 	.name = "json",
-	.summary = "for programs; its fields stay as they are",
+	.summary = "for programs; its fields are stable",
 	.context = true,
 	.write = json_write,
 };

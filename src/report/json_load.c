@@ -51,7 +51,7 @@ static uint64_t get_number(struct load *l, const struct json *j, const char *key
 	const struct json *m = member(l, j, key, JSON_NUMBER);
 
 	if (m && !m->is_u64)
-		wrong(l, m, key, "a whole one of 64 bits");
+		wrong(l, m, key, "an unsigned 64-bit integer");
 	return m && m->is_u64 ? m->u64 : 0;
 }
 
@@ -60,7 +60,7 @@ static uint32_t get_small(struct load *l, const struct json *j, const char *key)
 	uint64_t value = get_number(l, j, key);
 
 	if (value > UINT32_MAX)
-		wrong(l, json_member(j, key), key, "one of 32 bits");
+		wrong(l, json_member(j, key), key, "an unsigned 32-bit integer");
 	return value > UINT32_MAX ? 0 : (uint32_t)value;
 }
 
@@ -85,7 +85,7 @@ static bool is_object(struct load *l, const struct json *j, const char *list)
 	if (j->kind == JSON_OBJECT)
 		return true;
 	if (!err_is_set(l->err))
-		err_fail(l->err, "%s:%zu: in '%s' is %s, not an object", l->path, j->line, list,
+		err_fail(l->err, "%s:%zu: '%s' contains %s, not an object", l->path, j->line, list,
 			 json_kind_name(j->kind));
 	return false;
 }
@@ -100,8 +100,7 @@ static size_t get_word(struct load *l, const struct json *j, const char *key,
 		if (!strcmp(m->string, words[i]))
 			return i;
 	if (m && !err_is_set(l->err))
-		err_fail(l->err, "%s:%zu: '%s' is not a word that is known there", l->path, m->line,
-			 key);
+		err_fail(l->err, "%s:%zu: '%s' has an unknown value", l->path, m->line, key);
 	return SIZE_MAX;
 }
 
@@ -418,11 +417,13 @@ static int check_head(struct load *l, const struct json *root)
 	uint64_t format;
 
 	if (!tool || tool->kind != JSON_STRING || strcmp(tool->string, "atomsan"))
-		return err_fail(l->err, "%s: not findings that 'atomsan --format=json' wrote",
+		return err_fail(l->err, "%s: not a report that 'atomsan --format=json' wrote",
 				l->path);
 	format = get_number(l, root, "format");
 	if (!err_is_set(l->err) && format != JSON_FORMAT)
-		return err_fail(l->err, "%s: format %" PRIu64 "; this atomsan reads format %d",
+		return err_fail(l->err,
+				"%s: the report has format %" PRIu64
+				"; this atomsan reads format %d",
 				l->path, format, JSON_FORMAT);
 	return err_is_set(l->err) ? -1 : 0;
 }
@@ -444,7 +445,7 @@ int json_load(struct json_loaded *out, const char *path, const char *text, size_
 	get_source(&l, out->doc.root, &out->rep.source);
 	list = get_list(&l, out->doc.root, "results", &count);
 	if (!list && !err_is_set(err))
-		err_fail(err, "%s: there are no 'results'", path);
+		err_fail(err, "%s: 'results' is missing", path);
 	out->results = mem_zalloc(count * sizeof *out->results);
 	out->unknown = mem_zalloc(count * sizeof *out->unknown);
 	for (const struct json *m = list ? list->first : NULL; m; m = m->next)

@@ -210,7 +210,7 @@ void stack_write(const struct report *rep, const struct finding_stack *stack, si
 		const struct finding_frame *frame = &stack->v[i];
 
 		if (i == FRAMES_MAX && n > FRAMES_MAX + 1 && rep->verbosity < 1) {
-			fprintf(out, "%*s... and %zu more frames, -v shows them\n", INDENT, "",
+			fprintf(out, "%*s... and %zu more frames (-v shows them)\n", INDENT, "",
 				n - i);
 			return;
 		}

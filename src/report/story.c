@@ -127,7 +127,7 @@ static void add_visits(struct str *b, const struct finding *f, size_t from, size
 				str_add(b, ", then ");
 			add_visit(b, f, i, end, !goes_on);
 		} else if (n == 2) {
-			str_fmt(b, ", then %zu others came", visits - 3);
+			str_fmt(b, ", then %zu other transactions ran", visits - 3);
 			skipped = true;
 		}
 		i = end + 1;
@@ -161,9 +161,9 @@ static void add_story(struct str *b, const struct finding *f, size_t lead, size_
 	str_add(b, ", ");
 	add_visits(b, f, lead + 1, tail - 1);
 	str_add(b, f->status == FINDING_PREDICTED
-			   ? ". The locks of this run allow that order.\n"
-			   : ". The steps conflict: no equivalent run leaves the block "
-			     "undisturbed.\n");
+			   ? ". The locks of this run allow this order.\n"
+			   : ". These steps conflict, so no serial order of the blocks explains "
+			     "them.\n");
 }
 
 /* "'a' (T1) before 'b' (T2): w(x) at event 1, then r(x) at event 3" */
@@ -202,7 +202,7 @@ static void add_order(struct str *b, const struct finding *f, const struct findi
 static void add_more(struct str *b, size_t n)
 {
 	if (n)
-		str_fmt(b, "%c... and %zu more, -v shows them\n", STORY_ITEM, n);
+		str_fmt(b, "%c... and %zu more (-v shows them)\n", STORY_ITEM, n);
 }
 
 static void add_orders(struct str *b, const struct finding *f, bool all)
@@ -223,12 +223,12 @@ static void add_orders(struct str *b, const struct finding *f, bool all)
 static void add_blameless(struct str *b, const struct finding *f, bool all)
 {
 	if (f->nsteps)
-		str_fmt(b, "These %zu transactions cannot be put one after the other:\n",
+		str_fmt(b, "No serial order of these %zu transactions explains the run:\n",
 			step_count_transactions(f));
 	else
-		str_add(b, "This run's transactions cannot be put one after the other.\n");
+		str_add(b, "No serial order of the transactions explains the run.\n");
 	add_orders(b, f, all);
-	str_add(b, "No single block is to blame: each could be moved out of the way alone, "
+	str_add(b, "No single block is to blame: each of them could run without interruption, but "
 		   "together they form a cycle.\n");
 }
 
@@ -242,7 +242,7 @@ static void add_lockset(struct str *b, const struct finding *f)
 		step_add_deed(b, f, &f->steps[i]);
 	}
 	b->s[at] = (char)toupper((unsigned char)b->s[at]);
-	str_add(b, ". No lock keeps the two apart.\n");
+	str_add(b, ". No lock consistently protects the variable.\n");
 }
 
 /* Steps come in pairs: the lock that a thread holds, the one that it wants. */
@@ -264,18 +264,18 @@ static void add_deadlock(struct str *b, const struct finding *f, bool all)
 		str_add(b, ".\n");
 	}
 	add_more(b, n - shown);
-	str_add(b, "In another run each can wait for the next for ever.\n");
+	str_add(b, "In another run, each thread can wait for the next one forever.\n");
 }
 
-/* "its read of x (event 5) cannot be moved", by the letter of its mover. */
+/* "its read of x (event 5) cannot move", by the letter of its mover. */
 static void add_mover(struct str *b, const struct finding *f, const struct finding_step *s,
 		      char mover)
 {
 	step_add_noun(b, s);
 	add_event(b, f, s->event);
-	str_add(b, mover == 'L'   ? " can only be done earlier"
-		   : mover == 'R' ? " can only be done later"
-				  : " cannot be moved");
+	str_add(b, mover == 'L'   ? " can only move earlier"
+		   : mover == 'R' ? " can only move later"
+				  : " cannot move");
 }
 
 /* The first step that does not move right, and the last, which does not move left. */
@@ -290,7 +290,7 @@ static void add_movers(struct str *b, const struct finding *f)
 	add_mover(b, f, &f->steps[turn], f->pattern[2 * turn]);
 	str_add(b, ", then its ");
 	add_mover(b, f, &f->steps[f->nsteps - 1], f->pattern[2 * (f->nsteps - 1)]);
-	str_add(b, "; so others may come between the two. Movers, step by step: ");
+	str_add(b, ", so other threads may come between the two. Movers, step by step: ");
 	show_add(b, f->pattern, SIZE_MAX, SHOW_CUT_TAIL);
 	str_add(b, ".\n");
 }
@@ -311,18 +311,19 @@ static void add_plain(struct str *b, const struct finding *f, bool all)
 		if (f->event)
 			add_event(b, f, f->event);
 	} else if (f->variable) {
-		str_add(b, "This is about ");
+		str_add(b, "This finding is about ");
 		step_add_variable(b, f, 40);
 	} else {
-		str_add(b, "This came up");
+		str_add(b, "This was found");
 		if (f->event)
 			add_at_event(b, f, f->event);
 	}
 	if (f->blame.thread && f->nsteps > 1) {
-		str_add(b, ": others have to come after one part of it and before another:\n");
+		str_add(b, ": other transactions must come after one part of it and before "
+			   "another:\n");
 		add_orders(b, f, all);
 	} else {
-		str_add(b, f->nsteps ? "; these steps say so:\n" : ".\n");
+		str_add(b, f->nsteps ? "; these steps show it:\n" : ".\n");
 	}
 }
 
@@ -344,17 +345,18 @@ static void add_evicted(struct str *b, const struct finding *f)
 {
 	if (f->blame.thread) {
 		add_subject(b, story_subject(f));
-		str_add(b, " is not atomic: the steps below go out of it and come back into it, "
-			   "and no order of whole blocks has them all. Not all of them are known, "
-			   "since ");
+		str_add(b,
+			" is not atomic: the steps below leave the block and return to it, so no "
+			"serial order of the blocks explains them. Some of the steps are "
+			"unknown because ");
 	} else {
-		str_add(b, "The steps below form a cycle: no order of whole blocks has them all. "
-			   "Which block is to blame is not known, since ");
+		str_add(b,
+			"The steps below form a cycle, so no serial order of the blocks explains "
+			"them. The block to blame is unknown because ");
 	}
-	str_add(b, f->out_of_order
-			   ? "by the clock of the machine they came in another order.\n"
-			   : "part of the history was evicted: history_size=N in ATOMSAN_OPTIONS "
-			     "widens it.\n");
+	str_add(b, f->out_of_order ? "the machine's clock puts these steps in a different order.\n"
+				   : "part of the history was evicted; a larger history_size=N in "
+				     "ATOMSAN_OPTIONS keeps more of it.\n");
 }
 
 void story_add(struct str *b, const struct finding *f, bool all)

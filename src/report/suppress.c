@@ -83,7 +83,7 @@ static int parse_line(const char *text, struct line *l, struct str *wrong)
 	size_t n = colon ? (size_t)(colon - text) : strlen(text);
 
 	if (!colon || n != strlen(type) || strncmp(text, type, n) != 0) {
-		str_fmt(wrong, "a suppression begins with '%s:', not '", type);
+		str_fmt(wrong, "a suppression must begin with '%s:', not '", type);
 		str_add_shown(wrong, text, n, 60);
 		str_addc(wrong, '\'');
 		return -1;
@@ -93,8 +93,8 @@ static int parse_line(const char *text, struct line *l, struct str *wrong)
 	while (is_blank(*l->pattern))
 		l->pattern++;
 	if (!l->pattern[strspn(l->pattern, "^*$")]) {
-		str_add(wrong, *l->pattern ? "this pattern matches everything"
-					   : "which block? the pattern is missing");
+		str_add(wrong,
+			*l->pattern ? "this pattern matches everything" : "the pattern is missing");
 		return -1;
 	}
 	return 0;

@@ -92,7 +92,7 @@ static void write_summary(const struct report *rep, const struct groups *blocks,
 	if (grid_fit(&g))
 		grid_print(&g, out, rep->color);
 	if (n < blocks->n)
-		fprintf(out, "  ... and %zu more, -v shows them\n", blocks->n - n);
+		fprintf(out, "  ... and %zu more (-v shows them)\n", blocks->n - n);
 	putc('\n', out);
 	grid_free(&g);
 }
@@ -183,7 +183,8 @@ static void write_cut_short(const struct engine_result *res, FILE *out)
 	for (size_t i = 0; i < res->nstats; i++)
 		for (size_t k = 0; k < sizeof signs / sizeof *signs; k++)
 			if (!strcmp(res->stats[i].name, signs[k]) && res->stats[i].value) {
-				fputs("atomsan: the search was cut short: there may be more\n",
+				fputs("atomsan: the search was cut short; there may be more "
+				      "findings\n",
 				      out);
 				return;
 			}
@@ -208,7 +209,9 @@ static void write_told(size_t told, FILE *out)
 	if (!told)
 		return;
 	str_add(&b, "atomsan: ");
-	str_fmt(&b, "%zu of them in blocks shown before: a line each, %d of a block; -v shows more",
+	str_fmt(&b,
+		"%zu of them in blocks already shown: one line each, at most %d per block (-v "
+		"shows all)",
 		told, REPORT_TEXT_LINES);
 	show_wrap(out, b.s, 0, 4);
 	str_free(&b);
@@ -296,7 +299,8 @@ static void write_caveats(const struct report_source *src, FILE *out)
 	}
 	if (src->error) {
 		str_reset(&b);
-		str_add(&b, "atomsan: the trace broke off; the above is about the events before");
+		str_add(&b, "atomsan: the trace broke off; this report covers only the events "
+			    "before that");
 		show_wrap(out, b.s, 0, 4);
 	}
 	str_free(&b);
@@ -318,6 +322,6 @@ static void text_write(const struct report *rep, FILE *out)
 
 const struct report_format text_format = {
 	.name = "text",
-	.summary = "for people: each finding in words, with its cycle drawn",
+	.summary = "for people: each finding in words, with a drawing of its cycle",
 	.write = text_write,
 };

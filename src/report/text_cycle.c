@@ -291,7 +291,7 @@ static void set_tie(struct grid *g, size_t col, const struct finding_step *befor
 static void list(const struct report *rep, const struct finding *f, FILE *out)
 {
 	static const char *const heads[] = {
-		NULL, "event", "thread", "block", "step", "place", "tied to the step before"};
+		NULL, "event", "thread", "block", "step", "place", "link to previous step"};
 	static const struct grid_col cols[] = {
 		{.min = 1}, {.min = SHOW_WIDTH, .right = true}, {.min = 4},  {.min = 4},
 		{.min = 8}, {.min = 8, .cut = SHOW_CUT_HEAD},   {.min = 12},
@@ -312,7 +312,7 @@ static void list(const struct report *rep, const struct finding *f, FILE *out)
 		if (rep->verbosity < 1 && i == LIST_HEAD && f->nsteps > LIST_HEAD + LIST_TAIL + 1) {
 			i = f->nsteps - LIST_TAIL - 1;
 			str_reset(&text);
-			str_fmt(&text, "%zu steps left out, -v shows them", i + 1 - LIST_HEAD);
+			str_fmt(&text, "%zu steps left out (-v shows them)", i + 1 - LIST_HEAD);
 			grid_set(&g, 1, SHOW_PLAIN, "...");
 			grid_note(&g, 1, text.s);
 			continue;

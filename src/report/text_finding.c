@@ -63,11 +63,13 @@ static void write_blamed(const struct report *rep, const struct finding *f, FILE
 	/* The outermost refuted block is the transaction itself. */
 	first = f->nrefuted && step_same_name(f->refuted[0], f->blame.label);
 	for (size_t i = first; i < f->nrefuted && i - first < shown; i++) {
-		str_add(&b, i > first ? ", " : first ? "; nested in it and cut too: " : "; cut: ");
+		str_add(&b, i > first ? ", "
+			    : first   ? "; nested blocks that are not atomic either: "
+				      : "; not atomic: ");
 		if (f->refuted[i])
 			step_add_block(&b, f->refuted[i], 0);
 		else
-			str_add(&b, "a block without a name");
+			str_add(&b, "an unnamed block");
 	}
 	if (f->nrefuted - first > shown)
 		str_fmt(&b, " and %zu more", f->nrefuted - first - shown);
@@ -94,8 +96,7 @@ static void write_rests_on(const struct finding *f, FILE *out)
 		return;
 	if (f->rests_on == RESTS_ON_LOCKS)
 		text = "Rests on lock order only: every cycle needs a lock operation; the data "
-		       "alone "
-		       "could come from blocks run one after the other.";
+		       "accesses alone fit a serial order.";
 	else if (has_lock_step(f))
 		text = "Rests on data: there is also a cycle without lock operations.";
 	else
@@ -112,7 +113,7 @@ static void write_schedule(const struct report *rep, const struct finding *f, FI
 	/* Of a live finding, nobody could look up the events. */
 	if (!f->nschedule || f->live)
 		return;
-	str_add(&b, "Schedule that shows it, by event: ");
+	str_add(&b, "Schedule that shows it (event numbers): ");
 	for (size_t i = 0; i < f->nschedule; runs++) {
 		size_t end = i;
 
@@ -145,7 +146,7 @@ static void write_also(const struct finding *f, FILE *out)
 	if (f->live)
 		str_add(&b, "Also closes a cycle");
 	else
-		str_fmt(&b, "Also closes at event" SHOW_TIE "%" PRIu64, f->event);
+		str_fmt(&b, "Also closes a cycle at event" SHOW_TIE "%" PRIu64, f->event);
 	if (f->nsteps) {
 		const struct finding_step *last = &f->steps[f->nsteps - 1];
 
@@ -177,7 +178,7 @@ static void write_others(const struct report *rep, const struct group *g, FILE *
 		if (g->v[i] == best)
 			continue;
 		if (shown == ALSO_MAX && rep->verbosity < 1) {
-			fprintf(out, "  ... and %zu more like these, -v shows them\n",
+			fprintf(out, "  ... and %zu more like these (-v shows them)\n",
 				g->n - 1 - shown);
 			break;
 		}

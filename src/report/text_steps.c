@@ -72,7 +72,7 @@ static void write_heading(const struct finding *f, const struct finding_step *s,
 	if (s->op)
 		step_add_noun(&b, &noted);
 	else
-		str_add(&b, "some operation"); /* evicted */
+		str_add(&b, "unknown operation"); /* evicted */
 	b.s[0] = (char)toupper((unsigned char)b.s[0]);
 	str_add(&b, " by thread" SHOW_TIE);
 	show_add(&b, s->thread ? s->thread : "?", 24, SHOW_CUT_TAIL);
@@ -119,11 +119,11 @@ static void write_step(const struct report *rep, const struct finding *f,
 			shared = 0;
 		stack_write(rep, &s->stack, n - shared, stack_step_frame(s), out);
 		if (shared && f->live)
-			fprintf(out, "    #%zu to #%zu as in its first stack above\n", n - shared,
-				n - 1);
+			fprintf(out, "    #%zu to #%zu as in this thread's first stack above\n",
+				n - shared, n - 1);
 		else if (shared)
-			fprintf(out, "    #%zu to #%zu as at event %" PRIu64 "\n", n - shared,
-				n - 1, first->event);
+			fprintf(out, "    #%zu to #%zu the same as at event %" PRIu64 "\n",
+				n - shared, n - 1, first->event);
 	} else {
 		fputs("    (no stack was kept)\n", out);
 	}
@@ -200,7 +200,7 @@ void text_steps_write(const struct report *rep, const struct finding *f, FILE *o
 	for (size_t i = 0; i < f->nsteps; i++) {
 		if (!all && i == STEPS_HEAD) {
 			i = f->nsteps - STEPS_TAIL;
-			fprintf(out, "  ... and the stacks of %zu more steps, -v shows them\n\n",
+			fprintf(out, "  ... and the stacks of %zu more steps (-v shows them)\n\n",
 				i - STEPS_HEAD);
 		}
 		write_step(rep, f, &f->steps[i], out);
@@ -252,7 +252,7 @@ static void add_events(struct str *b, const struct finding *f, size_t from)
 	if (n == f->nsteps) {
 		str_add(b, f->steps[from].nheld ? " at each step" : " at any step");
 		if (were_given_up(f))
-			str_add(b, ", given up in between");
+			str_add(b, ", released in between");
 		return;
 	}
 	str_add(b, n == 1 ? " at event" : " at events");
@@ -276,7 +276,7 @@ void text_steps_locks(const struct finding *f, FILE *out)
 		return;
 	if (has_stacks(f)) {
 		if (have_same_locks(f) && were_given_up(f))
-			show_wrap(out, "Locks held: the same at each step, given up in between.", 2,
+			show_wrap(out, "Locks held: the same at each step, released in between.", 2,
 				  4);
 		return;
 	}

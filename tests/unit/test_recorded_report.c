@@ -306,8 +306,8 @@ static const char want_text[] =
 	"WARNING: AtomSan: atomicity violation in block 'deposit' (observed)\n"
 	"  Thread T1's block 'deposit' (begun at event 3) is not atomic: between its read\n"
 	"  of heap block of 24 bytes, offset 8 (event 5) and its write of it (event 12),\n"
-	"  thread T2's block 'deposit' wrote it (event 9). The steps conflict: no\n"
-	"  equivalent run leaves the block undisturbed.\n"
+	"  thread T2's block 'deposit' wrote it (event 9). These steps conflict, so no\n"
+	"  serial order of the blocks explains them.\n"
 	"\n"
 	"        event  T1                     T2\n"
 	"            3  * begin(deposit)                              bank.c:20:4\n"
@@ -603,7 +603,7 @@ static void test_given_up(void **state)
 		steps[i].nheld = 1;
 	}
 	emit(b, blamed(cycle(steps, N(steps), RESTS_ON_DATA), NULL));
-	assert_has(print(b, "text"), "  Locks held: the same at each step, given up in between.\n");
+	assert_has(print(b, "text"), "  Locks held: the same at each step, released in between.\n");
 	steps[1].nheld = 0;
 	assert_null(strstr(print(b, "text"), "given up"));
 }
@@ -759,8 +759,8 @@ static void test_deep(void **state)
 	emit(b, blamed(cycle(steps, N(steps), RESTS_ON_DATA), NULL));
 	print(b, "text");
 	assert_fits(b->text);
-	assert_has(b->text, "    #15 f (?+0xf)\n    ... and 24 more frames, -v shows them\n\n");
-	assert_has(b->text, "    #0 g\n    #1 g (?+0x1)\n    #2 to #39 as at event 5\n\n");
+	assert_has(b->text, "    #15 f (?+0xf)\n    ... and 24 more frames (-v shows them)\n\n");
+	assert_has(b->text, "    #0 g\n    #1 g (?+0x1)\n    #2 to #39 the same as at event 5\n\n");
 	b->rep.verbosity = 1;
 	assert_has(print(b, "text"), "    #39 f (?+0x27)\n\n");
 	assert_null(strstr(b->text, "more frames"));
@@ -787,7 +787,7 @@ static void test_many_steps(void **state)
 	print(b, "text");
 	assert_fits(b->text);
 	assert_has(b->text, "    #0 f\\x1b[2J a\\nb.c:3\n");
-	assert_has(b->text, "  ... and the stacks of 13 more steps, -v shows them\n");
+	assert_has(b->text, "  ... and the stacks of 13 more steps (-v shows them)\n");
 	assert_has(b->text, "  [1] heap block of 4096 bytes, offset 1024\n");
 	b->rep.verbosity = 1;
 	assert_null(strstr(print(b, "text"), "more steps"));

@@ -52,15 +52,15 @@ static void bad_files(void **state)
 	static const struct {
 		const char *text, *wrong;
 	} v[] = {
-		{"race:f\n", "f:1: a suppression begins with 'atomicity:', not 'race'"},
+		{"race:f\n", "f:1: a suppression must begin with 'atomicity:', not 'race'"},
 		{"# x\n\n  deposit\n",
-		 "f:3: a suppression begins with 'atomicity:', not 'deposit'"},
-		{"atomicity:\n", "f:1: which block? the pattern is missing"},
-		{"atomicity:  \n", "f:1: which block? the pattern is missing"},
+		 "f:3: a suppression must begin with 'atomicity:', not 'deposit'"},
+		{"atomicity:\n", "f:1: the pattern is missing"},
+		{"atomicity:  \n", "f:1: the pattern is missing"},
 		{"atomicity:*\n", "f:1: this pattern matches everything"},
 		{"atomicity:^*$\n", "f:1: this pattern matches everything"},
 		{"atomicity:a\nAtomicity:b",
-		 "f:2: a suppression begins with 'atomicity:', not 'Atomicity'"},
+		 "f:2: a suppression must begin with 'atomicity:', not 'Atomicity'"},
 	};
 	struct err err = {0};
 
