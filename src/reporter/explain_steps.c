@@ -231,7 +231,7 @@ static uint32_t memory_at(struct source *from, const struct live_step *s, bool l
 				       : s->aux < RAW_LOCKS ? s->aux
 							    : RAW_MUTEX]);
 	if (block.place)
-		raw_names_add_block(&from->raw, s->address - block.address, size, block.size,
+		raw_names_add_allocation(&from->raw, s->address - block.address, size, block.size,
 				    block.place);
 	else
 		raw_names_add_memory(&from->raw, from->memory, s->address, size);

@@ -2,33 +2,35 @@
  * Which functions of a recorded run are blocks.
  *
  * The trace of a recorded run (recorded.h) has a begin and an end for every
- * instrumented function. Here, between the file and everybody else, it is
- * decided which of them are blocks; begin and end of the others become OP_NONE
- * with `left_out` set, and keep their numbers. Other traces pass as they are.
+ * instrumented function. This module sits between the reader of the file and
+ * its callers, and decides which of these functions are blocks. The begin and
+ * end of any other function become OP_NONE with `left_out` set; they keep their
+ * event numbers. The events of other traces are not changed.
  *
- * Somebody else decides, by name: `struct block_rules` is asked once for each
- * label, and the answer is kept. Without one, and wherever the answer does not
- * come from a rule, these are no blocks:
+ * The caller may set rules that decide by name: `struct block_rules` is asked
+ * once for each label, and the answer is kept. Without rules, and if the answer
+ * does not come from a rule, these functions are not blocks:
  *
  *  - main();
- *  - what a thread starts with. Where that is a function that only hands on to
- *    another (BLOCK_HANDS_ON: std::thread has several on the way to the user's
- *    own), the functions called directly by it count as such a start as well,
- *    and so on. Code of the user's that was inlined into it does not hand on:
- *    see hands_on_at();
- *  - a function seen to wait, join, create a thread or pass a barrier
- *    (END_CUT), or said in the source not to be atomic (END_NOT_ATOMIC): from
- *    the end that says so on, in all threads, under all labels with the same PC.
- *    That end itself stands, if the block's begin did.
+ *  - the start function of a thread. If it only passes control on to another
+ *    function (BLOCK_HANDS_ON; std::thread has several of these before the
+ *    user's own function), the functions that it calls directly count as start
+ *    functions too, and so on. User code that was inlined into such a function
+ *    does not pass control on: see hands_on_at();
+ *  - a function that was seen to wait, join, create a thread or pass a barrier
+ *    (END_CUT), or that the source declares not to be atomic (END_NOT_ATOMIC).
+ *    It stops being a block at the end event that says so, in all threads and
+ *    under all labels with the same PC. That end itself is kept if the begin of
+ *    its block was kept.
  *
- * END_NOT_ATOMIC wins over any rule. A block that is marked in the source is
- * one each time, also after it was cut.
+ * END_NOT_ATOMIC overrides every rule. A block that is marked in the source
+ * remains a block after it was cut.
  *
- * The same trace gives the same decisions each time it is read: a second pass
- * learns again, and in the same order, which functions are left out.
+ * Every pass over the same trace makes the same decisions: a second pass learns
+ * again, in the same order, which functions are left out.
  *
  * Memory: a word for each string of the trace, a record for each function and
- * for each block that is open.
+ * for each open block.
  */
 #ifndef ATOMSAN_TRACE_BLOCKS_H
 #define ATOMSAN_TRACE_BLOCKS_H
@@ -41,50 +43,56 @@
 #include "trace/names.h"
 #include "trace/reader.h"
 
-/* An answer of decide(), a set of: */
+/* The answer of decide() is a set of these flags. */
 enum {
 	BLOCK_ATOMIC = 1,   /* it is a block */
-	BLOCK_BY_RULE = 2,  /* whatever the list above says, but for END_NOT_ATOMIC */
-	BLOCK_HANDS_ON = 4, /* of a start: what it calls is one too */
+	BLOCK_BY_RULE = 2,  /* a rule decided: only END_NOT_ATOMIC overrides the answer */
+	BLOCK_HANDS_ON = 4, /* a start function whose callees are start functions too */
 };
 
 struct block_rules {
 	/*
-	 * Is this label a block? `kind` is recorded.h's: 'f', 's', 'm' or 'a'. Asked
-	 * at most twice for a label: where it is the start of a thread, or called
-	 * by one that hands on, with `start`, and otherwise without.
+	 * Decides whether this label is a block. `kind` is the label's kind in
+	 * recorded.h: 'f', 's', 'm' or 'a'. `start` says whether the function is
+	 * called as a start function, by the thread or by a function that hands on.
+	 * Called at most once for each label and value of `start`.
 	 */
 	unsigned (*decide)(struct block_rules *rules, const struct names *names, strref label,
 			   char kind, bool start);
 	/*
-	 * A call at this place, in a function that hands on: does it hand on, or is it
-	 * made by other code, inlined there? Asked once for a place. NULL: it does.
+	 * Returns whether a call at this place, in a function that hands on, does
+	 * hand on; false if other code, inlined there, makes the call. Called once
+	 * for each place. NULL: every such call hands on.
 	 */
 	bool (*hands_on_at)(struct block_rules *rules, const struct names *names, strref place);
 };
 
-/* Before the first event is read; the caller keeps the rules until the reader is gone. */
+/*
+ * Call this before the first event is read. The rules stay the caller's and must outlive the
+ * reader. NULL: no rules.
+ */
 void reader_set_blocks(struct reader *r, struct block_rules *rules);
 
-/* Is this the trace of a recorded run? Known once an event has been read. */
+/* Returns whether this is the trace of a recorded run. Known once an event has been read. */
 bool reader_is_recorded(const struct reader *r);
 
-/* Why a function is no block although no rule says so; the first that applies. */
+/* Why a function is not a block although no rule says so: the first reason that applies. */
 enum block_reason { BLOCK_IS_MAIN, BLOCK_IS_START, BLOCK_SAID_NOT, BLOCK_WAITS, BLOCK_REASONS };
 
 struct block_left_out {
-	strref label; /* the first that was seen */
+	strref label; /* the first one seen for the function */
 	enum block_reason reason;
-	uint64_t times; /* how often it began (main, starts), or was seen to end so */
+	uint64_t times; /* how often it began (main, start functions) or ended for this reason */
 };
 
 /*
- * The functions left out so far, in the order in which the trace first has
- * them; a pass that ends early forgets none. Good until the next call.
+ * Sets *v to the functions left out so far, in the order in which the trace
+ * first mentions them, and returns how many there are. A pass that ends early
+ * forgets none of an earlier one. The reader owns *v; the next call overwrites it.
  */
 size_t reader_left_out(struct reader *r, const struct block_left_out **v);
 
-/* How often blocks marked in the source, or kept by a rule, were cut short by a wait. */
+/* Returns how often a block that is marked in the source, or kept by a rule, ended early. */
 uint64_t reader_blocks_cut(const struct reader *r);
 
 #endif

@@ -9,7 +9,7 @@
  * engine keeps its state in plain arrays.
  *
  * What the operations mean to the precise engines, and so which events
- * conflict (that is: cannot be swapped when they stand side by side):
+ * conflict (that is: cannot be swapped when they are adjacent):
  *
  *  - two events of one thread;
  *  - two accesses of one variable, at least one a write; an update is an
@@ -40,8 +40,8 @@ enum operand_kind {
 
 /*
  * One table: name of the constant, its spelling in text traces and reports,
- * its operand, what a person calls it in the past tense. The order is the
- * .atrace format's: append only.
+ * its operand, its past tense for people. The numbers are part of the .atrace
+ * format: append only.
  */
 #define EVENT_OPS(X)                                                                               \
 	X(NONE, "none", NONE, "did nothing")                                                       \
@@ -95,8 +95,8 @@ typedef uint32_t strref;
 #define STRREF_NUMBER 0x80000000u
 
 /*
- * The operand of an end in a recorded run: why the block ends. In any other
- * trace it is END_RETURN.
+ * The operand of an end: why the block ends. Only recorded runs have another
+ * reason than END_RETURN.
  */
 enum end_reason {
 	END_RETURN,
@@ -119,13 +119,14 @@ struct event {
 	uint32_t operand;
 	strref place;
 	uint8_t op;       /* enum op */
-	uint8_t outer;    /* enum outer; the reader finds out */
-	uint8_t left_out; /* OP_NONE was the begin or end of what is no block: blocks.h */
+	uint8_t outer;    /* enum outer; set by the reader */
+	uint8_t left_out; /* this OP_NONE was a begin or end of a function that is no block:
+			     blocks.h */
 	uint8_t spare;    /* 0 */
 };
 _Static_assert(sizeof(struct event) == 16, "four events a cache line");
 
-/* A begin without a label of its own is known by its place. */
+/* Returns the label of a begin; a begin without one is known by its place. */
 static inline strref event_label(const struct event *begin)
 {
 	return begin->operand ? begin->operand : begin->place;

@@ -45,30 +45,30 @@ static strref add_label(struct gen *g, const char *name, uint32_t depth)
 /* clang-format off */
 static const struct {
 	char letter;
-	uint8_t what, op, lock;
+	uint8_t kind, op, lock;
 } letters[] = {
-	{'(', STEP_MARK, OP_BEGIN, 0},      {')', STEP_MARK, OP_END, 0},
-	{'r', STEP_GUARDED, OP_READ, 0},    {'v', STEP_GUARDED, OP_WRITE, 0},
-	{'x', STEP_SAME, OP_READ, 0},       {'w', STEP_SAME, OP_WRITE, 0},
-	{'s', STEP_ANY, OP_READ, 0},        {'f', STEP_ANY, OP_READ, 0},
-	{'i', STEP_ANY, OP_READ, 0},        {'o', STEP_ANY, OP_WRITE, 0},
-	{'p', STEP_ANY, OP_READ, 0},        {'q', STEP_ANY, OP_WRITE, 0},
-	{'a', STEP_ACQUIRE, OP_ACQUIRE, 0}, {'A', STEP_RELEASE, OP_RELEASE, 0},
-	{'b', STEP_ACQUIRE, OP_ACQUIRE, 1}, {'B', STEP_RELEASE, OP_RELEASE, 1},
-	{'c', STEP_ACQUIRE, OP_ACQUIRE, 2}, {'C', STEP_RELEASE, OP_RELEASE, 2},
-	{'!', STEP_LET_IN, OP_NONE, 0},     {'~', STEP_WAKE, OP_NONE, 0},
-	{'.', STEP_OVER, OP_NONE, 0},       {']', STEP_REPEAT, OP_NONE, 0},
-	{'n', STEP_ANY, OP_READ, 0},
+	{'(', INSTR_MARK, OP_BEGIN, 0},      {')', INSTR_MARK, OP_END, 0},
+	{'r', INSTR_GUARDED, OP_READ, 0},    {'v', INSTR_GUARDED, OP_WRITE, 0},
+	{'x', INSTR_SAME, OP_READ, 0},       {'w', INSTR_SAME, OP_WRITE, 0},
+	{'s', INSTR_ANY, OP_READ, 0},        {'f', INSTR_ANY, OP_READ, 0},
+	{'i', INSTR_ANY, OP_READ, 0},        {'o', INSTR_ANY, OP_WRITE, 0},
+	{'p', INSTR_ANY, OP_READ, 0},        {'q', INSTR_ANY, OP_WRITE, 0},
+	{'a', INSTR_ACQUIRE, OP_ACQUIRE, 0}, {'A', INSTR_RELEASE, OP_RELEASE, 0},
+	{'b', INSTR_ACQUIRE, OP_ACQUIRE, 1}, {'B', INSTR_RELEASE, OP_RELEASE, 1},
+	{'c', INSTR_ACQUIRE, OP_ACQUIRE, 2}, {'C', INSTR_RELEASE, OP_RELEASE, 2},
+	{'!', INSTR_LET_IN, OP_NONE, 0},     {'~', INSTR_WAKE, OP_NONE, 0},
+	{'.', INSTR_OVER, OP_NONE, 0},       {']', INSTR_REPEAT, OP_NONE, 0},
+	{'n', INSTR_ANY, OP_READ, 0},
 };
 /* clang-format on */
 
-static void compile_letter(struct gen *g, char letter, struct step *s)
+static void compile_letter(struct gen *g, char letter, struct instr *s)
 {
 	size_t i = 0;
 
 	while (letters[i].letter != letter)
 		i++;
-	s->what = letters[i].what;
+	s->kind = letters[i].kind;
 	s->op = letters[i].op;
 	s->lock = letters[i].lock;
 	switch (letter) {
@@ -96,14 +96,14 @@ static void compile_letter(struct gen *g, char letter, struct step *s)
 	}
 }
 
-static void compile(struct gen *g, const struct gen_script *from, struct script *to)
+static void compile_script(struct gen *g, const struct gen_script *from, struct script *to)
 {
 	size_t n = strlen(from->text), at = 0, open = 0;
 	uint32_t depth = 0;
 
-	to->step = mem_zalloc((n + 1) * sizeof *to->step);
+	to->instr = mem_zalloc((n + 1) * sizeof *to->instr);
 	for (size_t i = 0; i < n; i++) {
-		struct step *s = &to->step[at];
+		struct instr *s = &to->instr[at];
 
 		if (from->text[i] == '[') {
 			open = at + 1;
@@ -111,7 +111,7 @@ static void compile(struct gen *g, const struct gen_script *from, struct script 
 		}
 		at++;
 		compile_letter(g, from->text[i], s);
-		if (s->what == STEP_REPEAT) {
+		if (s->kind == INSTR_REPEAT) {
 			s->back = (uint32_t)(at - open);
 			open = 0;
 		}
@@ -131,10 +131,10 @@ static void compile(struct gen *g, const struct gen_script *from, struct script 
 }
 
 /*
- * A shape says how many blocks there are: repeat what they repeat so often that
- * these take all events. Weights are sixteenths.
+ * For a shape with a number of blocks: sets how often the scripts repeat their [ ]
+ * part, so that this number of blocks takes all events. Weights are sixteenths.
  */
-static void stretch(struct gen *g, uint64_t events)
+static void fit_repeats(struct gen *g, uint64_t events)
 {
 	const struct gen_script *from = g->shape->script;
 	uint64_t blocks = 0, once = 0, more = 0, repeat;
@@ -164,8 +164,8 @@ static int check_count(const char *what, uint64_t asked, uint32_t usual, uint32_
 	return 0;
 }
 
-/* Claim room for what comes besides scripts, or say how much it would take. */
-static int claim(struct gen *g, const struct gen_options *o, struct err *err)
+/* Reserves the events that belong to no script. If `events` is too small, says what is needed. */
+static int claim_events(struct gen *g, const struct gen_options *o, struct err *err)
 {
 	uint64_t start = g->shape->shared + (g->threads - 1) + 2 * g->shape->open;
 	uint64_t end = (g->threads - 1) + g->shape->open;
@@ -176,7 +176,7 @@ static int claim(struct gen *g, const struct gen_options *o, struct err *err)
 		longest = g->script[i].events > longest ? g->script[i].events : longest;
 	if (o->inject && o->inject > UINT64_MAX / 4 / pair)
 		return err_fail(err, "%" PRIu64 " violations are too many", o->inject);
-	/* What is padded, planted and joined must fit into the second half. */
+	/* Padding, planted violations and joins must fit into the second half. */
 	if (o->inject && least < 2 * (o->inject * pair + longest + end))
 		least = 2 * (o->inject * pair + longest + end);
 	if (o->events < least)
@@ -188,20 +188,21 @@ static int claim(struct gen *g, const struct gen_options *o, struct err *err)
 	g->to_plant = o->inject;
 	if (o->inject) {
 		g->stratum_at = o->events - o->events / 2;
-		/* The last sixteenth is for those that come late. */
+		/* The last sixteenth is kept for violations that come late. */
 		g->stratum = (o->events / 2 - o->events / 32) / o->inject;
 		gen_next_stratum(g);
 	}
 	return 0;
 }
 
-static int set_up(struct gen *g, const struct gen_options *o, struct err *err)
+static int set_up_shape(struct gen *g, const struct gen_options *o, struct err *err)
 {
 	const struct gen_shape *shape = g->shape;
 	uint32_t least = 1u + shape->open + (o->inject != 0), k = 0;
 
 	if (shape->blocks && o->inject)
-		return err_fail(err, "nothing can be planted: it is not serializable anyway");
+		return err_fail(
+			err, "violations cannot be planted: this shape is not serializable anyway");
 	if (check_count("threads", o->threads, shape->threads, MAX_THREADS, &g->threads, err) ||
 	    check_count("variables", o->vars, shape->vars, MAX_NAMES, &g->vars, err) ||
 	    check_count("locks", o->locks, shape->locks, MAX_NAMES, &g->locks, err))
@@ -217,16 +218,16 @@ static int set_up(struct gen *g, const struct gen_options *o, struct err *err)
 	g->first_own = g->flag + 1;
 
 	for (int i = 0; shape->script[i].text; i++) {
-		compile(g, &shape->script[i], &g->script[i]);
-		/* Where there are too few locks for a script, its share goes to the first. */
+		compile_script(g, &shape->script[i], &g->script[i]);
+		/* If there are too few locks for a script, the first one is run instead. */
 		for (uint32_t w = 0; w < shape->script[i].weight; w++)
 			g->pick[k++] = (uint8_t)(g->script[i].locks <= g->locks ? i : 0);
 	}
 	assert(k == sizeof g->pick);
 	if (shape->blocks)
-		stretch(g, o->events);
+		fit_repeats(g, o->events);
 	for (int i = 0; o->inject && i < 2; i++)
-		compile(g, &gen_planted[i], &g->planted[i]);
+		compile_script(g, &gen_planted[i], &g->planted[i]);
 	for (uint32_t i = 0; i < 4; i++)
 		g->place_main[i] = add_place(g, "main.c", 20 + 9 * i);
 	for (uint32_t i = 0; shape->open && i < 3; i++)
@@ -235,7 +236,7 @@ static int set_up(struct gen *g, const struct gen_options *o, struct err *err)
 		compile_letter(g, "os"[i], &g -> open[i]);
 		g->open[i].place = add_place(g, "report.c", 20 + i);
 	}
-	return claim(g, o, err);
+	return claim_events(g, o, err);
 }
 
 static void put_fixed(struct gen *g, uint32_t thread, enum op op, uint32_t operand, strref place)
@@ -245,8 +246,8 @@ static void put_fixed(struct gen *g, uint32_t thread, enum op op, uint32_t opera
 		.thread = thread, .operand = operand, .place = place, .op = (uint8_t)op};
 }
 
-/* What comes before all scripts, and everybody at the start of one. */
-static void start(struct gen *g)
+/* Makes the events before all scripts, in `fixed`; every thread is ready for its first script. */
+static void begin_threads(struct gen *g)
 {
 	gen_mention(g, NAMES_THREAD, 'T', 0);
 	for (uint32_t i = 0; i < g->shape->shared; i++)
@@ -281,7 +282,7 @@ struct gen *gen_open(const struct gen_options *options, struct err *err)
 		gen_close(g);
 		return NULL;
 	}
-	if (set_up(g, options, err)) {
+	if (set_up_shape(g, options, err)) {
 		err_wrap(err, "%s", options->shape);
 		gen_close(g);
 		return NULL;
@@ -293,7 +294,7 @@ struct gen *gen_open(const struct gen_options *options, struct err *err)
 	g->thread = mem_zalloc(g->threads * sizeof *g->thread);
 	g->run = mem_alloc(g->threads * sizeof *g->run);
 	g->idle = mem_alloc(g->threads * sizeof *g->idle);
-	start(g);
+	begin_threads(g);
 	return g;
 }
 
@@ -305,9 +306,9 @@ const struct names *gen_names(const struct gen *g)
 void gen_close(struct gen *g)
 {
 	for (int i = 0; i < SCRIPTS; i++)
-		mem_free(g->script[i].step);
+		mem_free(g->script[i].instr);
 	for (int i = 0; i < 2; i++)
-		mem_free(g->planted[i].step);
+		mem_free(g->planted[i].instr);
 	mem_free(g->var_id);
 	mem_free(g->lock_id);
 	mem_free(g->lock);

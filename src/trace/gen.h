@@ -17,40 +17,42 @@
  * and variables; a scheduler gives a random thread a turn of one to four
  * events, so that blocks of different threads overlap; a thread that wants a
  * lock that is held leaves the scheduler until it is released. Locks are taken
- * in ascending order, so nobody waits for ever. The scripts are in gen.c.
+ * in ascending order, so no thread waits for ever. The scripts are in
+ * gen_shapes.c.
  *
- * Why a trace is serializable unless `inject` or the shape's `blocks` is set. Give each transaction
- *a point in time, inside it, so that every conflict goes from an earlier point to a later one; then
- *there is no cycle. The variables come in four kinds:
+ * Why a trace is serializable unless `inject` or the shape's `blocks` is set.
+ * Give each transaction a point in time, inside it, so that every conflict goes
+ * from an earlier point to a later one; then there is no cycle. The variables
+ * come in four kinds:
  *
  *  - guarded: variable v only under lock v % locks. Every block acquires all
  *    its locks before it releases any and touches no guarded variable after
- *    its first release (two phases). Its point stands between its last acquire
- *    and its first release. Where A comes before B by a lock or a variable that
- *    it guards, A released that lock before B acquired it; A's point is before
- *    the first, B's point after the second.
- *  - shared: written by T0 before it forks, and only read since.
- *  - own: of one thread; and a thread's transactions come one after the other.
- *  - racy: free for all, but in a block at most once, between its acquires and
- *    releases: there that access is the point.
+ *    its first release (two-phase locking). Its point lies between its last
+ *    acquire and its first release. If A comes before B because of a lock or a
+ *    variable that the lock guards, A released that lock before B acquired it;
+ *    A's point is before that release, B's point after that acquire.
+ *  - shared: written by T0 before it forks, and only read afterwards.
+ *  - own: used by one thread, whose transactions come one after the other.
+ *  - racy: used by all threads without a lock, but at most once in a block,
+ *    between its acquires and releases: then that access is the point.
  *
  * An operation outside blocks is its own point. The open transaction of the
  * "open" shapes writes one more variable before any other thread but T0 runs,
- * which is its point, and touches only shared variables and its own since: the
- * others read what it wrote, nothing of theirs comes back to it.
+ * which is its point, and touches only shared variables and its own afterwards:
+ * the other threads read what it wrote, and it reads nothing of theirs.
  *
  * Shapes for `predict` (those with `blocks`) make no such promise: their blocks
  * acquire and release locks over and over, and read guarded variables without a
- * lock. Nothing can be planted there.
+ * lock. `inject` must be 0 for them.
  *
  * What `inject` plants. A block labelled GEN_VICTIM reads a variable under its
- * lock, and writes it under the same lock acquired again; meanwhile another
+ * lock, and writes it under the same lock acquired again; in between, another
  * thread's block, labelled GEN_INTRUDER, has updated it under that lock: the
- * lost update. Each planted victim begins in the second half of the trace, one
- * is over before the next begins, and every cycle goes through a victim, since
- * the argument above holds for everybody else: as many transactions violate
- * as were asked for, and an engine that leaves out closing edges finds just
- * those.
+ * lost update. Each victim begins in the second half of the trace, and ends
+ * before the next one begins. Every cycle goes through a victim, since the
+ * argument above holds for all other transactions. So exactly as many
+ * transactions violate atomicity as were asked for, and an engine that does not
+ * add the edges that close cycles finds exactly those.
  */
 #ifndef ATOMSAN_TRACE_GEN_H
 #define ATOMSAN_TRACE_GEN_H
@@ -67,42 +69,45 @@
 
 enum { GEN_BATCH = 1024 };
 
-/* A row of the table of shapes; it ends with a row without a name. */
+/* A row of the table of shapes; a row without a name ends the table. */
 struct gen_shape {
 	const char *name;
 	const char *summary;           /* one line, for people */
-	uint32_t threads, vars, locks; /* unless the options say otherwise */
+	uint32_t threads, vars, locks; /* defaults for the options */
 	uint32_t shared;               /* variables that are only read */
-	bool open;                     /* T1 is one transaction, open throughout */
+	bool open;                     /* T1 is one transaction that never ends before the trace */
 	/*
-	 * About so many blocks, however long that makes them, and they are cut
-	 * through; 0: as many as come.
+	 * Approximate number of blocks, however long that makes them; other threads'
+	 * events may make them not serializable. 0: as many blocks as the scripts give.
 	 */
 	uint32_t blocks;
-	const struct gen_script *script; /* private to gen.c */
+	const struct gen_script *script; /* private: gen_impl.h */
 };
 extern const struct gen_shape gen_shapes[];
 
 struct gen_options {
 	const char *shape;
-	uint64_t events; /* how many, T0's forks and joins included */
+	uint64_t events; /* length of the trace, T0's forks and joins included */
 	uint64_t seed;
-	uint64_t inject;  /* how many violations */
-	uint64_t threads; /* with T0; 0: as the shape says, and so below */
-	uint64_t vars;    /* guarded ones; the other kinds are a few more a thread */
+	uint64_t inject;  /* number of violations to plant */
+	uint64_t threads; /* T0 included; here and below 0 means the shape's default */
+	uint64_t vars;    /* guarded ones; the other kinds add a few for each thread */
 	uint64_t locks;
 };
 
 struct gen;
 
-/* NULL, with the sentence in `err`, where there is no such shape or no room for it. */
+/*
+ * Returns a generator, for gen_close(). NULL, with a sentence in `err`, if there is no such shape
+ * or it cannot have these options.
+ */
 struct gen *gen_open(const struct gen_options *options, struct err *err);
 void gen_close(struct gen *g);
 
-/* The next events, at most GEN_BATCH of them; 0 at the end. */
+/* Fills `ev` with the next events, at most GEN_BATCH, and returns how many; 0 at the end. */
 int gen_next(struct gen *g, struct event *ev);
 
-/* Every number in a delivered event is in there. */
+/* Returns the names so far: they have every number of a delivered event. */
 const struct names *gen_names(const struct gen *g);
 
 #endif

@@ -1,8 +1,9 @@
 /*
- * What the generator's files share: gen_shapes.c has the scripts, gen.c sets
- * up and winds up, gen_run.c is the scheduler between.
+ * What the generator's files share: gen_shapes.c has the scripts, gen.c sets a
+ * generator up and makes the first and last events, gen_run.c is the scheduler
+ * that makes the events in between.
  *
- * Who may include this: these three.
+ * Who may include this: gen.c, gen_run.c, gen_shapes.c.
  */
 #ifndef ATOMSAN_TRACE_GEN_IMPL_H
 #define ATOMSAN_TRACE_GEN_IMPL_H
@@ -10,7 +11,8 @@
 #include "trace/gen.h"
 
 /*
- * What a thread does between two looks at the table, a letter an event:
+ * A script: what a thread does before it picks the next script. A letter makes
+ * one event:
  *
  *	( )    begin and end a block
  *	a b c  acquire the first, second, third of the script's locks, in that order
@@ -26,16 +28,16 @@
  *
  * and, in the scripts of planted violations, three letters that make no event:
  *
- *	!      the victim lets go until
- *	~      the intruder has done its work
- *	.      the victim has done its own
+ *	!      the victim stops, and lets an intruder in
+ *	~      the intruder is done, and the victim goes on
+ *	.      the victim is done
  *
  * gen.h says which scripts are serializable; test_gen.c checks that they are.
  */
 struct gen_script {
 	uint32_t weight; /* in sixteenths */
 	const char *label, *file;
-	uint32_t line; /* of its first letter; the next is on the next line */
+	uint32_t line; /* of its first letter; each letter is on a line of its own */
 	const char *text;
 };
 
@@ -43,71 +45,71 @@ struct gen_script {
 extern const struct gen_script gen_planted[2];
 
 enum {
-	OWN = 4,   /* own variables a thread */
-	RACY = 8,  /* racy ones in all */
-	LOCKS = 3, /* most locks in a script */
-	SCRIPTS = 8,
-	OPEN_EVERY = 16, /* scripts for one event of the open transaction */
+	OWN = 4,         /* own variables a thread */
+	RACY = 8,        /* racy variables of all threads together */
+	LOCKS = 3,       /* most locks in a script */
+	SCRIPTS = 8,     /* most scripts of a shape */
+	OPEN_EVERY = 16, /* one event of the open transaction for so many scripts */
 	MAX_THREADS = 1 << 16,
 	MAX_NAMES = 1 << 28,
 };
 
-/* What a letter comes to; several letters differ only in the numbers of their step. */
-enum what {
-	STEP_STOP,    /* behind the last letter */
-	STEP_MARK,    /* ( ) */
-	STEP_ANY,     /* s i o p q f n: any of the `n` variables from `first` on */
-	STEP_GUARDED, /* r v */
-	STEP_SAME,    /* x w */
-	STEP_ACQUIRE, /* a b c */
-	STEP_RELEASE, /* A B C */
-	STEP_LET_IN,  /* ! */
-	STEP_WAKE,    /* ~ */
-	STEP_OVER,    /* . */
-	STEP_REPEAT,  /* ] */
+/* A letter, compiled. Letters of one kind differ only in the numbers of their instruction. */
+enum instr_kind {
+	INSTR_STOP,    /* after the last letter */
+	INSTR_MARK,    /* ( ) */
+	INSTR_ANY,     /* s i o p q f n: any of the `n` variables from `first` on */
+	INSTR_GUARDED, /* r v */
+	INSTR_SAME,    /* x w */
+	INSTR_ACQUIRE, /* a b c */
+	INSTR_RELEASE, /* A B C */
+	INSTR_LET_IN,  /* ! */
+	INSTR_WAKE,    /* ~ */
+	INSTR_OVER,    /* . */
+	INSTR_REPEAT,  /* ] */
 };
 
-struct step {
-	uint8_t what, op;
-	uint8_t lock; /* which of the script's */
+struct instr {
+	uint8_t kind, op; /* enum instr_kind, enum op */
+	uint8_t lock;     /* index among the script's locks */
 	strref place, label;
-	uint32_t first, stride, n; /* `first` is that of T0; each thread's is `stride` further */
-	uint32_t back;             /* ]: so many steps */
+	uint32_t first, stride, n; /* `n` variables of thread t, from `first` + t * `stride` on */
+	uint32_t back;             /* ]: number of instructions to go back */
 };
 
 struct script {
-	struct step *step;
-	uint64_t events; /* with what is repeated */
+	struct instr *instr;
+	uint64_t events; /* number of events, with repetitions */
 	uint32_t locks;
-	uint32_t once, more; /* events outside of [ ] and inside */
-	uint64_t repeat;     /* how often what is inside comes */
+	uint32_t once, more; /* number of events outside of [ ], and inside */
+	uint64_t repeat;     /* how often the part inside of [ ] is run */
 };
 
 struct thread {
-	const struct step *pc;
+	const struct instr *pc;
 	uint32_t lock[LOCKS];
-	uint32_t acquired; /* how many of these so far */
-	uint32_t var;
-	uint32_t next;   /* in a lock's queue */
-	uint64_t repeat; /* how often it has yet to go back */
+	uint32_t acquired; /* how many of these it has acquired so far */
+	uint32_t var;      /* the one that x and w use */
+	uint32_t next;     /* the next thread in a lock's queue */
+	uint64_t repeat;   /* how often ] still goes back */
 };
 
-/* Threads here are numbers from 1, so that 0 is none. */
+/* Threads are numbered from 1 here: 0 is none. `first` and `last` are its queue. */
 struct lock {
 	uint32_t held, first, last;
 };
 
-/* Where the planted violation that is under way stands. */
+/* The state of the planted violation that is under way. */
 enum gate { GATE_IDLE, GATE_VICTIM, GATE_OPEN, GATE_INTRUDER };
 
 struct gen {
 	struct names names;
 	uint64_t rng;
-	struct event *ev; /* the batch under way */
+	struct event *ev; /* the caller's batch */
 	int n;
 
-	uint64_t before; /* events in batches before it */
-	uint64_t left;   /* events that no script under way and no plan has claimed */
+	uint64_t before; /* number of events in earlier batches */
+	uint64_t left;   /* events that no running script and no planted violation has claimed */
 
 	const struct gen_shape *shape;
 	uint32_t threads, vars, locks;
@@ -116,24 +118,25 @@ struct gen {
 
 	struct thread *thread;
 	struct lock *lock;
-	uint32_t *var_id, *lock_id; /* number in `names` and 1; 0: not mentioned yet */
+	uint32_t *var_id, *lock_id; /* 1 + number in `names`; 0: not mentioned yet */
 	uint32_t *run, nrun;        /* threads that can take a turn */
-	uint32_t *idle, nidle;      /* threads for whose next script there is no room */
-	uint32_t turn, turn_left;
+	uint32_t *idle, nidle;      /* threads whose next script was longer than `left` */
+	uint32_t turn, turn_left;   /* index in `run`; events left of the turn */
 
-	uint8_t pick[16];
+	uint8_t pick[16]; /* indices of scripts, as often as their weights say */
 	struct script script[SCRIPTS], planted[2];
-	struct step open[2];  /* what the open transaction does now and then */
-	struct step stop;     /* an empty script */
+	struct instr open[2]; /* the events of the open transaction */
+	struct instr stop;    /* an empty script */
 	strref place_main[4]; /* initialise, fork, pad, join */
 	strref place_open[3]; /* begin, write, end */
 
 	enum gate gate;
-	uint64_t to_plant, plant_at;  /* how many more, not before which event */
-	uint64_t stratum, stratum_at; /* the second half in equal parts, one for each */
+	uint64_t to_plant, plant_at; /* violations to come; earliest event of the next */
+	uint64_t stratum,
+		stratum_at; /* length and begin of the next violation's part of the second half */
 	uint32_t victim, cut_lock, cut_var;
 
-	/* What comes before and after all scripts, ready made. */
+	/* The events before the first script or, if `finishing`, after the last. */
 	struct event *fixed;
 	size_t fixed_n, fixed_cap, fixed_at;
 	bool finishing;
@@ -149,13 +152,13 @@ static inline uint64_t gen_random(struct gen *g)
 	return z ^ (z >> 31);
 }
 
-/* A number below n out of the upper half of r: the lower one is free for more. */
+/* Returns a number below n made of the upper half of r; the lower half stays unused. */
 static inline uint32_t gen_below(uint64_t r, uint32_t n)
 {
 	return (uint32_t)(((r >> 32) * n) >> 32);
 }
 
-/* The number of something that is mentioned for the first time. */
+/* Gives a name such as "x7" to a thing that is mentioned for the first time; returns its number. */
 uint32_t gen_mention(struct gen *g, enum names_kind kind, char letter, uint32_t number);
 
 static inline uint32_t gen_var(struct gen *g, uint32_t v)
@@ -172,10 +175,10 @@ static inline uint32_t gen_lock(struct gen *g, uint32_t l)
 	return g->lock_id[l] - 1;
 }
 
-/* Draw where in its part of the second half the next violation stands. */
+/* Draws the event at which the next violation may begin, within its part of the second half. */
 void gen_next_stratum(struct gen *g);
 
-/* Make what comes after all scripts: `fixed` again. */
+/* Makes the events after all scripts, in `fixed`. */
 void gen_finish(struct gen *g);
 
 #endif

@@ -4,25 +4,27 @@
 
 #include "base/banned.h"
 
-static inline void put(struct gen *g, uint32_t thread, uint8_t op, uint32_t operand, strref place)
+static inline void put_event(struct gen *g, uint32_t thread, uint8_t op, uint32_t operand,
+			     strref place)
 {
 	g->ev[g->n++] =
 		(struct event){.thread = thread, .operand = operand, .place = place, .op = op};
 }
 
-/* The thread whose turn it is takes no more turns for now. */
-static void leave(struct gen *g)
+/* Takes the thread whose turn it is off the run queue. */
+static void leave_run_queue(struct gen *g)
 {
 	g->run[g->turn] = g->run[--g->nrun];
 	g->turn_left = 0;
 }
 
-static void revive(struct gen *g)
+static void revive_idle(struct gen *g)
 {
 	g->run[g->nrun++] = g->idle[--g->nidle];
 }
 
-static bool acquire(struct gen *g, uint32_t id, struct lock *l)
+/* Returns false if the lock is held: then the thread is queued. */
+static bool acquire_lock(struct gen *g, uint32_t id, struct lock *l)
 {
 	if (!l->held) {
 		l->held = id + 1;
@@ -34,15 +36,15 @@ static bool acquire(struct gen *g, uint32_t id, struct lock *l)
 	else
 		l->first = id + 1;
 	l->last = id + 1;
-	leave(g);
+	leave_run_queue(g);
 	return false;
 }
 
 /*
- * The first in the queue takes part again and tries again: whoever is quicker
- * gets the lock, and wakes the next.
+ * The first thread in the queue runs again and retries. Another thread may get the
+ * lock first; its release wakes the next one in the queue.
  */
-static void release(struct gen *g, struct lock *l)
+static void release_lock(struct gen *g, struct lock *l)
 {
 	l->held = 0;
 	if (l->first) {
@@ -51,8 +53,8 @@ static void release(struct gen *g, struct lock *l)
 	}
 }
 
-/* Some variable that a lock which the thread holds guards; if there is none, an own one. */
-static uint32_t guarded(struct gen *g, uint32_t id)
+/* Returns a variable guarded by a lock that the thread holds; if there is none, its own first. */
+static uint32_t pick_guarded_var(struct gen *g, uint32_t id)
 {
 	const struct thread *t = &g->thread[id];
 	uint64_t r = gen_random(g);
@@ -62,12 +64,12 @@ static uint32_t guarded(struct gen *g, uint32_t id)
 	return n ? l + g->locks * gen_below(r, n) : g->first_own + id * OWN;
 }
 
-static uint32_t any(struct gen *g, uint32_t id, const struct step *s)
+static uint32_t pick_any_var(struct gen *g, uint32_t id, const struct instr *s)
 {
 	return s->first + id * s->stride + gen_below(gen_random(g), s->n);
 }
 
-/* n different locks in ascending order. */
+/* Draws n different locks, in ascending order. */
 static void pick_locks(struct gen *g, uint64_t r, uint32_t *lock, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++) {
@@ -85,7 +87,7 @@ static void plan_victim(struct gen *g, uint32_t id)
 {
 	struct thread *t = &g->thread[id];
 
-	/* The variable first: a lock may guard none. */
+	/* Draw the variable first: a lock may guard none. */
 	g->cut_var = gen_below(gen_random(g), g->vars);
 	g->cut_lock = g->cut_var % g->locks;
 	g->victim = id;
@@ -94,7 +96,7 @@ static void plan_victim(struct gen *g, uint32_t id)
 	gen_next_stratum(g);
 	t->lock[0] = g->cut_lock;
 	t->var = g->cut_var;
-	t->pc = g->planted[0].step;
+	t->pc = g->planted[0].instr;
 }
 
 static void plan_intruder(struct gen *g, uint32_t id)
@@ -104,11 +106,14 @@ static void plan_intruder(struct gen *g, uint32_t id)
 	g->gate = GATE_INTRUDER;
 	t->lock[0] = g->cut_lock;
 	t->var = g->cut_var;
-	t->pc = g->planted[1].step;
+	t->pc = g->planted[1].instr;
 }
 
-/* A thread is through with its script: give it the next, or let it be. One event at most. */
-static void plan(struct gen *g, uint32_t id)
+/*
+ * The thread has finished its script: gives it the next one, or makes it idle. Adds at most one
+ * event, of the open transaction.
+ */
+static void plan_next(struct gen *g, uint32_t id)
 {
 	struct thread *t = &g->thread[id];
 	const struct script *s;
@@ -126,27 +131,27 @@ static void plan(struct gen *g, uint32_t id)
 	r = gen_random(g);
 	s = &g->script[g->pick[r & 15]];
 	if (s->events > g->left) {
-		leave(g);
+		leave_run_queue(g);
 		g->idle[g->nidle++] = id;
 		return;
 	}
 	g->left -= s->events;
 	pick_locks(g, r, t->lock, s->locks);
 	t->repeat = s->repeat;
-	t->pc = s->step;
+	t->pc = s->instr;
 	if (g->shape->open && g->left && !((r >> 4) % OPEN_EVERY)) {
-		const struct step *o = &g->open[r >> 63];
+		const struct instr *o = &g->open[r >> 63];
 
 		g->left--;
-		put(g, 1, o->op, gen_var(g, any(g, 1, o)), o->place);
+		put_event(g, 1, o->op, gen_var(g, pick_any_var(g, 1, o)), o->place);
 	}
 }
 
-/* One letter of one thread: one event at most. */
-static inline void step(struct gen *g)
+/* Runs one instruction of one thread: adds at most one event. */
+static inline void run_instr(struct gen *g)
 {
 	struct thread *t;
-	const struct step *s;
+	const struct instr *s;
 	uint32_t id, operand = 0, l;
 
 	if (!g->turn_left) {
@@ -161,49 +166,49 @@ static inline void step(struct gen *g)
 	s = t->pc;
 	l = t->lock[s->lock];
 
-	switch ((enum what)s->what) {
-	case STEP_STOP:
-		plan(g, id);
+	switch ((enum instr_kind)s->kind) {
+	case INSTR_STOP:
+		plan_next(g, id);
 		return;
-	case STEP_MARK:
+	case INSTR_MARK:
 		operand = s->label;
 		break;
-	case STEP_ANY:
-		operand = gen_var(g, any(g, id, s));
+	case INSTR_ANY:
+		operand = gen_var(g, pick_any_var(g, id, s));
 		break;
-	case STEP_GUARDED:
-		t->var = guarded(g, id);
+	case INSTR_GUARDED:
+		t->var = pick_guarded_var(g, id);
 		operand = gen_var(g, t->var);
 		break;
-	case STEP_SAME:
+	case INSTR_SAME:
 		operand = gen_var(g, t->var);
 		break;
-	case STEP_ACQUIRE:
-		if (!acquire(g, id, &g->lock[l]))
+	case INSTR_ACQUIRE:
+		if (!acquire_lock(g, id, &g->lock[l]))
 			return;
 		t->acquired = s->lock + 1u;
 		operand = gen_lock(g, l);
 		break;
-	case STEP_RELEASE:
-		release(g, &g->lock[l]);
+	case INSTR_RELEASE:
+		release_lock(g, &g->lock[l]);
 		operand = gen_lock(g, l);
 		break;
-	case STEP_LET_IN:
+	case INSTR_LET_IN:
 		t->pc++;
 		g->gate = GATE_OPEN;
-		leave(g);
+		leave_run_queue(g);
 		if (g->nidle)
-			revive(g);
+			revive_idle(g);
 		return;
-	case STEP_WAKE:
+	case INSTR_WAKE:
 		t->pc++;
 		g->run[g->nrun++] = g->victim;
 		return;
-	case STEP_OVER:
+	case INSTR_OVER:
 		t->pc++;
 		g->gate = GATE_IDLE;
 		return;
-	case STEP_REPEAT:
+	case INSTR_REPEAT:
 		if (--t->repeat)
 			t->pc -= s->back;
 		else
@@ -211,7 +216,7 @@ static inline void step(struct gen *g)
 		return;
 	}
 	t->pc++;
-	put(g, id, s->op, operand, s->place);
+	put_event(g, id, s->op, operand, s->place);
 }
 
 int gen_next(struct gen *g, struct event *ev)
@@ -222,12 +227,12 @@ int gen_next(struct gen *g, struct event *ev)
 		if (g->fixed_at < g->fixed_n) {
 			g->ev[g->n++] = g->fixed[g->fixed_at++];
 		} else if (g->nrun) {
-			step(g);
+			run_instr(g);
 		} else if (g->finishing) {
 			break;
 		} else if (g->to_plant) {
-			g->plant_at = 0; /* no room for anything else any more */
-			revive(g);
+			g->plant_at = 0; /* now: there is room for nothing else */
+			revive_idle(g);
 		} else {
 			gen_finish(g);
 		}

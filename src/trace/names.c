@@ -9,8 +9,8 @@
 
 #define KEY_LONG  (0xffull << 56)
 #define TABLE_MAX 0x7ffffff0u /* below STRREF_NUMBER */
-#define CHUNK     65536
-#define ROOMY     65536 /* slots */
+#define POOL_STEP 65536       /* bytes */
+#define ROOMY     65536       /* slots */
 
 static void table_rehash(struct table *t)
 {
@@ -40,15 +40,15 @@ uint32_t table_append(struct table *t, const char *s, size_t n)
 		fprintf(stderr, "atomsan: more than %u names in one trace\n", TABLE_MAX);
 		exit(2);
 	}
-	if (n + 1 > t->chunk_left) {
-		t->chunk_left = n + 1 > CHUNK ? n + 1 : CHUNK;
-		t->chunk = arena_alloc(&t->pool, t->chunk_left);
+	if (n + 1 > t->free_left) {
+		t->free_left = n + 1 > POOL_STEP ? n + 1 : POOL_STEP;
+		t->free_text = arena_alloc(&t->pool, t->free_left);
 	}
-	text = t->chunk;
+	text = t->free_text;
 	memcpy(text, s, n);
 	text[n] = 0;
-	t->chunk += n + 1;
-	t->chunk_left -= n + 1;
+	t->free_text += n + 1;
+	t->free_left -= n + 1;
 
 	MEM_GROW(t->text, t->cap, t->n + 1);
 	MEM_GROW(t->len, t->len_cap, t->n + 1);

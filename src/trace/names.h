@@ -1,10 +1,10 @@
 /*
- * The names of a trace: four tables from small numbers to strings and back.
+ * The names of a trace: a table for each kind of name, from small numbers to
+ * strings and back.
  *
- * A table numbers its strings from 0 in the order in which they come. Text up
- * to 15 bytes, which is nearly every name in a text trace, is compared as two
- * words and never leaves the slot that its hash finds: one cache line a
- * look-up.
+ * A table numbers its strings from 0 in the order in which they come. A text of
+ * up to 15 bytes, which is nearly every name in a text trace, is kept in its hash
+ * slot and compared as two words: a look-up costs one cache line.
  *
  * Memory: grows with the number of different names, not with the trace.
  */
@@ -21,9 +21,9 @@
 #include "trace/event.h"
 
 /*
- * A key is the text itself where it has at most 15 bytes (its length in the
- * last byte), so that two equal keys are two equal strings. A longer text's
- * key is its hash with all bits of the last byte set, and the text decides.
+ * A text of at most 15 bytes is its own key, with its length in the last byte,
+ * so that equal keys mean equal strings. The key of a longer text is its hash
+ * with all bits of the last byte set; then the texts must be compared too.
  */
 struct table_slot {
 	uint64_t lo, hi;
@@ -38,12 +38,12 @@ struct table {
 	struct table_slot *slot;
 	uint32_t nslots; /* power of two, 0 at first */
 	size_t len_cap;
-	char *chunk; /* where the next text goes */
-	size_t chunk_left;
+	char *free_text; /* the next text goes here: in `pool` */
+	size_t free_left;
 	struct arena pool;
 };
 
-/* Parts of table_intern(): where a key's search starts; the rare ways out. */
+/* Parts of table_intern(): the slot where the search for a key starts, and the slow paths. */
 static inline uint32_t table_slot_of(const struct table *t, uint64_t lo, uint64_t hi)
 {
 	uint64_t h = lo * 0x9e3779b97f4a7c15ull ^ hi * 0xc2b2ae3d27d4eb4full;
@@ -56,8 +56,8 @@ uint32_t table_intern_key(struct table *t, const char *s, size_t n, uint64_t lo,
 uint32_t table_intern_long(struct table *t, const char *s, size_t n);
 
 /*
- * The number of a string, adding it where it is new. `s` must be followed by
- * at least 16 readable bytes, whatever they hold.
+ * Returns the number of a string; adds the string if it is new. At least 16 bytes
+ * from `s` on must be readable, whatever follows the string.
  */
 static inline uint32_t table_intern(struct table *t, const char *s, size_t n)
 {
@@ -81,66 +81,69 @@ static inline uint32_t table_intern(struct table *t, const char *s, size_t n)
 	return table_intern_key(t, s, n, lo, hi);
 }
 
-/* The same without that demand. */
+/* The same for a string that may be followed by unreadable bytes. */
 uint32_t table_intern_any(struct table *t, const char *s, size_t n);
-/* Give a string the next number without looking whether it has one: not to be mixed with the above.
+/*
+ * Adds a string without looking whether it is there, and returns its number. A table that is
+ * filled by this must not be used with table_intern().
  */
 uint32_t table_append(struct table *t, const char *s, size_t n);
-void table_reset(struct table *t); /* forget everything */
+void table_reset(struct table *t); /* empties the table and frees its memory */
 
 /* Notes are lines about the run as a whole; no event refers to one. See recorded.h. */
 enum names_kind { NAMES_THREAD, NAMES_VAR, NAMES_LOCK, NAMES_STRING, NAMES_NOTE, NAMES_KINDS };
 
 struct names;
 
-/* One function in a stack. What is not known is NULL or 0. */
+/* One function in a stack. An unknown field is NULL or 0. */
 struct names_frame {
-	const char *function; /* as a person writes it: demangled */
-	const char *linkage;  /* as the linker knows it; NULL for inlined code without one */
+	const char *function; /* demangled, as people write it */
+	const char *linkage;  /* the linker's name; NULL for inlined code without one */
 	const char *file;
 	uint32_t line, column;
 	const char *module; /* path of the executable or library */
-	uint64_t offset;    /* of the program counter, in the file's own addresses */
+	uint64_t offset;    /* the program counter, in the addresses of the module's file */
 	bool inlined;       /* into the next frame */
 };
 
 /*
- * Who knows what the names of a recorded run (recorded.h) mean. Whoever opens
- * the trace sets it; src/symbol has one. What a function hands out lives as
- * long as the resolver.
+ * Finds out what the names of a recorded run (recorded.h) mean. The caller that
+ * opens the trace sets it with reader_set_resolver(); symbol/symbol.h makes one.
+ * Everything that these functions return lives as long as the resolver.
  */
 struct names_resolver {
-	/* Add what a variable, lock, label or place is to a person. `id` is its number. */
+	/* Adds the text that people know a variable, lock, label or place by. `id` is its number.
+	 */
 	void (*show)(struct names_resolver *, const struct names *, enum names_kind kind,
 		     uint32_t id, struct str *out);
-	/* The stack of a place, innermost first; returns how many frames. */
+	/* Sets *frames to the stack of a place, innermost first; returns the number of frames. */
 	size_t (*stack)(struct names_resolver *, const struct names *, strref place,
 			const struct names_frame **frames);
-	/* The function that a label (kinds f, s, m of recorded.h) stands for, or NULL. */
+	/* Returns the function that a label (kinds f, s, m of recorded.h) stands for, or NULL. */
 	const struct names_frame *(*function)(struct names_resolver *, const struct names *,
 					      strref label);
-	/* Where a variable's heap block was allocated; 0: it is in none. */
+	/* Returns where the allocation that holds a variable was made; 0: it is in none. */
 	strref (*allocated)(struct names_resolver *, const struct names *, uint32_t var);
-	/* Where and by whom a thread was created; false where that is not known. */
+	/* Sets where and by which thread a thread was created; returns false if that is unknown. */
 	bool (*created)(struct names_resolver *, const struct names *, uint32_t thread,
 			strref *place, uint32_t *creator);
 };
 
-/* In NAMES_STRING entry 0 is always "", so that strref 0 means none. */
+/* Entry 0 of NAMES_STRING is always "", so that strref 0 means none. */
 struct names {
 	struct table table[NAMES_KINDS];
-	struct names_resolver *resolver; /* NULL: names are shown as they stand */
+	struct names_resolver *resolver; /* not owned; NULL: names are shown as they are */
 };
 
 void names_init(struct names *names);
 void names_free(struct names *names);
 
-/* The strref of a label or place, 0 for the empty string; `s` as in table_intern(). */
+/* Returns the strref of a label or place, 0 for the empty string; `s` as for table_intern(). */
 strref names_string(struct names *names, const char *s, size_t n);
 
 /*
- * Add what a strref, or an event's operand, is called; nothing for none. Asks
- * the resolver where there is one.
+ * Add the name of a strref, or of an event's operand; add nothing if there is
+ * none. If there is a resolver, it gives the name.
  */
 void names_add_string(const struct names *names, strref ref, struct str *out);
 void names_add_operand(const struct names *names, const struct event *e, struct str *out);

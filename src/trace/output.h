@@ -1,8 +1,10 @@
 /*
- * Bytes of a trace on their way out: a file or standard output, packed as one
- * zstd frame where the name ends in ".zst".
+ * Where the bytes of a trace are written: a file or standard output; compressed
+ * as one zstd frame if the name ends in ".zst".
  *
- * Who may include this: the writers in this folder.
+ * Each function returns 0, or -1 with a sentence in `err`.
+ *
+ * Who may include this: output.c, and writer_impl.h for the writers.
  */
 #ifndef ATOMSAN_TRACE_OUTPUT_H
 #define ATOMSAN_TRACE_OUTPUT_H
@@ -14,13 +16,14 @@
 struct output {
 	int fd;
 	char *path;
-	char *buf; /* packed bytes, where packed */
-	void *zstd;
+	char *buf;  /* compressed bytes */
+	void *zstd; /* NULL: not compressed */
 };
 
+/* "-" is standard output. */
 int output_open(struct output *o, const char *path, struct err *err);
 int output_write(struct output *o, const void *p, size_t n, struct err *err);
-/* Flush, close, free. */
+/* Flushes, closes and frees, even if it fails. */
 int output_close(struct output *o, struct err *err);
 
 #endif

@@ -183,12 +183,13 @@ static void access_memory(struct raw *a, uint32_t thread, enum op op, const stru
 	bool any = false;
 
 	while (size) {
-		uint32_t *var = raw_memory_variable(a->memory, &address, &size, &start, &bytes);
+		uint32_t *var =
+			raw_memory_next_variable(a->memory, &address, &size, &start, &bytes);
 
 		if (!var)
 			continue;
 		if (!*var) {
-			if (!raw_names_made(&a->names, NAMES_VAR)) {
+			if (!raw_names_next_exists(&a->names, NAMES_VAR)) {
 				str_reset(&a->names.text);
 				raw_names_add_memory(&a->names, a->memory, start, bytes);
 			}
@@ -380,7 +381,7 @@ static void fork_or_join(struct raw *a, uint32_t thread, const struct raw_item *
 	}
 }
 
-void raw_take(struct raw *a, uint32_t thread, const struct raw_item *i)
+void raw_take_unit(struct raw *a, uint32_t thread, const struct raw_item *i)
 {
 	struct raw_thread_state *t = &a->thread[thread];
 	struct raw_object *o;
@@ -393,13 +394,13 @@ void raw_take(struct raw *a, uint32_t thread, const struct raw_item *i)
 	case RAW_START:
 		t->stack = i->address;
 		t->stack_size = i->size;
-		raw_memory_stack(a->memory, i->address, i->size, thread);
+		raw_memory_begin_stack(a->memory, i->address, i->size, thread);
 		break;
 	case RAW_EXIT:
 		while (t->depth)
 			pop(a, thread);
 		release_all(a, thread);
-		raw_memory_stack_gone(a->memory, t->stack, t->stack_size, thread);
+		raw_memory_end_stack(a->memory, t->stack, t->stack_size, thread);
 		t->stack_size = 0;
 		break;
 	case RAW_READ:
@@ -468,7 +469,7 @@ void raw_take(struct raw *a, uint32_t thread, const struct raw_item *i)
 		raw_memory_alloc(a->memory, i->address, i->size, place_of(a, t, i->pc));
 		break;
 	case RAW_FREE:
-		raw_memory_freed(a->memory, i->address);
+		raw_memory_dealloc(a->memory, i->address);
 		break;
 	case RAW_FORGET:
 		raw_memory_forget(a->memory, i->address, i->size);

@@ -1,10 +1,11 @@
 /*
- * A raw recording (raw_format.h), thread by thread: which chunks each has, and
- * its units one after the other, decoded.
+ * A raw recording (raw_format.h), thread by thread: the chunks of each thread,
+ * and its units one after the other, decoded.
  *
- * Believes nothing: whatever the bytes, there are units or a sentence.
+ * The bytes are not trusted: whatever they are, the result is units or a
+ * sentence that says what is wrong.
  *
- * Who may include this: the reader of raw recordings, the commands that serve a running program.
+ * Who may include this: raw_file.c, raw_impl.h, the reporter, tests.
  */
 #ifndef ATOMSAN_TRACE_RAW_FILE_H
 #define ATOMSAN_TRACE_RAW_FILE_H
@@ -16,7 +17,7 @@
 #include "base/err.h"
 #include "trace/raw_format.h"
 
-/* A thread's chunks, in their order; its number is its index. */
+/* A thread's chunks, in their order. Threads are numbered by their index in raw_file. */
 struct raw_thread {
 	const struct raw_chunk **chunk;
 	size_t n, cap;
@@ -30,11 +31,14 @@ struct raw_file {
 	size_t nthreads, threads_cap;
 };
 
-/* The bytes must stay. -1: `err` says where and what, without the file's name. */
+/*
+ * The bytes stay the caller's and must outlive `f`. Returns 0, or -1 with a sentence in `err` that
+ * gives the offset but not the file's name.
+ */
 int raw_file_open(struct raw_file *f, const char *bytes, size_t size, struct err *err);
 void raw_file_close(struct raw_file *f);
 
-/* A unit. `size` and `text` where the operation has one. */
+/* A decoded unit; `size` and `text` only if the operation has one. */
 struct raw_item {
 	enum raw_op op;
 	uint32_t aux;
@@ -43,17 +47,17 @@ struct raw_item {
 	size_t text_len;
 };
 
-/* Where a reader of one thread is. */
+/* A position in the units of one thread. */
 struct raw_cursor {
 	const struct raw_thread *thread;
 	size_t next_chunk;
 	const struct raw_unit *at, *end;
-	uint64_t base, pc_high, last;
-	bool broken; /* the thread's chunks make no sense from here on */
+	uint64_t base, pc_high, last; /* last: time of the last unit */
+	bool broken;                  /* the thread's chunks make no sense from here on */
 };
 void raw_cursor_init(struct raw_cursor *c, const struct raw_thread *thread);
 
-/* The next unit; false at the end, also where c->broken says why. */
+/* Reads the next unit. Returns false at the end, or if the rest makes no sense: c->broken. */
 bool raw_cursor_next(struct raw_cursor *c, struct raw_item *item);
 
 #endif

@@ -1,30 +1,29 @@
 /*
- * The raw recording: what the runtime inside a checked program writes, as it
- * writes it. `atomsan record` turns it into an .atrace when the program has
- * ended; every command reads it as it is, too. docs/trace-format.md says the
- * same in prose.
+ * The raw recording: the file that the runtime writes inside a checked program.
+ * `atomsan record` converts it to an .atrace when the program has ended; every
+ * command also reads it directly. docs/trace-format.md says the same in prose.
  *
- * The runtime maps the file and stores into it, so that nothing is lost
- * however the program dies. Hence no checksums and no counts that would have to
- * be kept up: what was never written is zero.
+ * The runtime maps the file and stores into it, so that nothing is lost however
+ * the program dies. Hence there are no checksums, and no counts that would have
+ * to be kept up to date: bytes that were never written are zero.
  *
  *	file    = header chunk*           each begins at a multiple of RAW_PAGE
  *	chunk   = header unit*            the units of one thread, until the chunk's end
  *	                                  or the first unit whose operation is RAW_NONE
  *
  * A unit is 16 bytes: {address:48 operation:8 aux:8} {time:32 pc:32}. `time` counts
- * from the chunk's base; `pc` is the low half of a return address whose high
- * half the chunk's header gives. RAW_TIME and RAW_PC_HIGH change the two for the units behind
- * them in the chunk. Operations marked "+size" are followed by a unit {size:64 zero:64};
- * those marked "+text" by `aux` units of text, padded with zeros.
+ * from the chunk's base; `pc` is the low half of a return address, and the
+ * chunk's header has its high half. RAW_TIME and RAW_PC_HIGH change the base and
+ * the high half for the units that follow in the chunk. An operation marked
+ * "+size" is followed by a unit {size:64 zero:64}, one marked "+text" by `aux`
+ * units of text, padded with zeros.
  *
- * Times of one thread do not decrease (a reader takes one that does for the
- * one before it). Those of operations that exclude each other, on locks and
- * atomics, are in the order in which they happened; those of plain accesses
- * are what the clock of the machine said just before the access.
+ * The times of one thread do not decrease; a reader replaces a smaller time by the
+ * one before it. The times of operations that exclude each other, on locks and
+ * atomics, are in the order in which these happened. The time of a plain access
+ * is the machine's clock just before the access.
  *
- * Who may include this: the runtime's recorder, raw_read.c, the commands that serve a running
- * program, their tests.
+ * Who may include this: raw_file.h, raw_names.h, the runtime, cmd_record.c, tests.
  */
 #ifndef ATOMSAN_TRACE_RAW_FORMAT_H
 #define ATOMSAN_TRACE_RAW_FORMAT_H
@@ -48,8 +47,8 @@ enum raw_op {
 	RAW_UPDATE,
 	RAW_READ_RANGE, /* +size */
 	RAW_WRITE_RANGE,
-	RAW_CALL, /* address: in the function called; pc: where; aux: 1, it is main(); 2, a signal
-		   * handler, and not what the thread begins with */
+	RAW_CALL, /* address: in the called function; pc: of the call; aux: 1 for main(), 2 for a
+		   * signal handler, which is never the thread's start function */
 	RAW_RETURN,
 	RAW_BEGIN, /* a block marked in the source; address: number of its label */
 	RAW_END,
@@ -61,8 +60,7 @@ enum raw_op {
 	RAW_RELEASE_SHARED,
 	RAW_SEM_WAIT,
 	RAW_SEM_POST,
-	RAW_LOCK_NEW, /* at this address is a new lock; aux: of a semaphore, its value (255: more)
-		       */
+	RAW_LOCK_NEW, /* a new lock at this address; aux: a semaphore's value, 255 if larger */
 	RAW_FORK,     /* address: number of the thread */
 	RAW_JOIN,
 	RAW_WAIT, /* aux: enum raw_lock */
@@ -70,13 +68,13 @@ enum raw_op {
 	RAW_BARRIER,
 	RAW_ALLOC, /* +size */
 	RAW_FREE,
-	RAW_FORGET, /* this memory is somebody else's from now on, +size */
+	RAW_FORGET, /* what this memory held is gone: unmapped, or reused, +size */
 	RAW_MODULE, /* address: load bias, +text: see raw_module below */
-	RAW_NAME,   /* of the thread, +text */
+	RAW_NAME,   /* the thread's name, +text */
 	RAW_OPS
 };
 
-/* What a lock is; raw_lock_names[] in raw_read.c */
+/* What a lock is; raw_lock_names[] in raw_events.c has the names. */
 enum raw_lock {
 	RAW_MUTEX,
 	RAW_RWLOCK,
@@ -99,11 +97,11 @@ struct raw_header {
 	char magic[8];
 	uint32_t version;
 	uint32_t pid;
-	uint64_t end;     /* bytes handed out to chunks, header included */
-	uint32_t threads; /* created so far */
-	uint32_t closed;  /* 1: the program came to its end; 2: recording was given up, see why */
+	uint64_t end;     /* end of the last chunk: where the next one goes */
+	uint32_t threads; /* number of threads created so far */
+	uint32_t closed;  /* 1: the program ended; 2: recording stopped early, `why` says why */
 	char why[256];
-	uint32_t command; /* bytes of the command line */
+	uint32_t command; /* length of the command line in bytes */
 	uint32_t zero;
 };
 
@@ -111,10 +109,10 @@ struct raw_header {
 struct raw_chunk {
 	uint32_t magic;
 	uint32_t thread;
-	uint32_t number; /* of the thread's chunks, from 0 */
-	uint32_t bytes;  /* with this header */
+	uint32_t number; /* counts the thread's chunks from 0 */
+	uint32_t bytes;  /* size of the chunk, with this header */
 	uint64_t base;
-	uint64_t pc_high; /* the high half, in place: pc & ~0xffffffff */
+	uint64_t pc_high; /* pc & ~0xffffffff */
 };
 _Static_assert(sizeof(struct raw_chunk) == 2 * sizeof(struct raw_unit), "units stay aligned");
 

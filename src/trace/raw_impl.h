@@ -15,10 +15,10 @@
 #include "trace/raw_names.h"
 #include "trace/reader_impl.h"
 
-/* A function that was called, or a block that is marked. */
+/* A function that was called, or a marked block. */
 struct raw_frame {
-	uint64_t pc;   /* in the function; of a marked block its label's number */
-	uint64_t call; /* where */
+	uint64_t pc;   /* in the function; for a marked block, the number of its label */
+	uint64_t call; /* program counter of the call or the mark */
 	strref place;  /* of the call; RAW_UNNAMED: not needed so far */
 	char kind;     /* 'f', 's', 'm' or 'a' */
 	bool begun;    /* its begin has been delivered, and its end has not */
@@ -27,37 +27,38 @@ struct raw_frame {
 
 struct raw_thread_state {
 	struct raw_cursor cursor;
-	struct raw_item item; /* the next one, where the thread is in the heap */
+	struct raw_item item; /* the thread's next unit, as long as the thread is in the heap */
 	struct raw_frame *frame;
 	size_t depth, frame_cap;
-	size_t waiting; /* frames from here on have not begun */
-	size_t cut;     /* frames below this have ended */
-	bool started;   /* it has called its first function */
-	uint32_t held;  /* locks that it holds for writing */
-	bool ran, joined;
+	size_t waiting; /* the begins of frames from this index on are still to be delivered */
+	size_t cut;     /* frames below this index were cut */
+	bool started;   /* its start function has been called */
+	uint32_t held;  /* number of locks that it holds for writing */
+	bool ran;       /* it has an event, or was created */
+	bool joined;
 	uint64_t stack, stack_size;
 	uint32_t creator;
-	strref created;
-	/* The last place: loops ask for it again and again. */
+	strref created; /* where */
+	/* The last place, kept because loops need it again and again. */
 	uint64_t last_pc;
 	strref last_parent, last_place;
 };
 
-/* By its address: what it is called in the trace, as long as the memory is the same. */
+/* A lock, condition, barrier or semaphore at an address, as long as the memory is not reused. */
 struct raw_object {
-	uint64_t age;
-	uint32_t id;
-	uint32_t generation; /* of the pass */
-	bool made;           /* else a new one is there */
-	/* Of a lock: who holds it. */
+	uint64_t age;        /* raw_memory_age() when it was made */
+	uint32_t id;         /* its number in the names */
+	uint32_t generation; /* the pass in which it was made */
+	bool made;           /* false: the next use makes a new one */
+	/* The holders of a lock. */
 	uint32_t owner_plus_1, depth;
-	uint32_t *shared; /* threads, once for each time */
+	uint32_t *shared; /* threads that hold it shared, once for each acquire */
 	size_t nshared, shared_cap;
 };
 
 struct raw {
 	bool started;
-	void *map;
+	void *map; /* the file's bytes, or NULL: then `copy` has them */
 	size_t map_size;
 	char *copy;
 	struct raw_file file;
@@ -65,36 +66,38 @@ struct raw {
 	struct raw_names names;
 	struct raw_thread_state *thread;
 	size_t nthreads;
-	uint32_t *heap; /* threads, the earliest on top */
+	uint32_t *heap; /* threads, the one with the earliest unit on top */
 	size_t nheap;
-	struct raw_map objects; /* by address and kind: index */
+	struct raw_map objects; /* (address, is a variable) -> index in `object` */
 	struct raw_object *object;
 	size_t nobjects, objects_cap;
-	uint32_t generation;
-	struct raw_map not_locks;   /* semaphores that are used in other ways */
-	struct raw_map label_texts; /* number of a label: index */
+	uint32_t generation;        /* number of the pass */
+	struct raw_map not_locks;   /* semaphores that are not used as locks */
+	struct raw_map label_texts; /* number of a label -> index in `label` */
 	struct {
 		const char *text;
 		size_t len;
 	} * label;
 	size_t nlabels, labels_cap;
-	/* Events that are ready. */
+	/* Events ready to be delivered, from `at` on. */
 	struct event *out;
 	size_t nout, at, out_cap;
-	uint64_t delivered; /* events, before those in `out` */
-	/* Of the unit being taken, where somebody asks: the variables that it touches. */
+	uint64_t delivered; /* number of events before those in `out` */
+	/* The variables that the current unit accesses; only if `keep_parts`. */
 	struct part {
 		uint64_t start, bytes;
-		size_t at; /* in `out` */
+		size_t at; /* index of the event in `out` */
 	} * part;
 	size_t nparts, parts_cap;
 	bool keep_parts;
-	uint64_t unshared, repaired, units;
-	uint32_t broken; /* threads whose units make no sense from some point on */
-	bool noted;
+	uint64_t unshared; /* accesses left out: only one thread touches that memory */
+	uint64_t repaired; /* operations that cannot have happened, left out or completed */
+	uint64_t units;    /* units read */
+	uint32_t broken;   /* threads whose units make no sense from some point on */
+	bool noted;        /* the last notes are written */
 };
 
-/* A unit of the thread: its events are added to those that are ready. */
-void raw_take(struct raw *a, uint32_t thread, const struct raw_item *i);
+/* Takes the thread's next unit and adds its events, if any, to a->out. */
+void raw_take_unit(struct raw *a, uint32_t thread, const struct raw_item *i);
 
 #endif

@@ -46,7 +46,7 @@ struct raw_memory {
 	size_t nstacks, stacks_cap;
 
 	/* Blocks by address, dead ones too: their addresses come back. */
-	struct raw_block *block; /* address 0: empty */
+	struct raw_allocation *block; /* address 0: empty */
 	size_t nblocks, blocks_cap;
 	uint32_t next_block;
 };
@@ -112,7 +112,7 @@ static void set_mark(struct page *p, unsigned at)
 	p->mark[at / 64] |= 1ull << at % 64;
 }
 
-void raw_memory_edge(struct raw_memory *m, uint64_t address)
+void raw_memory_mark_edge(struct raw_memory *m, uint64_t address)
 {
 	struct page *p = page_of(m, address, true);
 
@@ -166,13 +166,13 @@ static void count_marks(struct page *p)
 	p->var = mem_zalloc(n * sizeof *p->var);
 }
 
-void raw_memory_marked(struct raw_memory *m)
+void raw_memory_finish_marks(struct raw_memory *m)
 {
 	for (size_t i = 0; i < m->npages; i++)
 		count_marks(m->page[i]);
 }
 
-uint64_t raw_memory_too_many(const struct raw_memory *m)
+uint64_t raw_memory_lost_pages(const struct raw_memory *m)
 {
 	return m->too_many;
 }
@@ -233,8 +233,8 @@ static uint64_t after(const struct raw_memory *m, uint64_t address)
 	return (address / PAGE + 1) * PAGE;
 }
 
-uint32_t *raw_memory_variable(struct raw_memory *m, uint64_t *address, uint64_t *size,
-			      uint64_t *start, uint64_t *bytes)
+uint32_t *raw_memory_next_variable(struct raw_memory *m, uint64_t *address, uint64_t *size,
+				   uint64_t *start, uint64_t *bytes)
 {
 	struct page *p;
 	unsigned from;
@@ -277,7 +277,7 @@ void raw_memory_forget(struct raw_memory *m, uint64_t address, uint64_t size)
 	}
 }
 
-static struct raw_block *find_block(const struct raw_memory *m, uint64_t address)
+static struct raw_allocation *find_block(const struct raw_memory *m, uint64_t address)
 {
 	size_t i;
 
@@ -292,7 +292,7 @@ static struct raw_block *find_block(const struct raw_memory *m, uint64_t address
 void raw_memory_alloc(struct raw_memory *m, uint64_t address, uint64_t size, strref place)
 {
 	struct page *p;
-	struct raw_block *b;
+	struct raw_allocation *b;
 	uint64_t end;
 
 	address &= RAW_MEMORY_MASK;
@@ -301,7 +301,7 @@ void raw_memory_alloc(struct raw_memory *m, uint64_t address, uint64_t size, str
 	if (!p || !address)
 		return;
 	if (2 * (m->nblocks + 1) > m->blocks_cap) {
-		struct raw_block *old = m->block;
+		struct raw_allocation *old = m->block;
 		size_t old_cap = m->blocks_cap;
 
 		m->blocks_cap = old_cap ? 2 * old_cap : 1024;
@@ -313,7 +313,7 @@ void raw_memory_alloc(struct raw_memory *m, uint64_t address, uint64_t size, str
 	}
 	b = find_block(m, address);
 	m->nblocks += !b->address;
-	*b = (struct raw_block){address, size, place, ++m->next_block};
+	*b = (struct raw_allocation){address, size, place, ++m->next_block};
 	p->block[address % PAGE / 16 / 64] |= 1ull << address % PAGE / 16 % 64;
 	for (uint64_t at = (address / PAGE + 1) * PAGE; at < end; at = after(m, at)) {
 		p = page_of(m, at, false);
@@ -323,9 +323,9 @@ void raw_memory_alloc(struct raw_memory *m, uint64_t address, uint64_t size, str
 	raw_memory_forget(m, address, size);
 }
 
-void raw_memory_freed(struct raw_memory *m, uint64_t address)
+void raw_memory_dealloc(struct raw_memory *m, uint64_t address)
 {
-	struct raw_block *b;
+	struct raw_allocation *b;
 	struct page *p;
 
 	address &= RAW_MEMORY_MASK;
@@ -361,7 +361,7 @@ static void remove_stack(struct raw_memory *m, size_t i)
 	memmove(m->stack + i, m->stack + i + 1, (--m->nstacks - i) * sizeof *m->stack);
 }
 
-void raw_memory_stack(struct raw_memory *m, uint64_t address, uint64_t size, uint32_t thread)
+void raw_memory_begin_stack(struct raw_memory *m, uint64_t address, uint64_t size, uint32_t thread)
 {
 	uint64_t end;
 	size_t i;
@@ -388,7 +388,7 @@ void raw_memory_stack(struct raw_memory *m, uint64_t address, uint64_t size, uin
 	m->stack[i] = (struct stack){address, end, thread};
 }
 
-void raw_memory_stack_gone(struct raw_memory *m, uint64_t address, uint64_t size, uint32_t thread)
+void raw_memory_end_stack(struct raw_memory *m, uint64_t address, uint64_t size, uint32_t thread)
 {
 	uint64_t end;
 
@@ -409,12 +409,12 @@ uint32_t raw_memory_stack_at(const struct raw_memory *m, uint64_t address)
 	return i < m->nstacks && m->stack[i].low <= address ? m->stack[i].thread : RAW_NO_STACK;
 }
 
-const struct raw_block *raw_memory_block(struct raw_memory *m, uint64_t address)
+const struct raw_allocation *raw_memory_allocation_at(struct raw_memory *m, uint64_t address)
 {
 	struct page *p = page_of(m, address, false);
 	unsigned bit = address % PAGE / 16;
 	uint64_t start = 0;
-	struct raw_block *b;
+	struct raw_allocation *b;
 
 	address &= RAW_MEMORY_MASK;
 	if (!p)
@@ -436,7 +436,7 @@ const struct raw_block *raw_memory_block(struct raw_memory *m, uint64_t address)
 
 uint64_t raw_memory_age(struct raw_memory *m, uint64_t address)
 {
-	const struct raw_block *b = raw_memory_block(m, address);
+	const struct raw_allocation *b = raw_memory_allocation_at(m, address);
 	struct page *p;
 
 	if (b)

@@ -2,26 +2,27 @@
  * The memory of a recorded run: which bytes make up a variable, and which
  * memory is still the same.
  *
- * Conflicts are between bytes, events between variables. So the whole
- * recording is looked at first (raw_memory_mark): each access marks where it
- * begins and where it ends, and what lies between two marks is a variable: every
- * access has all of it or nothing. A buffer that is only ever copied as a
- * whole is one variable, or one a page; a word whose halves are used apart is two.
+ * Accesses conflict if they have a byte in common, but events are about
+ * variables. So a first pass over the whole recording (raw_memory_mark) marks
+ * where each access begins and ends. The bytes between two neighbouring marks
+ * are a variable: every access covers all of it or none of it. A buffer that is
+ * only ever copied as a whole is one variable, or one in each page; a word whose
+ * halves are accessed separately is two.
  *
- * The same look tells which memory only one thread ever touched. Its accesses
- * can be left out: they conflict with nothing.
+ * The first pass also finds the memory that only one thread ever accessed. These
+ * accesses conflict with nothing, and the reader leaves them out.
  *
- * Memory that is freed, unmapped or a stack whose thread has ended is forgotten: when it
- * is used again it is new variables.
+ * Memory that was freed or unmapped, and the stack of a thread that has ended, is
+ * forgotten: if it is used again, it has new variables.
  *
- * Stacks are known, too: each address is on one thread's at most, the latest that
- * began there.
+ * Stacks are remembered too: an address is on the stack of at most one thread,
+ * the last one that began there.
  *
- * Cost: 1.7 KiB and 4 bytes a variable for each page of 4 KiB that was accessed. A
- * limit on the pages holds a recording that makes no sense: what is behind it has no
- * variables.
+ * Memory: 1.7 KiB for each page of 4 KiB that was accessed, and 4 bytes for each
+ * variable. The number of pages is limited, because of recordings that make no
+ * sense; accesses of further pages have no variables.
  *
- * Who may include this: the reader of raw recordings, the commands that serve a running program.
+ * Who may include this: raw_memory.c, raw_names.h, raw_impl.h, tests.
  */
 #ifndef ATOMSAN_TRACE_RAW_MEMORY_H
 #define ATOMSAN_TRACE_RAW_MEMORY_H
@@ -32,54 +33,56 @@
 
 #include "trace/event.h"
 
-/* User space ends here. */
+/* The end of user space. */
 #define RAW_MEMORY_LIMIT 0x800000000000ull
-/* No address is above this; what a file has above it is cut off. */
+/* Bits of an address above these are ignored. */
 #define RAW_MEMORY_MASK (RAW_MEMORY_LIMIT - 1)
 
 struct raw_memory;
-/* At most so many pages of 4 KiB have variables. */
+/* Returns an empty memory, for raw_memory_free(), in which at most max_pages have variables. */
 struct raw_memory *raw_memory_new(size_t max_pages);
 void raw_memory_free(struct raw_memory *m);
 
-/* First, all accesses, in any order; then once: */
+/* The first pass: mark every access, in any order. */
 void raw_memory_mark(struct raw_memory *m, uint64_t address, uint64_t size, uint32_t thread);
-/* An edge that no access may make, of a heap block. */
-void raw_memory_edge(struct raw_memory *m, uint64_t address);
-void raw_memory_marked(struct raw_memory *m);
-/* Pages that were marked in vain, since there are too many. */
-uint64_t raw_memory_too_many(const struct raw_memory *m);
-/* Start again with memory that nobody has touched; the marks stay. */
+/* Also mark the bounds of allocations and locks, where perhaps no access begins or ends. */
+void raw_memory_mark_edge(struct raw_memory *m, uint64_t address);
+/* Ends the first pass: the marks become variables. */
+void raw_memory_finish_marks(struct raw_memory *m);
+/* Returns the number of accessed pages that were over the limit. */
+uint64_t raw_memory_lost_pages(const struct raw_memory *m);
+/* Starts another second pass: forgets everything but the marks. */
 void raw_memory_restart(struct raw_memory *m);
 
 /*
- * Then, in the order of time, of an access [*address, *address + *size): cut
- * off the first variable. Returns where its number is kept, 0 if it has none
- * yet, and sets its place and size; NULL where that memory is of one thread.
- * Moves *address and *size on behind it.
+ * The second pass, in the order of time. Takes the first variable off the front
+ * of the access [*address, *address + *size), which becomes the rest of the
+ * access. Sets *start and *bytes to the variable's address and size. Returns
+ * where the caller keeps the variable's number plus 1, which is 0 at first; NULL
+ * if only one thread accesses that memory.
  */
-uint32_t *raw_memory_variable(struct raw_memory *m, uint64_t *address, uint64_t *size,
-			      uint64_t *start, uint64_t *bytes);
+uint32_t *raw_memory_next_variable(struct raw_memory *m, uint64_t *address, uint64_t *size,
+				   uint64_t *start, uint64_t *bytes);
 void raw_memory_forget(struct raw_memory *m, uint64_t address, uint64_t size);
 
-/* A thread begins, and this is its stack; it has ended. Either way that memory is forgotten. */
-void raw_memory_stack(struct raw_memory *m, uint64_t address, uint64_t size, uint32_t thread);
-void raw_memory_stack_gone(struct raw_memory *m, uint64_t address, uint64_t size, uint32_t thread);
-/* Whose stack is it on? */
+/* The stack of a thread that begins, or that has ended. Either way that memory is forgotten. */
+void raw_memory_begin_stack(struct raw_memory *m, uint64_t address, uint64_t size, uint32_t thread);
+void raw_memory_end_stack(struct raw_memory *m, uint64_t address, uint64_t size, uint32_t thread);
+/* Returns the thread whose stack has this address, or RAW_NO_STACK. */
 #define RAW_NO_STACK UINT32_MAX
 uint32_t raw_memory_stack_at(const struct raw_memory *m, uint64_t address);
 
-/* Heap blocks. Numbers are from 1, and never used twice. */
-struct raw_block {
+/* An allocation. Numbers count from 1 and are never used twice. */
+struct raw_allocation {
 	uint64_t address, size;
-	strref place;
+	strref place; /* where it was made */
 	uint32_t number;
 };
 void raw_memory_alloc(struct raw_memory *m, uint64_t address, uint64_t size, strref place);
-void raw_memory_freed(struct raw_memory *m, uint64_t address);
-/* The block that this address lies in, or NULL. */
-const struct raw_block *raw_memory_block(struct raw_memory *m, uint64_t address);
-/* Changes when the memory there is forgotten. */
+void raw_memory_dealloc(struct raw_memory *m, uint64_t address);
+/* Returns the allocation that this address lies in, or NULL. */
+const struct raw_allocation *raw_memory_allocation_at(struct raw_memory *m, uint64_t address);
+/* Returns a number that changes when the memory at this address is forgotten. */
 uint64_t raw_memory_age(struct raw_memory *m, uint64_t address);
 
 #endif

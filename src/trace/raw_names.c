@@ -70,14 +70,14 @@ void raw_names_free(struct raw_names *n)
 	mem_free(n->module);
 }
 
-bool raw_names_made(const struct raw_names *n, enum names_kind kind)
+bool raw_names_next_exists(const struct raw_names *n, enum names_kind kind)
 {
 	return n->counted[kind] < n->names->table[kind].n;
 }
 
 uint32_t raw_names_next(struct raw_names *n, enum names_kind kind)
 {
-	if (!raw_names_made(n, kind))
+	if (!raw_names_next_exists(n, kind))
 		table_append(&n->names->table[kind], n->text.s, n->text.n);
 	return n->counted[kind]++;
 }
@@ -149,8 +149,8 @@ strref raw_names_label(struct raw_names *n, char kind, uint64_t pc, const char *
 	return ref;
 }
 
-void raw_names_add_block(struct raw_names *n, uint64_t offset, uint64_t size, uint64_t block,
-			 strref place)
+void raw_names_add_allocation(struct raw_names *n, uint64_t offset, uint64_t size, uint64_t block,
+			      strref place)
 {
 	str_fmt(&n->text, "h 0x%" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRIu32, offset, size, block,
 		place);
@@ -159,11 +159,11 @@ void raw_names_add_block(struct raw_names *n, uint64_t offset, uint64_t size, ui
 void raw_names_add_memory(struct raw_names *n, struct raw_memory *m, uint64_t address,
 			  uint64_t size)
 {
-	const struct raw_block *b = raw_memory_block(m, address);
+	const struct raw_allocation *b = raw_memory_allocation_at(m, address);
 	uint32_t stack_of;
 
 	if (b) {
-		raw_names_add_block(n, address - b->address, size, b->size, b->place);
+		raw_names_add_allocation(n, address - b->address, size, b->size, b->place);
 		return;
 	}
 	for (size_t i = n->nmodules; i-- > 0;)

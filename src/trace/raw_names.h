@@ -1,11 +1,12 @@
 /*
- * The names of a recorded run (recorded.h), as they come up: texts for places,
- * labels, variables, locks, each made once.
+ * Makes the names of a recorded run (recorded.h) as they are needed: the texts of
+ * places, labels, variables and locks, each once.
  *
- * A recording may be read several times: a name that a first pass has made is
- * found again by the same number.
+ * A recording may be read several times. Places and labels are found by their
+ * keys; variables, locks and notes come in the same order in every pass, so a
+ * later pass only counts them, and each gets the number that it had before.
  *
- * Who may include this: the reader of raw recordings, the commands that serve a running program.
+ * Who may include this: raw_names.c, raw_impl.h, the reporter.
  */
 #ifndef ATOMSAN_TRACE_RAW_NAMES_H
 #define ATOMSAN_TRACE_RAW_NAMES_H
@@ -35,34 +36,39 @@ struct raw_module {
 
 struct raw_names {
 	struct names *names;
-	struct str text; /* scratch */
+	struct str text; /* the text of the next name */
 	struct raw_map places, labels;
-	struct raw_module *module; /* those that were loaded last come last */
+	struct raw_module *module; /* in the order in which they were loaded */
 	size_t nmodules, modules_cap;
-	uint32_t counted[NAMES_KINDS]; /* in this pass */
+	uint32_t counted[NAMES_KINDS]; /* names of each kind in this pass */
 };
 void raw_names_init(struct raw_names *n, struct names *names);
-void raw_names_restart(struct raw_names *n);
+void raw_names_restart(struct raw_names *n); /* begins another pass */
 void raw_names_free(struct raw_names *n);
 
-/* A number for the next name of a kind, whose text is n->text, unless a pass before has made it. */
+/*
+ * Returns the number of the next name of a kind. Its text is n->text, unless an earlier pass has
+ * made the name: then raw_names_next_exists(), and n->text is not used.
+ */
 uint32_t raw_names_next(struct raw_names *n, enum names_kind kind);
-bool raw_names_made(const struct raw_names *n, enum names_kind kind);
-/* The same for a note made of n->text. */
+bool raw_names_next_exists(const struct raw_names *n, enum names_kind kind);
+/* The same for a note. */
 void raw_names_note(struct raw_names *n);
 
-/* "mutex", ...: raw_read.c */
+/* "mutex", ...: in raw_events.c */
 extern const char *const raw_lock_names[RAW_LOCKS];
 
+/* Adds a module; the text is that of RAW_MODULE. A text that is not one is ignored. */
 void raw_names_module(struct raw_names *n, uint64_t base, const char *text, size_t len);
+/* Returns the place `pc` in a function that was called at the place `parent`. */
 strref raw_names_place(struct raw_names *n, strref parent, uint64_t pc);
-/* kind: 'f', 's' or 'm'; or 'a' with a text, then `pc` is its number. */
+/* Returns a label. kind: 'f', 's' or 'm'; or 'a' with a text, then `pc` is the text's number. */
 strref raw_names_label(struct raw_names *n, char kind, uint64_t pc, const char *text, size_t len);
 
-/* Add a part of a block of the heap to n->text: "h OFFSET SIZE BLOCK PLACE". */
-void raw_names_add_block(struct raw_names *n, uint64_t offset, uint64_t size, uint64_t block,
-			 strref place);
-/* Add "g PC SIZE" and so on to n->text. */
+/* Adds a part of an allocation to n->text: "h OFFSET SIZE BYTES PLACE". */
+void raw_names_add_allocation(struct raw_names *n, uint64_t offset, uint64_t size, uint64_t bytes,
+			      strref place);
+/* Adds what lies at an address to n->text, as recorded.h describes a variable: "g PC SIZE", ... */
 void raw_names_add_memory(struct raw_names *n, struct raw_memory *m, uint64_t address,
 			  uint64_t size);
 

@@ -146,9 +146,9 @@ static void look(struct raw *a, bool unfinished)
 				raw_memory_mark(a->memory, i.address, i.size, t);
 				break;
 			case RAW_ALLOC:
-				raw_memory_edge(a->memory, i.address);
+				raw_memory_mark_edge(a->memory, i.address);
 				if (i.size < 1 << 16)
-					raw_memory_edge(a->memory, i.address + i.size);
+					raw_memory_mark_edge(a->memory, i.address + i.size);
 				break;
 			case RAW_LABEL:
 				raw_map_put(&a->label_texts, i.address, 0, (uint32_t)a->nlabels);
@@ -160,11 +160,11 @@ static void look(struct raw *a, bool unfinished)
 			case RAW_SEM_WAIT:
 			case RAW_SEM_POST:
 				look_at_semaphore(a, &semaphores, &i, t, unfinished);
-				raw_memory_edge(a->memory, i.address);
+				raw_memory_mark_edge(a->memory, i.address);
 				break;
 			case RAW_ACQUIRE:
 			case RAW_ACQUIRE_SHARED:
-				raw_memory_edge(a->memory, i.address);
+				raw_memory_mark_edge(a->memory, i.address);
 				break;
 			default:
 				break;
@@ -177,7 +177,7 @@ static void look(struct raw *a, bool unfinished)
 		    (semaphores.slot[k].value_plus_1 - 1) % 3 == HELD)
 			raw_map_put(&a->not_locks, semaphores.slot[k].a, 0, 1);
 	raw_map_free(&semaphores);
-	raw_memory_marked(a->memory);
+	raw_memory_finish_marks(a->memory);
 }
 
 /* --- threads in the order of time --- */
@@ -274,10 +274,10 @@ static void last_notes(struct raw *a)
 			a->broken, a->broken == 1 ? "" : "s");
 		raw_names_note(&a->names);
 	}
-	if (raw_memory_too_many(a->memory)) {
+	if (raw_memory_lost_pages(a->memory)) {
 		str_reset(&a->names.text);
 		str_fmt(&a->names.text, "lost accesses of %" PRIu64 " pages: too much memory",
-			raw_memory_too_many(a->memory));
+			raw_memory_lost_pages(a->memory));
 		raw_names_note(&a->names);
 	}
 	if (h->closed == 2) {
@@ -367,7 +367,7 @@ static int raw_next(struct reader *r, struct event *ev)
 			size_t first = a->nout;
 
 			a->nparts = 0;
-			raw_take(a, t, &a->thread[t].item);
+			raw_take_unit(a, t, &a->thread[t].item);
 			a->units++;
 			if (r->units)
 				answer(r, t, &a->thread[t].item, first);

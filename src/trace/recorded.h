@@ -1,28 +1,27 @@
 /*
  * The names in the trace of a recorded run.
  *
- * A run that was recorded knows addresses, not names: names are found out
- * later, by whoever prints them and only for what is printed (src/symbol). So
- * the tables of such a trace hold addresses, written as text. A trace is of
- * this kind when its first note is RECORDED_NOTE; the names of any other trace
- * stand for themselves.
+ * The recorder knows addresses, not names. Names are looked up later, and only
+ * those that are printed (src/symbol). So the tables of such a trace hold
+ * addresses, written as text. A trace is of this kind if its first note is
+ * RECORDED_NOTE; the names of any other trace are names.
  *
  * Words are separated by one space; a text that may hold spaces comes last.
  * Numbers are decimal, ADDRESS and OFFSET hexadecimal with 0x in front. PC is
- * MODULE+OFFSET: the number of a module and how far behind its base, or
- * "?+ADDRESS" where no module was there. A PC is a return address: what was
- * called, or done, stands just before it.
+ * MODULE+OFFSET: the number of a module and the distance from its base, or
+ * "?+ADDRESS" if no module was there. A PC is a return address: the call or
+ * access is the instruction just before it.
  *
- * Notes, in the order in which things became known:
+ * Notes, in the order in which the facts became known:
  *
  *	recorded 1
  *	command PROGRAM ARGUMENTS...
  *	module NUMBER BASE SIZE BUILD-ID PATH   modules count from 1; "-": no build id; BASE is
  *	                                        what the loader added to the file's own
- *	                                        addresses, in either form
+ *	                                        addresses, decimal or hexadecimal
  *	thread NUMBER CREATOR PLACE NAME        numbers of threads; PLACE a strref: where it
  *	                                        was created; NAME as given to the system, or ""
- *	unshared N      so many accesses were left out: nobody else ever touched that memory
+ *	unshared N      so many accesses were left out: no other thread accesses that memory
  *	lost WHAT       something is missing from the recording, in words
  *
  * Strings:
@@ -37,21 +36,21 @@
  *
  * Threads are "T0" (the one that runs main) and so on, in the order of creation.
  *
- * Variables: memory that was always used as a whole, SIZE bytes of it:
+ * Variables: memory that was always accessed as a whole, SIZE bytes of it:
  *
  *	g PC SIZE                       in a module: a global or static variable
- *	h OFFSET SIZE BYTES PLACE       OFFSET into a heap block of BYTES bytes that was
- *	                                allocated at PLACE (a strref)
+ *	h OFFSET SIZE BYTES PLACE       at OFFSET in an allocation of BYTES bytes that was
+ *	                                made at PLACE (a strref)
  *	s THREAD ADDRESS SIZE           on a thread's stack, or in its thread-local storage
  *	o ADDRESS SIZE                  elsewhere
  *
  * Locks: what it is ("mutex", "rwlock", "spinlock", "semaphore", "condition",
- * "barrier", "once"), then as a variable.
+ * "barrier", "once"), then its memory as for a variable.
  *
- * Functions that are blocks come as begin and end like any others, all of
- * them: which ones are meant to be atomic is decided when the trace is read
- * (src/spec). An end whose operand is not END_RETURN (event.h) is no return:
- * the block ends early, and the function will return without another end.
+ * Every function has a begin and an end, like a block: which functions are meant
+ * to be atomic is decided when the trace is read (blocks.h, src/spec). An end
+ * whose operand is not END_RETURN (event.h) is not a return: the block ends early,
+ * and the function returns later without another end.
  */
 #ifndef ATOMSAN_TRACE_RECORDED_H
 #define ATOMSAN_TRACE_RECORDED_H
@@ -79,7 +78,7 @@ struct recorded_place {
 struct recorded_label {
 	char kind; /* 'f', 's', 'm', 'a' */
 	struct recorded_pc pc;
-	const char *text; /* of 'a' */
+	const char *text; /* if the kind is 'a' */
 };
 
 struct recorded_memory {
@@ -92,7 +91,7 @@ struct recorded_memory {
 	uint32_t thread;
 };
 
-/* A note's text is not copied: pointers go into it. */
+/* The pointers point into the text of the note. */
 struct recorded_module {
 	uint32_t number;
 	uint64_t base, size;
@@ -107,10 +106,10 @@ struct recorded_thread {
 	const char *name;
 };
 
-/* Are these the names of a recorded run? Known when the first events have been read. */
+/* Returns whether these are the names of a recorded run. Known when the first events were read. */
 bool recorded_names(const struct names *names);
 
-/* Each returns false where the text is not one. */
+/* Each parses a text; it returns false if the text does not have that form. */
 bool recorded_place(const char *text, struct recorded_place *out);
 bool recorded_label(const char *text, struct recorded_label *out);
 bool recorded_memory(const char *text, struct recorded_memory *out);

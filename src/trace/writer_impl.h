@@ -1,7 +1,7 @@
 /*
  * What the writers of the formats share.
  *
- * Who may include this: writer.c, *_write.c.
+ * Who may include this: writer.c, std_write.c, atrace_write.c, perfetto_write.c.
  */
 #ifndef ATOMSAN_TRACE_WRITER_IMPL_H
 #define ATOMSAN_TRACE_WRITER_IMPL_H
@@ -10,13 +10,13 @@
 #include "trace/writer.h"
 
 struct writer_ops {
-	/* Once, before the first event. */
+	/* Called once, before the first event. Returns w->state. */
 	void *(*create)(struct writer *w);
 	int (*put)(struct writer *w, const struct names *names, const struct event *ev, size_t n,
 		   struct err *err);
-	/* Everything that is still in memory goes out. */
+	/* Called once, after the last event: writes everything that is still in memory. */
 	int (*finish)(struct writer *w, struct err *err);
-	void (*destroy)(struct writer *w);
+	void (*destroy)(struct writer *w); /* frees w->state */
 };
 extern const struct writer_ops writer_std, writer_atrace, writer_perfetto;
 
@@ -24,7 +24,7 @@ struct writer {
 	struct output out;
 	const struct writer_ops *ops;
 	void *state;
-	struct err err; /* set once something failed */
+	struct err err; /* the first failure */
 };
 
 #endif

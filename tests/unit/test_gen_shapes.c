@@ -112,7 +112,7 @@ static void test_refused(void **state)
 	refuse((struct gen_options){.shape = "locks", .events = 1000, .threads = 1, .inject = 1},
 	       "locks: 1 threads are too few: at least 2");
 	refuse((struct gen_options){.shape = "lock-nests", .events = 1000, .inject = 1},
-	       "lock-nests: nothing can be planted: it is not serializable anyway");
+	       "lock-nests: violations cannot be planted: this shape is not serializable anyway");
 	refuse((struct gen_options){.shape = "locks", .events = 1000, .locks = 1ull << 32},
 	       "locks: 4294967296 locks are too many: at most 268435456");
 	refuse((struct gen_options){.shape = "locks", .events = 1000, .inject = UINT64_MAX},

@@ -67,11 +67,12 @@ static void play(struct raw_memory *m, const struct step *step, size_t n)
 			raw_memory_alloc(m, address, size, 7);
 			block[s->at / 16] = s->size;
 			twin_forget(w, s->at, s->size);
-			assert_non_null(raw_memory_block(m, address));
-			assert_int_equal(raw_memory_block(m, address + size - 1)->address, address);
+			assert_non_null(raw_memory_allocation_at(m, address));
+			assert_int_equal(raw_memory_allocation_at(m, address + size - 1)->address,
+					 address);
 			continue;
 		case FREE:
-			raw_memory_freed(m, address);
+			raw_memory_dealloc(m, address);
 			twin_forget(w, s->at, block[s->at / 16]);
 			block[s->at / 16] = 0;
 			continue;
@@ -81,7 +82,8 @@ static void play(struct raw_memory *m, const struct step *step, size_t n)
 		var = mem_zalloc(s->size * sizeof *var);
 		life = mem_zalloc(s->size * sizeof *life);
 		while (size) {
-			uint32_t *number = raw_memory_variable(m, &address, &size, &start, &bytes);
+			uint32_t *number =
+				raw_memory_next_variable(m, &address, &size, &start, &bytes);
 
 			assert_int_equal(start, end);
 			assert_true(bytes > 0);
@@ -180,10 +182,10 @@ static void same_as_twin(void **state)
 			if (step[i].what == ACCESS)
 				raw_memory_mark(m, BASE + step[i].at, step[i].size, step[i].thread);
 			else if (step[i].what == ALLOC) {
-				raw_memory_edge(m, BASE + step[i].at);
-				raw_memory_edge(m, BASE + step[i].at + step[i].size);
+				raw_memory_mark_edge(m, BASE + step[i].at);
+				raw_memory_mark_edge(m, BASE + step[i].at + step[i].size);
 			}
-		raw_memory_marked(m);
+		raw_memory_finish_marks(m);
 		play(m, step, n);
 		/* And from the beginning. */
 		raw_memory_restart(m);
@@ -201,15 +203,15 @@ static void ends_of_memory(void **state)
 	for (size_t i = 0; i < N(at); i++)
 		for (uint32_t t = 0; t < 2; t++)
 			raw_memory_mark(m, at[i], t ? 40 : 3, t);
-	raw_memory_marked(m);
+	raw_memory_finish_marks(m);
 	for (size_t i = 0; i < N(at); i++) {
 		uint64_t address = at[i], size = 40, start, bytes;
-		uint32_t *v = raw_memory_variable(m, &address, &size, &start, &bytes);
+		uint32_t *v = raw_memory_next_variable(m, &address, &size, &start, &bytes);
 
 		assert_non_null(v);
 		*v = 5;
 		while (size)
-			raw_memory_variable(m, &address, &size, &start, &bytes);
+			raw_memory_next_variable(m, &address, &size, &start, &bytes);
 		assert_true(address <= RAW_MEMORY_LIMIT);
 	}
 	raw_memory_free(m);
@@ -224,14 +226,14 @@ static void too_large(void **state)
 	(void)state;
 	raw_memory_mark(m, 0x1000, UINT64_MAX, 0);
 	raw_memory_mark(m, 0x1000, UINT64_MAX, 1);
-	assert_true(raw_memory_too_many(m) > 1ull << 34);
-	raw_memory_marked(m);
+	assert_true(raw_memory_lost_pages(m) > 1ull << 34);
+	raw_memory_finish_marks(m);
 	while (size)
-		pages += raw_memory_variable(m, &address, &size, &start, &bytes) != NULL;
+		pages += raw_memory_next_variable(m, &address, &size, &start, &bytes) != NULL;
 	assert_int_equal(pages, 16);
 	raw_memory_forget(m, 0, UINT64_MAX);
 	raw_memory_alloc(m, 0x1000, UINT64_MAX, 0);
-	assert_non_null(raw_memory_block(m, 0x2000));
+	assert_non_null(raw_memory_allocation_at(m, 0x2000));
 	raw_memory_free(m);
 }
 
@@ -244,14 +246,14 @@ static void not_marked(void **state)
 	(void)state;
 	raw_memory_mark(m, 0x1000, 0x1000, 0);
 	raw_memory_mark(m, 0x1000, 0x1000, 1);
-	raw_memory_marked(m);
+	raw_memory_finish_marks(m);
 	/* It gets the one it lies in. */
-	v = raw_memory_variable(m, &address, &size, &start, &bytes);
+	v = raw_memory_next_variable(m, &address, &size, &start, &bytes);
 	assert_non_null(v);
 	*v = 3;
 	address = 0x1000;
 	size = 0x1000;
-	assert_ptr_equal(raw_memory_variable(m, &address, &size, &start, &bytes), v);
+	assert_ptr_equal(raw_memory_next_variable(m, &address, &size, &start, &bytes), v);
 	raw_memory_free(m);
 }
 
@@ -272,7 +274,7 @@ static void stacks(void **state)
 			bool free = true;
 
 			if (live[t]) {
-				raw_memory_stack_gone(m, at[t] * UNIT, size[t] * UNIT, t);
+				raw_memory_end_stack(m, at[t] * UNIT, size[t] * UNIT, t);
 				live[t] = false;
 			} else {
 				at[t] = rng_below(&r, PLACES);
@@ -282,7 +284,7 @@ static void stacks(void **state)
 						at[t] >= at[k] + size[k];
 				if (!free)
 					continue;
-				raw_memory_stack(m, at[t] * UNIT, size[t] * UNIT, t);
+				raw_memory_begin_stack(m, at[t] * UNIT, size[t] * UNIT, t);
 				live[t] = true;
 			}
 			for (uint32_t p = 0; p < PLACES + 8; p++) {
@@ -304,16 +306,16 @@ static void stacks_overlap(void **state)
 	struct raw_memory *m = raw_memory_new(16);
 
 	(void)state;
-	raw_memory_stack(m, 0x10000, 0x10000, 0);
-	raw_memory_stack(m, 0x14000, 0x1000, 1);
+	raw_memory_begin_stack(m, 0x10000, 0x10000, 0);
+	raw_memory_begin_stack(m, 0x14000, 0x1000, 1);
 	assert_int_equal(raw_memory_stack_at(m, 0x14fff), 1);
 	assert_int_equal(raw_memory_stack_at(m, 0x15000), 0);
-	raw_memory_stack(m, 0x1f000, 0x2000, 2);
+	raw_memory_begin_stack(m, 0x1f000, 0x2000, 2);
 	assert_int_equal(raw_memory_stack_at(m, 0x1efff), 0);
 	assert_int_equal(raw_memory_stack_at(m, 0x1f000), 2);
-	raw_memory_stack(m, 0, UINT64_MAX, 3);
+	raw_memory_begin_stack(m, 0, UINT64_MAX, 3);
 	assert_int_equal(raw_memory_stack_at(m, 0x15000), 3);
-	raw_memory_stack_gone(m, 0x10000, 0x10000, 0);
+	raw_memory_end_stack(m, 0x10000, 0x10000, 0);
 	assert_int_equal(raw_memory_stack_at(m, 0x15000), 3);
 	raw_memory_restart(m);
 	assert_int_equal(raw_memory_stack_at(m, 0x15000), RAW_NO_STACK);
