@@ -1,5 +1,5 @@
-// build.mjs [--check]: make dist/report.html, the one file that goes into atomsan, out of src/.
-// With --check nothing is written: exit code 1 where the committed one is another.
+// build.mjs [--check]: build dist/report.html, the one file that goes into atomsan, from src/.
+// With --check it writes nothing, and exits with 1 if the committed file differs.
 import { build } from "esbuild";
 import { readFileSync, writeFileSync, mkdirSync } from "node:fs";
 
@@ -24,7 +24,7 @@ async function bundle(entry, extra) {
 const script = await bundle("src/main.js", { format: "iife" });
 const style = await bundle("src/style.css", {});
 if (/<\/(script|style)/i.test(script + style)) throw new Error("the code would end its own element");
-// A function: in a string '$' would mean something.
+// Replacement by a function, because '$' is special in a replacement string.
 const page = read("src/page.html")
   .replace("@STYLE@", () => style)
   .replace("@SCRIPT@", () => script);

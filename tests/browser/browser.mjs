@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const LIMIT = 20000; // milliseconds for any one answer
+const LIMIT = 20000; // milliseconds per answer
 
 export class Browser {
   static async start() {

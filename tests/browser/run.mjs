@@ -1,7 +1,7 @@
 // run.mjs BIN [--pictures=DIR]: the HTML report in a real browser.
 //
-// Every page is made by the atomsan in BIN, opened from a file, and must make no request but for
-// itself, say nothing on the console and open no dialog. With --pictures it also takes those of the README.
+// The atomsan in BIN writes every page. The page is opened from a file; it must request nothing but itself,
+// print nothing on the console and open no dialog. With --pictures the script also takes the README's pictures.
 
 import assert from "node:assert/strict";
 import { execFileSync, spawnSync } from "node:child_process";
@@ -17,7 +17,7 @@ const pictures = process.argv.find((word) => word.startsWith("--pictures="))?.sl
 const work = mkdtempSync(join(tmpdir(), "atomsan-pages-"));
 const env = { ...process.env, PATH: bin + ":" + process.env.PATH };
 
-// A page of what atomsan says; findings are exit code 1.
+// Writes the page that atomsan prints for these arguments. Exit code 1 means that it has findings.
 function make(name, cwd, ...words) {
   const file = join(work, name + ".html");
   const got = spawnSync(join(bin, "atomsan"), [...words, "--format=html", "-o", file], { cwd, env, encoding: "utf8" });
@@ -116,7 +116,7 @@ async function tests() {
   const crossing = make("crossing", join(root, "tests/golden/cases/check-no-blame"), "check", "t.std");
   writeFileSync(join(work, "quiet.std"), "T1|r(x)|a.c:1\n");
   const quiet = make("quiet", work, "check", "quiet.std");
-  // Checked as it runs: no trace, no numbers of events. It has to lose a deposit for that.
+  // A live run has no trace and no event numbers. The run must lose a deposit, or there is no finding.
   writeFileSync(join(work, "slow.c"), readFileSync(join(root, "docs/examples/lost-update.c"), "utf8").replace("int b = get();", "int b = get();\n\tusleep(500000);").replace("#include <stdio.h>", "#include <stdio.h>\n#include <unistd.h>"));
   execFileSync(join(bin, "atomsan-cc"), ["-g", "-pthread", "slow.c", "-o", "slow"], { cwd: work, env });
   const live = join(work, "live.html");
@@ -141,11 +141,11 @@ async function tests() {
     // Time goes down.
     const tops = await page.run(`[...document.querySelectorAll(".step")].map((e) => e.getBoundingClientRect().top)`);
     assert.ok(tops[0] < tops[1] && tops[1] < tops[2]);
-    // What is nested lies inside, and no two operations on each other.
+    // Nested boxes lie inside their parents, and no two operations overlap.
     assert.ok(await page.run(`[...document.querySelectorAll(".step")].every((e) => { const b = e.querySelector(".pill").getBoundingClientRect(); return [...document.querySelectorAll("svg .box")].some((x) => { const o = x.querySelector("rect").getBoundingClientRect(); return o.left <= b.left && o.right >= b.right && o.top <= b.top && o.bottom >= b.bottom; }); })`));
   });
 
-  // Which of the two threads came first is another matter in every run.
+  // Either thread may come first; it differs from run to run.
   const threads = async (page) => page.run(`[...document.querySelectorAll(".step")].map((e) => /thread (\\S+)/.exec(e.getAttribute("aria-label"))[1])`);
 
   await test("pointing and focus show stack, locks and source", predicted, {}, async (page) => {
@@ -158,7 +158,7 @@ async function tests() {
     await page.run(`document.querySelector('.step[data-index="0"]').focus()`);
     await page.until(`/by ${one}/.test(${text(".inspector header")})`);
     assert.match(await page.run(text(".inspector .line.here")), /15\s*int b = balance;/);
-    // Another frame, its source.
+    // Selecting another frame shows its source.
     await page.mouse(".inspector .stack li:nth-child(2) button", true);
     await page.until(`/int b = get\\(\\)/.test(${text(".inspector .line.here")})`);
     assert.equal(await page.run(text(".inspector .frame[aria-pressed=true] .fn")), "deposit");
@@ -175,12 +175,12 @@ async function tests() {
     assert.equal(await page.run(count(".moves tr.current")), 1);
     await page.key("ArrowLeft");
     assert.match(await page.run(text(".now")), /^2 of/);
-    await page.mouse('.controls button[aria-label^="one event on"]', true);
+    await page.mouse('.controls button[aria-label^="next event"]', true);
     assert.match(await page.run(text(".now")), /^3 of/);
-    await page.mouse('.controls button[aria-label^="one event back"]', true);
+    await page.mouse('.controls button[aria-label^="previous event"]', true);
     assert.match(await page.run(text(".now")), /^2 of/);
-    for (let i = 0; i < 3; i++) await page.mouse('.controls button[aria-label^="to the next access"]', true);
-    assert.match(await page.run(text(".now")), new RegExp(`^${total} of ${total}: thread ${one} writes balance, and the cycle is closed`));
+    for (let i = 0; i < 3; i++) await page.mouse('.controls button[aria-label^="next access"]', true);
+    assert.match(await page.run(text(".now")), new RegExp(`^${total} of ${total}: thread ${one} writes balance, which closes the cycle`));
     assert.match(await page.run(text(".held")), new RegExp(`${one} holdsmutex m`));
     assert.ok(await page.run(`document.querySelector('.controls button[aria-label="to the end"]').disabled`));
     await page.mouse('.controls button[aria-label="to the start"]', true);
@@ -262,7 +262,7 @@ async function tests() {
     const next = await took(`document.querySelector(".row.item").click()`);
     assert.equal(await page.run(count("svg.drawing")), 1);
     console.log(`   ready ${ready.toFixed()} ms, first search ${first.toFixed()}, next ${again.toFixed()}, scroll to the end ${scroll.toFixed()}, show one ${next.toFixed()}`);
-    // Far more than is needed here, since the machine may be busy; a list that is all there takes seconds.
+    // Generous limits, because the machine may be busy. A list with an element per row would take seconds.
     assert.ok(Math.max(first, again, scroll, next) < 1500, "no lag");
     await page.run(`document.querySelector(".list").focus()`);
     await page.key("End");
@@ -280,7 +280,7 @@ async function tests() {
   });
 
   await test("nothing found", quiet, {}, async (page) => {
-    assert.equal(await page.run(text("#overview-title")), "Nothing was found");
+    assert.equal(await page.run(text("#overview-title")), "No findings");
     assert.match(await page.run(text(".engines")), /this run is serializable/);
     assert.equal(await page.run(count(".row")), 0);
   });
@@ -308,7 +308,7 @@ async function tests() {
     const nameless = nodes.filter((node) => !node.ignored && ["button", "textbox", "searchbox", "combobox", "listbox", "option", "slider", "link"].includes(role(node)) && !node.name?.value);
     assert.deepEqual(nameless.map(role), [], "whatever can be used has a name");
     assert.ok(nodes.some((node) => /^event \d+, thread T\d reads balance, in block deposit, at lost-update.c:15:6$/.test(node.name?.value ?? "")), "an operation says what it is");
-    // From the top to an operation with Tab alone, and on to the next.
+    // Tab alone leads from the top of the page to an operation, and on to the next.
     for (let i = 0; i < 20 && !(await page.run(`document.activeElement.matches(".step")`)); i++) await page.key("Tab");
     assert.equal(await page.run("document.activeElement.dataset.index"), "0");
     await page.key("Tab");
@@ -321,7 +321,7 @@ async function tests() {
   if (pictures) await take(pictures, { lost, cycle, predicted });
 }
 
-// As a person sees them: no wider than the page of a README.
+// Pictures no wider than a README page.
 async function take(folder, pages) {
   const shots = [
     ["lost-update", pages.lost, { height: 900 }],

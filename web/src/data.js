@@ -1,4 +1,4 @@
-// The report as the page needs it: one list of findings, each with what it is searched, grouped and counted by.
+// The report as the page needs it: one list of findings, each with the fields used to search, group and count it.
 
 const raw = JSON.parse(document.getElementById("data").textContent);
 document.getElementById("data").remove();
@@ -11,7 +11,7 @@ const here = raw.here && raw.here !== "/" ? raw.here + "/" : null;
 export const shortPath = (file) => (here && file.startsWith(here) ? file.slice(here.length) : file);
 const baseName = (file) => file.slice(file.lastIndexOf("/") + 1) || file;
 
-// ---- Places: of a recorded run the program's own line, else "bank.c:14:3".
+// ---- Places: the line in the program's own source if the run was recorded, else a place like "bank.c:14:3".
 
 export function ownFrame(stack) {
   let first = null;
@@ -41,7 +41,7 @@ export function shortPlace(place) {
   return where ? placeText(where) : (place ?? "");
 }
 
-// ---- Sources that came along.
+// ---- Sources inside the report.
 
 const sources = new Map(raw.sources.map((source) => [source.file, source.excerpts]));
 export function sourceAround(file, line, around) {
@@ -60,7 +60,7 @@ export function sourceAround(file, line, around) {
 // ---- Words.
 
 const aside = / \(allocated at [^()]*(?:\([^()]*\))?[^()]*\)/;
-// "heap block of 24 bytes, offset 8 (allocated at bank.c:9)": without the aside.
+// The name without "(allocated at ...)": "heap block of 24 bytes, offset 8 (allocated at bank.c:9)".
 export const plainName = (name) => name?.replace(aside, "") ?? null;
 
 export const OPS = {
@@ -98,7 +98,7 @@ export function stepSentence(step) {
 export const sameBlock = (a, b) =>
   a.thread === b.thread && (a.begin ?? 0) === (b.begin ?? 0) && (!!a.begin || a.event === b.event);
 
-// What ties a step to the one before it.
+// How a step is linked to the one before it.
 export function tie(before, step) {
   if (sameBlock(before, step)) return "block";
   if (before.thread === step.thread) return "thread";
@@ -133,10 +133,10 @@ function whereOfFinding(f) {
   return parsePlace((f.blame ?? f.transaction)?.place);
 }
 
-// What happened before what may, data before lock order, a culprit before none: what to look at first of what is alike.
+// Sorts similar findings by importance: observed before predicted, data before lock order, blamed before not blamed.
 export const rank = (f) => (f.status === "predicted" ? 4 : 0) + (f.rests_on === "locks" ? 2 : 0) + (f.blame ? 0 : 1);
 
-// A live finding has no numbers of events, but an order.
+// A live finding has no event numbers; its `order` fields stand in for them.
 function order(f) {
   f.live = f.group !== undefined;
   if (!f.live) return;
@@ -157,14 +157,14 @@ for (const result of report.results) {
     f.number = findings.length + 1;
     f.subject = subjectOf(f);
     f.about = variableOf(f);
-    f.file = where ? shortPath(where.file) : "(not known)";
+    f.file = where ? shortPath(where.file) : "(unknown)";
     f.where = where ? placeText(where, true) : f.event ? `event ${f.event}` : "";
     f.haystack = null;
     findings.push(f);
   }
 }
 
-// All that a person may look for, made when it is looked for first.
+// All text that the search looks at; built at the first search.
 export function haystack(f) {
   if (f.haystack === null) {
     const words = [f.subject, f.about, f.where, f.status, f.engine, f.title, f.pattern ?? "", f.fingerprint];

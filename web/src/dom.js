@@ -1,4 +1,4 @@
-// Making elements. Text is always text: nothing here reads markup, whatever a name holds.
+// Creates elements. Text stays text: nothing here parses markup, so a name cannot inject any.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -29,14 +29,14 @@ export function s(name, attributes, ...children) {
   return element;
 }
 
-// How wide a text is in the page's own font, without putting it there.
+// The width of a text in a font, measured without adding it to the page.
 const ruler = document.createElement("canvas").getContext("2d");
 export function width(text, font) {
   ruler.font = font;
   return ruler.measureText(text).width;
 }
 
-// As much as fits; of a path the end is what it is known by.
+// As much of the text as fits. With `head` the start is dropped: the end of a path says more.
 export function fit(text, font, room, head = false) {
   if (width(text, font) <= room) return text;
   let low = 0;
@@ -52,7 +52,7 @@ export function fit(text, font, room, head = false) {
 
 export const plural = (n, noun, many = noun + "s") => `${n.toLocaleString("en")} ${n === 1 ? noun : many}`;
 
-// Drawn, since not every machine has a font with these signs.
+// Drawn as SVG, because not every machine has a font with these symbols.
 const ICONS = {
   first: "M4 3h2v10H4zM13 3v10L6.5 8z",
   back: "M11 3v10L4.5 8z",

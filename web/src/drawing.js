@@ -1,5 +1,5 @@
-// The picture of a finding: a column a thread, time downwards, a box a transaction with the blocks nested in it,
-// operations at their place, an arrow for each conflict. Written by hand: every line is where it is for a reason.
+// The picture of a finding: one column per thread, time downwards, one box per transaction with its nested blocks,
+// the operations inside, and an arrow for each conflict. No layout library: every position is computed here.
 
 import { s, fit, width } from "./dom.js";
 import { opOf, plainName, sameBlock, shortPlace, stepPlace, stepSentence, tie } from "./data.js";
@@ -11,23 +11,23 @@ const SMALL = `11px ${FONT}`;
 const GUTTER = 50; // event numbers
 const HEAD = 46; // names of threads
 const STEP = 52; // height of an operation's row
-const BEGIN = 34; // of a begin
+const BEGIN = 34; // height of a begin's row
 const GAP = 12; // between a box's last row and its edge
 const PILL = 38;
-const INSET = 10; // of a nested block
-const BETWEEN = 84; // columns: room for labels
+const INSET = 10; // of a nested block on each side
+const BETWEEN = 84; // between columns: room for labels
 const MIN = 150;
 const MAX = 300;
 
 // ---- Rows.
 
-// The blocks that are open at a step, outermost first; the trace may know only the transaction.
+// The blocks that are open at a step, outermost first. If the trace has no list, the transaction alone.
 function blocksOf(step) {
   if (step.blocks?.length) return step.blocks;
   return step.begin ? [{ label: step.label, begin: step.begin, place: step.begin_place }] : [];
 }
 
-// Boxes by thread and begin; rows in the order in which they are drawn.
+// Collects boxes, keyed by thread and begin, and rows in drawing order.
 function layOut(f) {
   const threads = [];
   const boxes = new Map();
@@ -54,14 +54,14 @@ function layOut(f) {
   for (const row of rows) {
     if (row.box) row.box.rows.push(row);
     for (const box of row.open ?? []) box.rows.push(row);
-    // What is nested reaches to its parents' edges.
+    // A nested block's rows also extend its parents.
     for (let up = row.box?.parent; up; up = up.parent) up.rows.push(row);
   }
   const refuted = f.blame?.refuted ?? [];
   for (const box of boxes.values()) {
     const blamed = f.blame && threads[box.thread] === f.blame.thread;
     box.blamed = !!blamed && box.block.begin === f.blame.begin;
-    // Of what may happen: the block that it is about.
+    // A predicted finding blames no block; mark the one that it is about.
     box.subject = !f.blame && f.status !== "observed" && threads[box.thread] === f.transaction?.thread && box.block.begin === f.transaction.begin;
     box.refuted = !!blamed && !box.blamed && refuted.includes(box.block.label) && inside(box, f.blame.begin);
   }
@@ -78,7 +78,7 @@ function place(picture) {
   picture.rows.forEach((row, i) => {
     row.y = y;
     y += row.box ? BEGIN : STEP;
-    // Boxes that end here need their lower edge; so many lie in one another.
+    // Leave room for the lower edges of the boxes that end here, one below the other if they are nested.
     const ending = picture.boxes.filter((box) => box.rows.at(-1) === row);
     if (ending.length) y += 4 + GAP * Math.max(...ending.map((box) => 1 + ending.filter((o) => o.thread === box.thread && o.depth > box.depth).length)) - 6;
     row.bottom = y;
@@ -92,7 +92,7 @@ function place(picture) {
     for (const row of picture.rows) {
       if (row.thread !== t) continue;
       if (row.box) {
-        const badge = row.box.blamed || row.box.refuted ? 66 : row.box.subject ? 84 : 0;
+        const badge = row.box.blamed ? 66 : row.box.refuted || row.box.subject ? 84 : 0;
         const indent = 2 * INSET * row.box.depth - 2 * INSET * (deepest[t] + 1);
         wide = Math.max(wide, width(row.box.block.label ?? "", BOLD) + width(shortPlace(row.box.block.place), SMALL) + 34 + badge + indent);
       }
@@ -136,7 +136,7 @@ const clip = (text, font, room, head) => {
 
 function drawBox(box) {
   const label = box.block.label ?? "(no name)";
-  const badge = box.blamed ? "blamed" : box.refuted ? "cut too" : box.subject ? "can be cut" : null;
+  const badge = box.blamed ? "blamed" : box.refuted ? "not atomic" : box.subject ? "suspected" : null;
   const badgeWidth = badge ? width(badge, SMALL) + 14 : 0;
   const where = shortPlace(box.block.place);
   const room = box.width - 24 - (badge ? badgeWidth + 8 : 0);
@@ -190,7 +190,7 @@ function drawStep(row, choose) {
   return node;
 }
 
-// From one operation to the next: across, or around the side where they are in one column.
+// The curve from one operation to the next: across, or around the side if both are in one column.
 function curve(picture, from, to, nth) {
   const a = from.thread;
   const b = to.thread;
@@ -207,13 +207,13 @@ function curve(picture, from, to, nth) {
   const x2 = way > 0 ? to.px - 7 : to.px + to.pw + 7;
   const bend = way * Math.max(36, Math.abs(x2 - x1) * 0.5);
   const x = [x1, x1 + bend, x2 - bend, x2];
-  // In the gap beside where it arrives: no box is there.
+  // Put the label in the gap beside the arrow's end: no box is there.
   const col = picture.columns[b];
   const gap = way > 0 ? col.x - BETWEEN / 2 : col.x + col.width + BETWEEN / 2;
   return { x, y: [y1, y1, y2, y2], label: solve(...x, gap) };
 }
 
-// Where on the curve its name can stand without covering another's.
+// A point on the curve where the label covers no other label.
 function labelPlace({ x, y, label }, wide, taken) {
   let best = null;
   for (const move of [0, 0.1, -0.1, 0.2, -0.2, 0.3, -0.3]) {
@@ -231,7 +231,7 @@ function labelPlace({ x, y, label }, wide, taken) {
 
 function drawEdge(path, { from, to, kind, closing }, taken) {
   const d = `M${path.x[0]},${path.y[0]} C${path.x[1]},${path.y[1]} ${path.x[2]},${path.y[2]} ${path.x[3]},${path.y[3]}`;
-  // One thread's own order needs no name.
+  // Program order needs no label.
   const name = kind === "conflict" ? plainName(to.step.operand ?? from.step.operand) : { fork: "fork", join: "join" }[kind];
   const text = name ? fit(name, SMALL, BETWEEN - 14) : null;
   const wide = text ? width(text, SMALL) + 10 : 0;
@@ -252,7 +252,7 @@ function drawEdge(path, { from, to, kind, closing }, taken) {
   );
 }
 
-// Where arrows come and go on one side of an operation, the one is above the other.
+// If arrows start and end on the same side of an operation, keep them apart vertically.
 function port(row, side, way) {
   const uses = row.ports?.[side];
   if (!uses || uses.in === 0 || uses.out === 0) return 0;
@@ -278,7 +278,7 @@ const bezier = (p0, p1, p2, p3, t) => {
   return u * u * u * p0 + 3 * u * u * t * p1 + 3 * u * t * t * p2 + t * t * t * p3;
 };
 
-// The t at which the curve has this x; it never turns back.
+// The t at which the curve reaches this x. The curve is monotonic in x.
 function solve(x0, x1, x2, x3, x) {
   let low = 0;
   let high = 1;
@@ -296,11 +296,11 @@ function edgesOf(f, rows) {
   const edges = [];
   for (let i = 1; i < f.steps.length; i++) {
     const kind = tie(f.steps[i - 1], f.steps[i]);
-    // An operation is in its block, and stays there.
+    // Steps of one block need no arrow.
     if (kind === "block") continue;
     edges.push({ from: byIndex[i - 1], to: byIndex[i], kind, closing: i === f.steps.length - 1 && closes(f) });
   }
-  // Who wants the last lock waits for who has the first.
+  // The thread that wants the last lock waits for the thread that holds the first.
   if (f.kind === "deadlock" && f.steps.length > 3) edges.push({ from: byIndex[f.steps.length - 1], to: byIndex[0], kind: "conflict", closing: true });
   return edges;
 }
@@ -314,7 +314,7 @@ const tip = (id) =>
     s("path", { d: "M0,0.6 L10,5 L0,9.4 L2.4,5 Z" }),
   );
 
-// choose(index, clicked) is called where an operation is pointed to, focused or clicked.
+// choose(index, clicked) is called when an operation is pointed at, focused or clicked.
 export function drawing(f, choose) {
   const picture = layOut(f);
   place(picture);
@@ -349,7 +349,7 @@ export function drawing(f, choose) {
     edges.map((edge, i) => drawEdge(curve(picture, edge.from, edge.to, i), edge, taken)),
     picture.rows.filter((row) => row.step).map((row) => drawStep(row, choose)),
   );
-  // Arrows pass over boxes and under operations; their names are on top of all.
+  // Arrows pass over boxes and under operations; their labels are on top of everything.
   for (const label of [...svg.querySelectorAll(".edge > .label")]) {
     const edge = label.parentNode;
     const g = s("g", { class: edge.getAttribute("class"), "aria-hidden": "true" }, label);

@@ -1,4 +1,4 @@
-// One finding: in words, drawn, and every step with its stack, locks and source.
+// One finding: its sentences, its picture, and each step with stack, locks and source.
 
 import { h, plural } from "./dom.js";
 import { engines, opOf, plainName, shortPlace, stepPlace, stepSentence } from "./data.js";
@@ -6,12 +6,12 @@ import { drawing, mark } from "./drawing.js";
 import { scheduleView } from "./schedule.js";
 import { stackView, stepSource } from "./source.js";
 
-const statusText = (f) => (f.schedule ? "Another interleaving of this run, which its locks allow, does it." : STATUS[f.status]);
+const statusText = (f) => (f.schedule ? "It did not happen in this run, but the locks allow an interleaving in which it does." : STATUS[f.status]);
 
 const STATUS = {
-  observed: "This run did it.",
-  predicted: "It did not happen here; another run may do it.",
-  confirmed: "That interleaving has been run, and did it.",
+  observed: "It happened in this run.",
+  predicted: "It did not happen in this run, but it may in another.",
+  confirmed: "It was predicted, and then a run with that interleaving showed it.",
 };
 
 function story(f) {
@@ -25,7 +25,7 @@ function story(f) {
 }
 
 function locksText(step) {
-  if (!step.locks) return "not known";
+  if (!step.locks) return "unknown";
   return step.locks.length ? step.locks.map((name) => plainName(name) ?? "?").join(", ") : "none";
 }
 
@@ -47,11 +47,11 @@ function stepCard(f, step, i, around) {
       null,
       step.label || step.begin
         ? [h("dt", null, "In block"), h("dd", null, (step.blocks?.length ? step.blocks.map((block) => block.label ?? "(no name)") : [step.label ?? "(no name)"]).join(" › "))]
-        : [h("dt", null, "In block"), h("dd", null, "none: outside blocks")],
+        : [h("dt", null, "In block"), h("dd", null, "none (outside all blocks)")],
       h("dt", null, "Locks held"),
       h("dd", null, locksText(step)),
       h("dt", null, "At"),
-      h("dd", null, stepPlace(step) || "not known"),
+      h("dd", null, stepPlace(step) || "unknown"),
     ),
     stepSource(step, around),
   );
@@ -65,7 +65,7 @@ function facts(f) {
     ["Variable", f.variable],
     ["Pattern", f.pattern],
     ["Rests on", rests],
-    ["Cut too", f.blame && f.blame.refuted.length > 1 ? f.blame.refuted.slice(1).map((name) => name ?? "(no name)").join(", ") : null],
+    ["Also not atomic", f.blame && f.blame.refuted.length > 1 ? f.blame.refuted.slice(1).map((name) => name ?? "(no name)").join(", ") : null],
     ["Together with", f.with?.map((block) => `${block.label ?? "(no name)"} (${block.thread})`).join(", ")],
     ["Locks", f.locks?.join(", ")],
     ["Seen", f.count > 1 ? plural(f.count, "time") : null],
@@ -81,16 +81,16 @@ function origins(f) {
     if (!thread.created) continue;
     parts.push(h("div", { class: "origin" }, h("h4", null, `Thread ${thread.name} was created by ${thread.creator ?? "?"} at`), stackView(thread.created, 2)));
   }
-  return parts.length ? h("section", { class: "origins" }, h("h3", null, "Where it came from"), h("div", { class: "grid" }, parts)) : null;
+  return parts.length ? h("section", { class: "origins" }, h("h3", null, "Where memory and threads were created"), h("div", { class: "grid" }, parts)) : null;
 }
 
-// { view, key(event): whether it was for us }
+// Returns { view, key(event) }; key() returns whether it handled the event.
 export function findingView(f) {
-  const panel = h("aside", { class: "inspector", "aria-label": "the chosen operation", "aria-live": "polite" });
+  const panel = h("aside", { class: "inspector", "aria-label": "the selected operation", "aria-live": "polite" });
   let chosen = -1;
   let pinned = false;
   const choose = (i, click) => {
-    // What was clicked stays until another is.
+    // A clicked step stays selected until another one is clicked.
     if (click) pinned = true;
     else if (pinned && document.activeElement?.dataset?.index !== String(i)) return;
     if (i === chosen) return;
@@ -127,7 +127,7 @@ export function findingView(f) {
       : null,
     schedule?.view,
     h("section", { class: "print-only" }, h("h3", null, "Steps"), f.steps.slice(0, 40).map((step, i) => stepCard(f, step, i, 3))),
-    h("section", null, h("h3", null, "About it"), facts(f)),
+    h("section", null, h("h3", null, "Details"), facts(f)),
     origins(f),
   );
   return {
@@ -147,10 +147,10 @@ function legend(f) {
   return h(
     "ul",
     { class: "legend", "aria-label": "what the drawing means" },
-    item("box", "a block, its nested blocks inside"),
-    f.blame ? item("blamed", "the block that is to blame") : null,
+    item("box", "a block, with its nested blocks inside"),
+    f.blame ? item("blamed", "the blamed block") : null,
     !f.blame && f.status !== "observed" && f.transaction?.begin ? item("subject", "the block that may not be atomic") : null,
-    item("arrow", "a conflict: this order cannot be swapped"),
+    item("arrow", "a conflict: the two steps cannot be swapped"),
     f.steps.length > 2 ? item("closing", f.status === "predicted" ? "would close the cycle" : "closes the cycle") : null,
   );
 }

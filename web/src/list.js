@@ -1,10 +1,10 @@
-// The list of findings. Only the rows that can be seen exist, so ten thousand are as quick as ten.
+// The list of findings. Only visible rows have elements, so ten thousand findings are as fast as ten.
 
 import { h } from "./dom.js";
 
 const ROW = 58;
 const GROUP = 34;
-const MORE = 6; // rows beyond the edge, for a smooth scroll
+const MORE = 6; // rows beyond each edge, for smooth scrolling
 
 // rows: {f} or {group, n, closed}. choose(f), toggle(group).
 export function listView({ choose, toggle }) {

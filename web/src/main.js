@@ -160,7 +160,7 @@ document.getElementById("app").append(
   main,
 );
 
-// ---- Keys: not where somebody writes or chooses.
+// ---- Keys: ignored while the focus is in an input or a select.
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
@@ -169,7 +169,7 @@ document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") target.blur();
     return;
   }
-  // A slider has arrows of its own, and so has the list.
+  // The slider and the list handle the arrow keys themselves.
   if (target.matches("input[type=range]")) return;
   if (target.closest(".list") && event.key.startsWith("Arrow") && event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
   if (event.key === "/") search.focus();
@@ -187,7 +187,7 @@ window.addEventListener("hashchange", () => {
 
 setTheme();
 refresh();
-// A report of one violation is that one, whatever else it closes.
+// If all findings are about one block, show the most important one at once.
 const alone = new Set(findings.map((f) => f.subject + f.status)).size === 1 && findings.length < 9;
 show(findings[+location.hash.slice(1) - 1] ?? (alone ? [...findings].sort((a, b) => rank(a) - rank(b))[0] : null));
 document.documentElement.dataset.ready = "yes";

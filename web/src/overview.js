@@ -1,4 +1,4 @@
-// What there is, counted; each count is also a filter.
+// Counts of the findings; each count is also a filter.
 
 import { h, plural } from "./dom.js";
 import { count, engines, findings, report, shortPath, sourceName } from "./data.js";
@@ -29,7 +29,7 @@ function bars(title, by, list, pick, chosen) {
         ),
       ),
     ),
-    counts.length > SHOWN ? h("p", { class: "faint" }, `and ${plural(counts.length - SHOWN, "more", "more")}; search finds them`) : null,
+    counts.length > SHOWN ? h("p", { class: "faint" }, `and ${(counts.length - SHOWN).toLocaleString("en")} more (use the search)`) : null,
   );
 }
 
@@ -43,19 +43,19 @@ export function overview(shown, filter, pick) {
   return h(
     "article",
     { class: "overview", "aria-labelledby": "overview-title" },
-    h("h2", { id: "overview-title", tabindex: "-1" }, nothing ? "Nothing was found" : plural(findings.length, "finding")),
+    h("h2", { id: "overview-title", tabindex: "-1" }, nothing ? "No findings" : plural(findings.length, "finding")),
     h("p", { class: "faint" }, shortPath(sourceName)),
     h(
       "div",
       { class: "bigs" },
-      // What nobody counted while the program ran is 0.
+      // A live run does not count these: 0 means unknown.
       source.events || source.trace ? big(source.events, "event") : null,
       source.threads || source.trace ? big(source.threads, "thread") : null,
       big(source.transactions, "transaction"),
       source.variables || source.trace ? big(source.variables, "variable") : null,
       source.locks || source.trace ? big(source.locks, "lock") : null,
     ),
-    source.error ? h("p", { class: "warning", role: "alert" }, `The trace broke off: ${source.error}. What is here is about the events before.`) : null,
+    source.error ? h("p", { class: "warning", role: "alert" }, `The trace broke off: ${source.error}. This report covers only the events before that.`) : null,
     source.skipped ? h("p", { class: "warning" }, `${plural(source.skipped, "impossible event")} ${source.skipped === 1 ? "was" : "were"} skipped.`) : null,
     nothing
       ? null
@@ -70,11 +70,11 @@ export function overview(shown, filter, pick) {
     h(
       "section",
       null,
-      h("h3", null, "Who looked"),
+      h("h3", null, "Engines"),
       h(
         "table",
         { class: "engines" },
-        h("thead", null, h("tr", null, ["engine", "findings", "seconds", "a finding means", "silence means"].map((name) => h("th", { scope: "col" }, name)))),
+        h("thead", null, h("tr", null, ["engine", "findings", "seconds", "a finding means", "no finding means"].map((name) => h("th", { scope: "col" }, name)))),
         h(
           "tbody",
           null,

@@ -1,10 +1,10 @@
-// A predicted finding's schedule, stepped through forwards and back.
+// The schedule of a predicted finding, with controls to step through it.
 
 import { h, icon, plural } from "./dom.js";
 import { opOf, parsePlace, plainName, shortPlace } from "./data.js";
 import { excerpt } from "./source.js";
 
-// What every thread holds after so many moves; what was left out at the start may hold more.
+// The locks that each thread holds after n moves. Moves left out at the start may have acquired more.
 function heldAfter(moves, n) {
   const held = new Map();
   for (const move of moves.slice(0, n)) {
@@ -24,7 +24,7 @@ export function scheduleView(f) {
   const threads = [...new Set(moves.map((move) => move.thread))];
   const wanted = new Map(f.steps.map((step, i) => [step.event, i]));
   const left = f.schedule.length - f.schedule_events.length;
-  let at = 0; // moves that are done
+  let at = 0; // number of moves done
 
   const depth = new Map(threads.map((thread) => [thread, 0]));
   const rows = moves.map((move, i) => {
@@ -50,7 +50,7 @@ export function scheduleView(f) {
   const table = h(
     "table",
     { class: "moves" },
-    h("caption", { class: "hidden" }, "The schedule, one event a row, a column a thread"),
+    h("caption", { class: "hidden" }, "The schedule: one row per event, one column per thread"),
     h("thead", null, h("tr", null, h("th", { scope: "col" }, "event"), threads.map((thread) => h("th", { scope: "col" }, thread)), h("th", { scope: "col" }, "place"))),
     h("tbody", null, rows),
   );
@@ -59,9 +59,9 @@ export function scheduleView(f) {
   const state = h("div", { class: "state" });
   const button = (label, name, to) => h("button", { type: "button", title: label, "aria-label": label, onclick: () => go(to()) }, icon(name));
   const first = button("to the start", "first", () => 0);
-  const back = button("one event back (left arrow)", "back", () => at - 1);
-  const on = button("one event on (right arrow)", "on", () => at + 1);
-  const next = button("to the next access of the finding", "next", () => nextWanted());
+  const back = button("previous event (left arrow)", "back", () => at - 1);
+  const on = button("next event (right arrow)", "on", () => at + 1);
+  const next = button("next access of the finding", "next", () => nextWanted());
   const last = button("to the end", "last", () => moves.length);
   const slider = h("input", { type: "range", min: "0", max: String(moves.length), value: "0", "aria-label": "events done", oninput: () => go(+slider.value) });
 
@@ -86,7 +86,7 @@ export function scheduleView(f) {
     const step = move && wanted.get(move.event);
     status.textContent = move
       ? `${at} of ${moves.length}: thread ${move.thread} ${opOf(move.op).verb}${name ? " " + name : ""}` +
-        (step === undefined ? "" : step === f.steps.length - 1 ? ", and the cycle is closed" : ", an access of the finding")
+        (step === undefined ? "" : step === f.steps.length - 1 ? ", which closes the cycle" : ", an access of the finding")
       : `0 of ${moves.length}: nothing has happened yet`;
     const held = heldAfter(moves, at);
     const where = move && parsePlace(move.place);
@@ -98,7 +98,7 @@ export function scheduleView(f) {
       ),
       (where && excerpt(where, 4)) ?? "",
     );
-    // Not scrollIntoView: the page itself is to stay where it is.
+    // Not scrollIntoView, which would also scroll the page.
     const row = rows[Math.max(0, at - 1)];
     const top = row.offsetTop - scroll.clientHeight / 2;
     scroll.scrollTop = Math.max(0, top);
@@ -113,13 +113,13 @@ export function scheduleView(f) {
       { class: "faint" },
       "An order of this run's events that the locks allow.",
       h("span", { class: "on-screen" }, " Step through it with the buttons or the arrow keys."),
-      left > 0 ? ` ${plural(left, "earlier event")} of it ${left === 1 ? "is" : "are"} left out.` : "",
+      left > 0 ? ` ${plural(left, "earlier event")} ${left === 1 ? "is" : "are"} left out.` : "",
     ),
     h("div", { class: "controls", role: "group", "aria-label": "step through the schedule" }, first, back, on, next, last, slider),
     status,
     h("div", { class: "played" }, scroll, state),
   );
-  // It must be in the page before rows know where they are.
+  // Rows have no position before the view is in the page.
   requestAnimationFrame(() => go(0));
   return { view, forward: () => go(at + 1), back: () => go(at - 1), position: () => at };
 }

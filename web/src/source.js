@@ -1,4 +1,4 @@
-// Lines of C and C++ with a little colour, and stacks whose frames show them.
+// Lines of C and C++ with simple highlighting, and stacks whose frames show them.
 
 import { h } from "./dom.js";
 import { ownFrame, placeText, sourceAround, whereOf } from "./data.js";
@@ -14,7 +14,7 @@ const TOKEN = /(\/\/.*|\/\*.*?(?:\*\/|$)|"(?:\\.|[^"\\])*"?|'(?:\\.|[^'\\])*'?)|
 function colour(text) {
   const out = [];
   let at = 0;
-  // A line inside a comment that began before.
+  // A line inside a comment that began earlier.
   if (/^\s*\*(\s|\/|$)/.test(text)) return [h("span", { class: "c-note" }, text)];
   for (const m of text.matchAll(TOKEN)) {
     const kind = m[1] ? (m[1][0] === "/" ? "note" : "text") : m[2] ? "pre" : m[3] ? "num" : WORDS.has(m[4]) ? "word" : null;
@@ -27,7 +27,7 @@ function colour(text) {
   return out;
 }
 
-// A caret below the column, over the same blanks as the line has.
+// A caret below the column, indented with the same tabs as the line.
 function caret(text, column) {
   const before = text.slice(0, column - 1).replace(/[^\t]/g, " ");
   return h("div", { class: "line caret", "aria-hidden": "true" }, h("span", { class: "no" }), h("code", null, before, h("b", null, "^")));
@@ -74,7 +74,7 @@ function frameRow(frame, i, current, choose) {
   );
 }
 
-// A stack, and below it the source of the frame that is chosen.
+// A stack, with the source of the selected frame above it.
 export function stackView(stack, around = 4) {
   const box = h("div", { class: "stackview" });
   let current = ownFrame(stack);
@@ -101,5 +101,5 @@ export function stackView(stack, around = 4) {
 
 export function stepSource(step, around) {
   if (step.stack) return stackView(step.stack, around);
-  return excerpt(whereOf(step), around) ?? h("p", { class: "faint" }, "The source is not at hand.");
+  return excerpt(whereOf(step), around) ?? h("p", { class: "faint" }, "The source is not available.");
 }
