@@ -232,7 +232,7 @@ static uint32_t memory_at(struct source *from, const struct live_step *s, bool l
 							    : RAW_MUTEX]);
 	if (block.place)
 		raw_names_add_allocation(&from->raw, s->address - block.address, size, block.size,
-				    block.place);
+					 block.place);
 	else
 		raw_names_add_memory(&from->raw, from->memory, s->address, size);
 	id = raw_names_next(&from->raw, lock ? NAMES_LOCK : NAMES_VAR);

@@ -11,7 +11,7 @@
 struct atrace {
 	bool started;
 	bool done;
-	uint64_t delivered; /* events before those of `col` that are next */
+	uint64_t delivered; /* number of events delivered so far */
 	/* The chunk of events being delivered. */
 	uint32_t n, at;
 	const uint8_t *op, *col[3];
@@ -20,13 +20,13 @@ struct atrace {
 	uint64_t chunk_offset;
 	uint8_t *raw;
 	size_t raw_cap;
-	uint32_t names[NAMES_KINDS]; /* how many the file has given so far */
+	uint32_t names[NAMES_KINDS]; /* number of names read so far, in this pass */
 	ZSTD_DCtx *zstd;
 };
 
 bool atrace_sniff(const char *p, size_t n)
 {
-	/* Fewer bytes than that are all there is: a header cut off, and no event of a text. */
+	/* A file of fewer than 8 bytes that begins like this is a header cut off: no text does. */
 	return n && !memcmp(p, ATRACE_MAGIC, n < 8 ? n : 8);
 }
 
@@ -66,14 +66,15 @@ static void atrace_where(const struct reader *r, int i, struct str *out)
 		(unsigned long long)(r->counts.events + (uint64_t)i + 1));
 }
 
-static bool bad(struct reader *r, uint64_t offset, const char *what)
+/* Sets r->err; always returns false. */
+static bool fail_at(struct reader *r, uint64_t offset, const char *what)
 {
 	err_fail(&r->err, "%s: offset %llu: %s", r->path, (unsigned long long)offset, what);
 	return false;
 }
 
-/* The file ends inside of what should be there. */
-static bool cut_off(struct reader *r, const char *what)
+/* The file ends too early, or its bytes cannot be read. Always returns false. */
+static bool fail_cut_off(struct reader *r, const char *what)
 {
 	const struct atrace *a = r->state;
 
@@ -91,25 +92,25 @@ static bool take_names(struct reader *r, const struct chunk *c, const uint8_t *p
 	const uint8_t *len = p + 4, *text, *end = p + c->raw;
 
 	if (c->raw < 4 || c->count > (c->raw - 4) / 4)
-		return bad(r, offset, "the table of names does not fit its chunk");
+		return fail_at(r, offset, "the table of names does not fit its chunk");
 	memcpy(&kind, p, 4);
 	if (kind >= NAMES_KINDS)
-		return bad(r, offset, "a table of names of an unknown kind");
+		return fail_at(r, offset, "a chunk has names of an unknown kind");
 	text = len + 4 * (size_t)c->count;
 	for (uint32_t i = 0; i < c->count; i++) {
 		uint32_t n;
 
 		memcpy(&n, len + 4 * (size_t)i, 4);
 		if (n > (size_t)(end - text))
-			return bad(r, offset, "a name is longer than its chunk");
+			return fail_at(r, offset, "a name is longer than its chunk");
 		if (memchr(text, 0, n))
-			return bad(r, offset, "a name with a NUL byte");
-		/* After a rewind they are there already. */
+			return fail_at(r, offset, "a name contains a NUL byte");
+		/* After a rewind the tables already have them. */
 		if (a->names[kind]++ == r->names.table[kind].n)
 			table_append(&r->names.table[kind], (const char *)text, n);
 		text += n;
 	}
-	return text == end || bad(r, offset, "bytes behind the last name of a chunk");
+	return text == end || fail_at(r, offset, "extra bytes after the last name of a chunk");
 }
 
 static bool take_events(struct reader *r, const struct chunk *c, const uint8_t *p, uint64_t offset)
@@ -118,11 +119,11 @@ static bool take_events(struct reader *r, const struct chunk *c, const uint8_t *
 	size_t want = 4;
 
 	if (c->raw < 4 || c->count > CHUNK_EVENTS_MAX)
-		return bad(r, offset, "the events do not fit their chunk");
+		return fail_at(r, offset, "the events do not fit their chunk");
 	for (int i = 0; i < 3; i++) {
 		a->width[i] = p[i];
 		if (p[i] != 0 && p[i] != 1 && p[i] != 2 && p[i] != 4)
-			return bad(r, offset, "a column of events has an unknown width");
+			return fail_at(r, offset, "a column of events has an unknown width");
 	}
 	a->op = p + want;
 	want += c->count;
@@ -131,7 +132,7 @@ static bool take_events(struct reader *r, const struct chunk *c, const uint8_t *
 		want += (size_t)c->count * (size_t)a->width[i];
 	}
 	if (want != c->raw)
-		return bad(r, offset, "the events do not fit their chunk");
+		return fail_at(r, offset, "the events do not fit their chunk");
 	a->n = c->count;
 	a->at = 0;
 	a->chunk_offset = offset;
@@ -144,27 +145,27 @@ static bool take_done(struct reader *r, const struct chunk *c, const uint8_t *p,
 	uint64_t events;
 
 	if (c->raw != 8)
-		return bad(r, offset, "the last chunk has the wrong size");
+		return fail_at(r, offset, "the last chunk has the wrong size");
 	memcpy(&events, p, 8);
 	if (events != a->delivered)
-		return bad(r, offset, "the last chunk counts other events than there are");
+		return fail_at(r, offset, "the number of events in the last chunk is wrong");
 	a->done = true;
 	if (input_need(&r->in, 1))
-		return bad(r, r->in.offset, "bytes behind the last chunk");
+		return fail_at(r, r->in.offset, "extra bytes after the last chunk");
 	if (err_is_set(&r->in.err))
-		return bad(r, r->in.offset, r->in.err.text);
+		return fail_at(r, r->in.offset, r->in.err.text);
 	return true;
 }
 
-/* The chunk's bytes, unpacked; NULL where they are not what the chunk says. */
-static const uint8_t *payload(struct reader *r, const struct chunk *c, uint64_t offset)
+/* Returns the chunk's bytes, decompressed; NULL, with r->err set, if they are damaged. */
+static const uint8_t *unpack_payload(struct reader *r, const struct chunk *c, uint64_t offset)
 {
 	struct atrace *a = r->state;
 	size_t got;
 
 #ifndef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 	if (chunk_checksum(c, r->in.p) != c->checksum) {
-		bad(r, offset, "the checksum of a chunk does not match its bytes");
+		fail_at(r, offset, "the checksum of a chunk does not match its bytes");
 		return NULL;
 	}
 #endif
@@ -175,13 +176,13 @@ static const uint8_t *payload(struct reader *r, const struct chunk *c, uint64_t 
 	}
 	got = ZSTD_decompressDCtx(a->zstd, a->raw, c->raw, r->in.p, c->stored);
 	if (ZSTD_isError(got) || got != c->raw) {
-		bad(r, offset, "the compressed bytes of a chunk are damaged");
+		fail_at(r, offset, "the compressed bytes of a chunk are damaged");
 		return NULL;
 	}
 	return a->raw;
 }
 
-static bool next_chunk(struct reader *r)
+static bool read_chunk(struct reader *r)
 {
 	uint64_t offset = r->in.offset;
 	const uint8_t *p;
@@ -189,18 +190,18 @@ static bool next_chunk(struct reader *r)
 	bool ok = true;
 
 	if (!input_need(&r->in, CHUNK_HEADER))
-		return cut_off(r, "before its last chunk");
+		return fail_cut_off(r, "before its last chunk");
 	if (r->in.avail < CHUNK_HEADER)
-		return cut_off(r, "in the middle of a chunk");
+		return fail_cut_off(r, "in the middle of a chunk");
 	memcpy(&c, r->in.p, sizeof c);
 	if (c.stored > CHUNK_BYTES_MAX || c.raw > CHUNK_BYTES_MAX || c.zero ||
 	    c.flags & ~(CHUNK_ZSTD | CHUNK_OPTIONAL) ||
 	    (!(c.flags & CHUNK_ZSTD) && c.raw != c.stored))
-		return bad(r, offset, "no chunk begins here");
+		return fail_at(r, offset, "no chunk begins here");
 	input_skip(&r->in, CHUNK_HEADER);
 	if (input_need(&r->in, c.stored) < c.stored)
-		return cut_off(r, "in the middle of a chunk");
-	p = payload(r, &c, offset);
+		return fail_cut_off(r, "in the middle of a chunk");
+	p = unpack_payload(r, &c, offset);
 	if (!p)
 		return false;
 	input_skip(&r->in, c.stored);
@@ -216,39 +217,39 @@ static bool next_chunk(struct reader *r)
 		break;
 	default:
 		if (!(c.flags & CHUNK_OPTIONAL))
-			ok = bad(r, offset,
-				 "a chunk of an unknown type (a newer atomsan wrote it?)");
+			ok = fail_at(r, offset,
+				     "a chunk of an unknown type (a newer atomsan wrote it?)");
 	}
 	return ok;
 }
 
-static void start(struct reader *r)
+static void read_header(struct reader *r)
 {
 	struct atrace *a = r->state;
 	uint32_t version, zero;
 
 	a->started = true;
 	if (input_need(&r->in, ATRACE_HEADER) < ATRACE_HEADER) {
-		cut_off(r, "in its header");
+		fail_cut_off(r, "in its header");
 		return;
 	}
 	memcpy(&version, r->in.p + 8, 4);
 	if (version != ATRACE_VERSION) {
 		err_fail(&r->err,
-			 "%s: offset 8: version %u of the format; this atomsan reads version %u",
+			 "%s: offset 8: the format has version %u; this atomsan reads version %u",
 			 r->path, version, ATRACE_VERSION);
 		return;
 	}
 	memcpy(&zero, r->in.p + 12, 4);
 	if (zero) {
-		bad(r, 12, "four bytes of the header that must be zero are not");
+		fail_at(r, 12, "four bytes of the header must be zero and are not");
 		return;
 	}
 	input_skip(&r->in, ATRACE_HEADER);
 }
 
-/* n numbers of a column, from the at-th, at its width. */
-static void widen(uint32_t *to, const uint8_t *col, int width, uint32_t at, uint32_t n)
+/* Copies n numbers of a column, from number `at` on, to 32 bits each. */
+static void widen_column(uint32_t *to, const uint8_t *col, int width, uint32_t at, uint32_t n)
 {
 	col += (size_t)at * (size_t)width;
 #define LOOP(type)                                                                                 \
@@ -274,10 +275,11 @@ static void widen(uint32_t *to, const uint8_t *col, int width, uint32_t at, uint
 }
 
 /*
- * Columns into events, four at a time: a transposition of 4 x 4 words. An event's
- * last word is its operation in the low byte and zeros, as a widened column has it.
+ * Makes events of columns, four at a time: a transposition of 4 x 4 words. An
+ * event's last word is its operation in the low byte, then zeros: the same as a
+ * widened column of operations.
  */
-static void interleave(struct event *ev, uint32_t wide[4][READER_BATCH], uint32_t n)
+static void interleave_columns(struct event *ev, uint32_t wide[4][READER_BATCH], uint32_t n)
 {
 	typedef uint32_t words __attribute__((vector_size(16)));
 	_Static_assert(
@@ -306,8 +308,8 @@ static void interleave(struct event *ev, uint32_t wide[4][READER_BATCH], uint32_
 				       OUTER_NONE, 0,          0};
 }
 
-/* How many of these events, from the first, name only what has a name? */
-static uint32_t all_named(const struct reader *r, const struct event *ev, uint32_t n)
+/* Returns how many events, from the first on, refer only to names that the tables have. */
+static uint32_t count_named(const struct reader *r, const struct event *ev, uint32_t n)
 {
 	const struct atrace *a = r->state;
 	const struct table *t = r->names.table;
@@ -325,7 +327,7 @@ static uint32_t all_named(const struct reader *r, const struct event *ev, uint32
 	for (enum op op = OP_BEGIN; op < OP_COUNT; op++)
 		limit[op] = limits[op_info[op].operand];
 	limit[OP_END] = END_REASONS;
-	/* Numbers that stand for themselves have the top bit: as signed ones they are small. */
+	/* A strref that is a number has the top bit set: as a signed number it is negative. */
 	for (uint32_t i = 0; i < n; i++)
 		wrong |= (a->wide[0][i] >= threads) | ((int32_t)a->wide[2][i] >= (int32_t)strings);
 	for (uint32_t i = 0; i < n; i++)
@@ -347,24 +349,24 @@ static int atrace_next(struct reader *r, struct event *ev)
 	uint32_t n, good;
 
 	if (!a->started)
-		start(r);
+		read_header(r);
 	while (a->at == a->n) {
-		if (a->done || err_is_set(&r->err) || !next_chunk(r))
+		if (a->done || err_is_set(&r->err) || !read_chunk(r))
 			return 0;
 	}
 	n = a->n - a->at < READER_BATCH ? a->n - a->at : READER_BATCH;
 	for (int i = 0; i < 3; i++)
-		widen(a->wide[i], a->col[i], a->width[i], a->at, n);
-	widen(a->wide[3], a->op, 1, a->at, n);
-	interleave(ev, a->wide, n);
-	good = all_named(r, ev, n);
+		widen_column(a->wide[i], a->col[i], a->width[i], a->at, n);
+	widen_column(a->wide[3], a->op, 1, a->at, n);
+	interleave_columns(ev, a->wide, n);
+	good = count_named(r, ev, n);
 	if (good < n) {
 		bool known = ev[good].op > OP_NONE && ev[good].op < OP_COUNT;
 
 		err_fail(&r->err, "%s: offset %llu: event %llu of the trace %s", r->path,
 			 (unsigned long long)a->chunk_offset,
 			 (unsigned long long)(a->delivered + good + 1),
-			 known ? "names something that no table has"
+			 known ? "refers to a name that the tables do not have"
 			       : "has an operation that this atomsan does not know");
 		a->n = a->at + good;
 	}

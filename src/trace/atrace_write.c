@@ -10,10 +10,11 @@
 
 /*
  * 32768 events are about 200 KiB by column: they stay in a second-level cache
- * while they are packed and unpacked. Level 1 packs them to a few bytes an
- * event; higher levels gain little on columns and cost much. Matches of fewer
- * than 7 bytes, and old ones, are not worth what they cost to unpack: without
- * them a file is a tenth larger and unpacks in two thirds of the time.
+ * while they are compressed and decompressed. Level 1 compresses them to a few
+ * bytes an event; higher levels gain little on columns and cost much. Short
+ * matches (fewer than 7 bytes) and distant ones cost more time than they save
+ * space: without them a file is a tenth larger and decompresses in two thirds of
+ * the time.
  */
 enum { CHUNK_EVENTS = 32768, NAMES_BYTES = 1 << 18, LEVEL = 1, MIN_MATCH = 7, HASH_LOG = 10 };
 
@@ -22,8 +23,8 @@ struct atrace {
 	uint64_t events;
 	uint32_t n;
 	struct event pending[CHUNK_EVENTS];
-	const struct names *known;   /* as of the last put */
-	uint32_t names[NAMES_KINDS]; /* how many are in the file */
+	const struct names *known;   /* of the last put */
+	uint32_t names[NAMES_KINDS]; /* number of names in the file so far */
 	struct str raw;
 	char *packed;
 	size_t packed_cap;
@@ -36,7 +37,7 @@ static void *atrace_create(struct writer *w)
 
 	(void)w;
 	a->raw = (struct str)STR_INIT;
-	a->names[NAMES_STRING] = 1; /* "" is in every table */
+	a->names[NAMES_STRING] = 1; /* "" is in every table, and not in the file */
 	a->zstd = ZSTD_createCCtx();
 	ZSTD_CCtx_setParameter(a->zstd, ZSTD_c_compressionLevel, LEVEL);
 	ZSTD_CCtx_setParameter(a->zstd, ZSTD_c_minMatch, MIN_MATCH);
@@ -71,7 +72,7 @@ static void add_u32(struct str *s, uint32_t v)
 	str_addn(s, (const char *)&v, 4);
 }
 
-/* The names that the file does not have yet. */
+/* Writes the names that the file does not have yet. */
 static int put_names(struct writer *w, struct err *err)
 {
 	struct atrace *a = w->state;
@@ -94,8 +95,8 @@ static int put_names(struct writer *w, struct err *err)
 			for (uint32_t i = first; i < last; i++)
 				str_addn(&a->raw, t->text[i], t->len[i]);
 			if (a->raw.n > CHUNK_BYTES_MAX)
-				return err_fail(err, "%s: a name of over %d bytes", w->out.path,
-						CHUNK_BYTES_MAX);
+				return err_fail(err, "%s: a name is longer than %d bytes",
+						w->out.path, CHUNK_BYTES_MAX);
 			if (put_chunk(w, CHUNK_NAME, last - first, err))
 				return -1;
 			a->names[kind] = last;
@@ -116,9 +117,9 @@ static void add_column(struct str *raw, const struct event *ev, uint32_t n, size
 	raw->n += (size_t)n * (size_t)width;
 }
 
-static int width_of(uint32_t all)
+static int width_of(uint32_t all_bits)
 {
-	return !all ? 0 : all < 1u << 8 ? 1 : all < 1u << 16 ? 2 : 4;
+	return !all_bits ? 0 : all_bits < 1u << 8 ? 1 : all_bits < 1u << 16 ? 2 : 4;
 }
 
 static int put_events(struct writer *w, struct err *err)

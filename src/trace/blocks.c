@@ -8,35 +8,35 @@
 
 #include "base/banned.h"
 
-/* In the byte of an answer that has been given. */
+/* The flag in an answer's byte that says that the answer was given. */
 enum { KNOWN = 8 };
 
-/* A string of the trace; all zero until a begin names it. */
+/* A string of the trace; all zero until a begin has it as its label. */
 struct block_label {
-	uint32_t function; /* 1 + index */
-	uint8_t kind;      /* 0: none of recorded.h's, a block as it stands */
-	uint8_t answer[2]; /* called by others; as a thread's start */
-	uint8_t hands_on;  /* of a place: hands_on_at()'s answer, and KNOWN */
+	uint32_t function; /* 1 + index in blocks->functions */
+	uint8_t kind;      /* the kind of recorded.h; 0: another label, always a block */
+	uint8_t answer[2]; /* decide()'s, as a function called by others; as a start function */
+	uint8_t hands_on;  /* if the string is a place: hands_on_at()'s answer, and KNOWN */
 };
 
-/* What one pass, or the longest of several, has seen of a function. */
+/* What a pass has seen of a function; or the maximum over all passes. */
 struct block_times {
-	uint64_t begun[2]; /* as main; as a start, but for those that hand on */
+	uint64_t begun[2]; /* as main; as a start function that does not hand on */
 	uint64_t ended[END_REASONS];
 };
 
 struct block_function {
-	strref label;  /* the first */
-	bool left_out; /* in this pass, from here on */
-	bool said_not; /* by the source, which wins over rules */
-	bool by_rule;
+	strref label;  /* the first one seen */
+	bool left_out; /* not a block from here on, in this pass */
+	bool said_not; /* the source declares it not atomic, which overrides rules */
+	bool by_rule;  /* a rule decides about it */
 	struct block_times now, most;
 };
 
 struct block_open {
 	uint32_t label; /* index of its block_label */
 	bool kept;
-	bool hands_on; /* a start whose callees are starts */
+	bool hands_on; /* a start function whose callees are start functions too */
 };
 
 struct block_stack {
@@ -86,8 +86,8 @@ void reader_set_blocks(struct reader *r, struct block_rules *rules)
 	r->blocks.rules = rules;
 }
 
-/* The label's kind and function, when it is first seen. */
-static void meet(struct reader *r, strref ref, struct block_label *l)
+/* Sets the label's kind and function when it is seen first. */
+static void init_label(struct reader *r, strref ref, struct block_label *l)
 {
 	struct blocks *b = &r->blocks;
 	const struct table *strings = &r->names.table[NAMES_STRING];
@@ -95,12 +95,12 @@ static void meet(struct reader *r, strref ref, struct block_label *l)
 	size_t n;
 
 	if (!text[0] || !strchr("fsma", text[0]) || text[1] != ' ') {
-		/* Not a name that the recorder gives: as in any other trace. */
+		/* Not a label that the recorder writes: a block, as in any other trace. */
 		l->answer[0] = l->answer[1] = KNOWN | BLOCK_ATOMIC | BLOCK_BY_RULE;
 		text = "";
 	}
 	l->kind = (uint8_t)text[0];
-	/* A function is known by its PC; the space in front tells it from all else. */
+	/* The key of a function is its PC with a space in front, which no other key has. */
 	text += l->kind && l->kind != 'a';
 	n = strlen(text);
 	l->function = 1 + table_intern_any(&b->pcs, text, n);
@@ -110,7 +110,7 @@ static void meet(struct reader *r, strref ref, struct block_label *l)
 	}
 }
 
-static unsigned ask(struct reader *r, strref ref, struct block_label *l, bool start)
+static unsigned ask_rules(struct reader *r, strref ref, struct block_label *l, bool start)
 {
 	struct block_rules *rules = r->blocks.rules;
 	unsigned answer = l->kind == 'a' || (l->kind == 'f' && !start) ? BLOCK_ATOMIC : 0;
@@ -121,7 +121,7 @@ static unsigned ask(struct reader *r, strref ref, struct block_label *l, bool st
 	return answer;
 }
 
-static bool hands_on_at(struct reader *r, strref place)
+static bool ask_hands_on_at(struct reader *r, strref place)
 {
 	struct block_rules *rules = r->blocks.rules;
 	struct block_label *l = &r->blocks.labels[place & STRREF_NUMBER ? 0 : place];
@@ -133,11 +133,11 @@ static bool hands_on_at(struct reader *r, strref place)
 	return l->hands_on & 1;
 }
 
-static void begin(struct reader *r, struct event *e)
+static void filter_begin(struct reader *r, struct event *e)
 {
 	struct blocks *b = &r->blocks;
 	struct block_stack *s = &b->threads[e->thread];
-	/* Numbers are no names of the recorder's: they share what strref 0 gets. */
+	/* The recorder writes no label that is a number: numbers share the entry of strref 0. */
 	strref ref = e->operand & STRREF_NUMBER ? 0 : e->operand;
 	struct block_label *l = &b->labels[ref];
 	struct block_function *f;
@@ -146,13 +146,13 @@ static void begin(struct reader *r, struct event *e)
 	bool start;
 
 	if (__builtin_expect(!l->function, 0))
-		meet(r, ref, l);
+		init_label(r, ref, l);
 	f = &b->functions[l->function - 1];
 	start = l->kind == 's' ||
-		(l->kind == 'f' && s->n && s->v[s->n - 1].hands_on && hands_on_at(r, e->place));
+		(l->kind == 'f' && s->n && s->v[s->n - 1].hands_on && ask_hands_on_at(r, e->place));
 	answer = l->answer[start];
 	if (__builtin_expect(!(answer & KNOWN), 0))
-		answer = ask(r, ref, l, start);
+		answer = ask_rules(r, ref, l, start);
 
 	open.hands_on = start && answer & BLOCK_HANDS_ON;
 	if (answer & BLOCK_BY_RULE) {
@@ -169,20 +169,20 @@ static void begin(struct reader *r, struct event *e)
 	e->op = open.kept ? OP_BEGIN : OP_NONE;
 }
 
-static void end(struct reader *r, struct event *e)
+static void filter_end(struct reader *r, struct event *e)
 {
 	struct blocks *b = &r->blocks;
 	struct block_stack *s = &b->threads[e->thread];
 	struct block_open *open;
 
 	if (!s->n)
-		return; /* and so the checks will say */
+		return; /* validate() reports it */
 	open = &s->v[--s->n];
 	if (__builtin_expect(e->operand != END_RETURN, 0)) {
 		struct block_label *l = &b->labels[open->label];
 		struct block_function *f = &b->functions[l->function - 1];
 
-		/* What hands on waits only by what it calls. */
+		/* A function that hands on does not wait itself: its callees do. */
 		if (l->kind != 'a' && l->kind && !open->hands_on) {
 			f->left_out = true;
 			f->said_not |= e->operand == END_NOT_ATOMIC;
@@ -200,7 +200,7 @@ void blocks_filter(struct reader *r, struct event *ev, int n)
 	uint16_t at[READER_BATCH];
 	uint32_t blocks = 0;
 
-	/* Once, so that a note which comes late changes nothing on a second pass. */
+	/* Decided once, so that a note that comes late does not change a second pass. */
 	if (!b->asked) {
 		b->asked = true;
 		b->recorded = recorded_names(&r->names);
@@ -210,7 +210,7 @@ void blocks_filter(struct reader *r, struct event *ev, int n)
 		return;
 	MEM_GROW0(b->threads, b->threads_cap, r->names.table[NAMES_THREAD].n);
 	MEM_GROW0(b->labels, b->labels_cap, r->names.table[NAMES_STRING].n);
-	/* Sorted out without a branch, as in validate.c: which comes next is anybody's guess. */
+	/* Collected without a branch, as in validate.c: a predictor cannot guess the next op. */
 	for (int i = 0; i < n; i++) {
 		at[blocks] = (uint16_t)i;
 		blocks += ev[i].op == OP_BEGIN || ev[i].op == OP_END;
@@ -219,9 +219,9 @@ void blocks_filter(struct reader *r, struct event *ev, int n)
 		struct event *e = &ev[at[k]];
 
 		if (e->op == OP_BEGIN)
-			begin(r, e);
+			filter_begin(r, e);
 		else
-			end(r, e);
+			filter_end(r, e);
 	}
 }
 
@@ -230,7 +230,7 @@ bool reader_is_recorded(const struct reader *r)
 	return r->blocks.recorded;
 }
 
-/* False where it is not left out, or a rule says so. */
+/* Sets why and how often a function was left out. Returns false if it was not, or by a rule. */
 static bool why_left_out(const struct block_function *f, enum block_reason *why, uint64_t *times)
 {
 	const struct block_times *t = &f->most;

@@ -15,8 +15,8 @@
 
 enum { RAW_SIZE = 128 * 1024, WINDOW_SIZE = 2 * RAW_SIZE };
 
-/* Some bytes from the file itself; 0 at its end or where it failed. */
-static size_t read_raw(struct input *in, char *to, size_t n)
+/* Reads some bytes of the file itself. Returns 0 at its end or if reading fails. */
+static size_t read_file(struct input *in, char *to, size_t n)
 {
 	ssize_t got;
 
@@ -40,7 +40,8 @@ static size_t read_raw(struct input *in, char *to, size_t n)
 	return (size_t)got;
 }
 
-static size_t unpack(struct input *in, char *to, size_t n)
+/* Decompresses some bytes. Returns 0 at the end or after an error. */
+static size_t decompress(struct input *in, char *to, size_t n)
 {
 	ZSTD_outBuffer out = {to, n, 0};
 
@@ -49,7 +50,7 @@ static size_t unpack(struct input *in, char *to, size_t n)
 		size_t left;
 
 		if (src.pos == src.size) {
-			in->raw_n = in->raw_eof ? 0 : read_raw(in, in->raw, RAW_SIZE);
+			in->raw_n = in->raw_eof ? 0 : read_file(in, in->raw, RAW_SIZE);
 			in->raw_at = 0;
 			if (!in->raw_n) {
 				in->raw_eof = true;
@@ -75,8 +76,7 @@ size_t input_need(struct input *in, size_t n)
 {
 	if (in->avail >= n || in->eof)
 		return in->avail;
-	/* Keep what is left, at the front; a long piece makes the buffer grow as it
-	 * comes. */
+	/* Move the rest to the front; the buffer grows while bytes come, not before. */
 	memmove(in->buf, in->p, in->avail);
 	in->p = in->buf;
 	while (in->avail < n) {
@@ -85,8 +85,8 @@ size_t input_need(struct input *in, size_t n)
 		if (in->avail + INPUT_PAD >= in->cap)
 			in->buf = in->p = mem_grow_bytes(in->buf, &in->cap, in->cap * 2, 1, 0);
 		got = in->compressed
-			      ? unpack(in, in->buf + in->avail, in->cap - INPUT_PAD - in->avail)
-			      : read_raw(in, in->buf + in->avail, in->cap - INPUT_PAD - in->avail);
+			      ? decompress(in, in->buf + in->avail, in->cap - INPUT_PAD - in->avail)
+			      : read_file(in, in->buf + in->avail, in->cap - INPUT_PAD - in->avail);
 		in->avail += got;
 		if (!got) {
 			in->eof = true;
@@ -97,8 +97,8 @@ size_t input_need(struct input *in, size_t n)
 	return in->avail;
 }
 
-/* Look at the first bytes, and put them back in front of the right decoder. */
-static void begin(struct input *in)
+/* Reads the first bytes; if they begin a zstd frame, passes them to the decompressor. */
+static void begin_input(struct input *in)
 {
 	static const unsigned char magic[4] = {0x28, 0xb5, 0x2f, 0xfd};
 
@@ -163,15 +163,15 @@ int input_open_fd(struct input *in, int fd, const char *path, bool rewindable, s
 	}
 	in->cap = WINDOW_SIZE;
 	in->buf = mem_alloc(in->cap);
-	begin(in);
+	begin_input(in);
 	return 0;
 }
 
 int input_rewind(struct input *in, struct err *err)
 {
 	if (in->spool >= 0) {
-		/* What is still in the pipe belongs to the copy too. */
-		while (read_raw(in, in->buf, in->cap) > 0)
+		/* Copy the rest of the pipe too. */
+		while (read_file(in, in->buf, in->cap) > 0)
 			;
 		if (err_is_set(&in->err)) {
 			*err = in->err;
@@ -183,7 +183,7 @@ int input_rewind(struct input *in, struct err *err)
 	}
 	if (lseek(in->fd, 0, SEEK_SET) < 0)
 		return err_sys(err, "going back to the start of the trace");
-	begin(in);
+	begin_input(in);
 	return 0;
 }
 

@@ -52,8 +52,7 @@ int input_open_fd(struct input *in, int fd, const char *path, bool rewindable, s
 int input_rewind(struct input *in, struct err *err);
 void input_close(struct input *in);
 
-/* Widens the window to n bytes, or to the end of the input. Returns its size, which may be larger.
- */
+/* Widens the window to n bytes, or to the end. Returns its size, which may be larger. */
 size_t input_need(struct input *in, size_t n);
 
 static inline void input_skip(struct input *in, size_t n)

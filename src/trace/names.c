@@ -10,7 +10,7 @@
 #define KEY_LONG  (0xffull << 56)
 #define TABLE_MAX 0x7ffffff0u /* below STRREF_NUMBER */
 #define POOL_STEP 65536       /* bytes */
-#define ROOMY     65536       /* slots */
+#define ROOMY     65536       /* slots: a smaller table is kept nearly empty */
 
 static void table_rehash(struct table *t)
 {
@@ -61,7 +61,7 @@ uint32_t table_intern_key(struct table *t, const char *s, size_t n, uint64_t lo,
 {
 	uint32_t at;
 
-	/* Small tables can afford to be nearly empty: the first slot is the right one. */
+	/* A small table can afford to be nearly empty, so that the first slot is the right one. */
 	if (t->n >= t->nslots / 4 * (t->nslots < ROOMY ? 1 : 3))
 		table_rehash(t);
 	at = table_slot_of(t, lo, hi);
@@ -117,7 +117,7 @@ strref names_string(struct names *names, const char *s, size_t n)
 {
 	uint32_t number = 0;
 
-	/* A number as we would print it: no table entry. */
+	/* A number exactly as names_add_string() prints it needs no table entry. */
 	if (n && n <= 9 && (s[0] != '0' || n == 1)) {
 		size_t i = 0;
 

@@ -112,8 +112,7 @@ struct names_frame {
  * Everything that these functions return lives as long as the resolver.
  */
 struct names_resolver {
-	/* Adds the text that people know a variable, lock, label or place by. `id` is its number.
-	 */
+	/* Adds what people call a variable, lock, label or place. `id` is its number. */
 	void (*show)(struct names_resolver *, const struct names *, enum names_kind kind,
 		     uint32_t id, struct str *out);
 	/* Sets *frames to the stack of a place, innermost first; returns the number of frames. */

@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-enum { PACKED = 256 * 1024, LEVEL = 3 };
+enum { BUFFER = 256 * 1024, LEVEL = 3 };
 
 int output_open(struct output *o, const char *path, struct err *err)
 {
@@ -26,12 +26,12 @@ int output_open(struct output *o, const char *path, struct err *err)
 		o->zstd = ZSTD_createCCtx();
 		ZSTD_CCtx_setParameter(o->zstd, ZSTD_c_compressionLevel, LEVEL);
 		ZSTD_CCtx_setParameter(o->zstd, ZSTD_c_checksumFlag, 1);
-		o->buf = mem_alloc(PACKED);
+		o->buf = mem_alloc(BUFFER);
 	}
 	return 0;
 }
 
-static int put(struct output *o, const char *p, size_t n, struct err *err)
+static int write_all(struct output *o, const char *p, size_t n, struct err *err)
 {
 	while (n) {
 		ssize_t done = write(o->fd, p, n);
@@ -46,18 +46,19 @@ static int put(struct output *o, const char *p, size_t n, struct err *err)
 	return 0;
 }
 
-static int pack(struct output *o, const void *p, size_t n, ZSTD_EndDirective end, struct err *err)
+static int compress_bytes(struct output *o, const void *p, size_t n, ZSTD_EndDirective end,
+			  struct err *err)
 {
 	ZSTD_inBuffer in = {p, n, 0};
 	size_t left;
 
 	do {
-		ZSTD_outBuffer out = {o->buf, PACKED, 0};
+		ZSTD_outBuffer out = {o->buf, BUFFER, 0};
 
 		left = ZSTD_compressStream2(o->zstd, &out, &in, end);
 		if (ZSTD_isError(left))
 			return err_fail(err, "%s: %s", o->path, ZSTD_getErrorName(left));
-		if (put(o, o->buf, out.pos, err))
+		if (write_all(o, o->buf, out.pos, err))
 			return -1;
 	} while (in.pos < in.size || (end == ZSTD_e_end && left));
 	return 0;
@@ -65,14 +66,14 @@ static int pack(struct output *o, const void *p, size_t n, ZSTD_EndDirective end
 
 int output_write(struct output *o, const void *p, size_t n, struct err *err)
 {
-	return o->zstd ? pack(o, p, n, ZSTD_e_continue, err) : put(o, p, n, err);
+	return o->zstd ? compress_bytes(o, p, n, ZSTD_e_continue, err) : write_all(o, p, n, err);
 }
 
 int output_close(struct output *o, struct err *err)
 {
-	int rc = o->zstd ? pack(o, NULL, 0, ZSTD_e_end, err) : 0;
+	int rc = o->zstd ? compress_bytes(o, NULL, 0, ZSTD_e_end, err) : 0;
 
-	/* A network file system may have kept the bad news until now. */
+	/* A network file system may report a failed write only now. */
 	if (close(o->fd) && !rc)
 		rc = err_sys(err, "%s", o->path);
 	ZSTD_freeCCtx(o->zstd);

@@ -1,14 +1,15 @@
 /*
- * The trace as Chrome's JSON trace events, for ui.perfetto.dev and
- * chrome://tracing: a track a thread, a slice a block, a short one an operation
- * in it, and an arrow for each conflict that orders two threads' transactions.
+ * Writes the trace as Chrome's JSON trace events, for ui.perfetto.dev and
+ * chrome://tracing. Each thread is a track, each block a slice, each operation a
+ * short slice; an arrow shows each conflict that orders the transactions of two
+ * threads.
  *
- * A trace knows the order of events and not their time, so an event takes one
- * microsecond: event n is the one at n.
+ * A trace has the order of events and not their times, so an event takes one
+ * microsecond: event n is at time n.
  *
- * An arrow goes from the last operation that conflicts to the one that comes
- * after it. Between two transactions one is enough: it is left out where the
- * last arrow from that thread to this one joined the same two.
+ * An arrow goes from the last conflicting operation to the current one. One arrow
+ * between two transactions is enough: it is left out if the last arrow from that
+ * thread to this one connected the same two transactions.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -22,9 +23,9 @@
 
 enum { FLUSH_AT = 1 << 18 };
 
-/* Where an arrow starts. */
+/* One end of an arrow. */
 struct end {
-	uint64_t event; /* 0: nowhere */
+	uint64_t event; /* 0: none */
 	uint64_t transaction;
 	uint32_t thread;
 };
@@ -32,7 +33,7 @@ struct end {
 /* The last operations on a variable or lock that a later one may conflict with. */
 struct last {
 	struct end write; /* or exclusive release */
-	struct end *read; /* or shared releases, since then: the last of each thread */
+	struct end *read; /* or shared release, since then: the last one of each thread */
 	size_t nread, cap;
 };
 
@@ -41,16 +42,16 @@ struct lasts {
 	size_t n;
 };
 
-/* The last arrow from a thread. */
+/* The transactions that the last arrow from a thread connected. */
 struct arrow {
 	uint64_t from, to;
 };
 
 struct thread {
 	bool known;           /* its track has a name */
-	uint64_t transaction; /* the event that the open one began with; 0: none */
+	uint64_t transaction; /* the first event of the open one; 0: none is open */
 	uint64_t depth;
-	struct end fork; /* until its first event */
+	struct end fork; /* its creation, until its first event */
 	struct end end;  /* its last event so far */
 	struct arrow *arrow;
 	size_t narrows; /* by the thread where the arrow starts */
@@ -59,7 +60,7 @@ struct thread {
 struct perfetto {
 	struct str buf;
 	uint64_t event, arrows;
-	bool some; /* an entry was written */
+	bool some; /* an entry was written: the next one needs a comma */
 	struct thread *thread;
 	size_t nthreads;
 	struct lasts var, lock;
@@ -77,7 +78,7 @@ static void *perfetto_create(struct writer *w)
 	return p;
 }
 
-/* Begin an entry; its other members follow, then close_entry(). */
+/* Begins an entry; the caller adds its other members, then calls close_entry(). */
 static void open_entry(struct perfetto *p, const char *phase, uint32_t thread, uint64_t event,
 		       char tenth)
 {
@@ -112,14 +113,14 @@ static void name_thread(struct perfetto *p, const struct names *names, uint32_t 
 	str_add(&p->buf, "}}");
 }
 
-static struct thread *thread_of(struct perfetto *p, uint32_t thread)
+static struct thread *find_thread(struct perfetto *p, uint32_t thread)
 {
 	if (thread >= p->nthreads)
 		MEM_GROW0(p->thread, p->nthreads, (size_t)thread + 1);
 	return &p->thread[thread];
 }
 
-static struct last *last_of(struct lasts *l, uint32_t id)
+static struct last *find_last(struct lasts *l, uint32_t id)
 {
 	if (id >= l->n)
 		MEM_GROW0(l->v, l->n, (size_t)id + 1);
@@ -128,7 +129,7 @@ static struct last *last_of(struct lasts *l, uint32_t id)
 
 static void draw_arrow(struct perfetto *p, struct end from, struct end to, const char *name)
 {
-	struct thread *t = thread_of(p, to.thread);
+	struct thread *t = find_thread(p, to.thread);
 	struct arrow *a;
 
 	if (!from.event || from.thread == to.thread)
@@ -140,7 +141,7 @@ static void draw_arrow(struct perfetto *p, struct end from, struct end to, const
 		return;
 	*a = (struct arrow){from.transaction, to.transaction};
 	p->arrows++;
-	/* Inside the slices of both events. */
+	/* Both ends lie inside the slice of their event. */
 	open_entry(p, "s", from.thread, from.event, '1');
 	str_fmt(&p->buf, ", \"id\": %" PRIu64 ", \"cat\": \"conflict\"", p->arrows);
 	add_string(p, "name", name);
@@ -170,21 +171,22 @@ static void set_writer(struct last *l, struct end here)
 	l->nread = 0;
 }
 
-static void draw_all(struct perfetto *p, const struct last *l, struct end here, bool exclusive,
-		     const char *name)
+static void draw_arrows(struct perfetto *p, const struct last *l, struct end here, bool exclusive,
+			const char *name)
 {
 	draw_arrow(p, l->write, here, name);
 	for (size_t i = 0; exclusive && i < l->nread; i++)
 		draw_arrow(p, l->read[i], here, name);
 }
 
-static void conflicts(struct perfetto *p, const struct event *e, struct end here, const char *name)
+static void draw_conflicts(struct perfetto *p, const struct event *e, struct end here,
+			   const char *name)
 {
 	struct last *l;
 
 	if (op_is_access(e->op)) {
-		l = last_of(&p->var, e->operand);
-		draw_all(p, l, here, e->op != OP_READ, name);
+		l = find_last(&p->var, e->operand);
+		draw_arrows(p, l, here, e->op != OP_READ, name);
 		if (e->op == OP_READ)
 			add_reader(l, here);
 		else
@@ -192,17 +194,17 @@ static void conflicts(struct perfetto *p, const struct event *e, struct end here
 	} else if (op_is_lock(e->op)) {
 		bool shared = e->op == OP_ACQUIRE_SHARED || e->op == OP_RELEASE_SHARED;
 
-		l = last_of(&p->lock, e->operand);
+		l = find_last(&p->lock, e->operand);
 		if (e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED)
-			draw_all(p, l, here, !shared, name);
+			draw_arrows(p, l, here, !shared, name);
 		else if (shared)
 			add_reader(l, here);
 		else
 			set_writer(l, here);
 	} else if (e->op == OP_JOIN) {
-		draw_arrow(p, thread_of(p, e->operand)->end, here, "join");
+		draw_arrow(p, find_thread(p, e->operand)->end, here, "join");
 	} else if (e->op == OP_FORK) {
-		thread_of(p, e->operand)->fork = here;
+		find_thread(p, e->operand)->fork = here;
 	}
 }
 
@@ -219,10 +221,10 @@ static void add_place(struct perfetto *p, const struct names *names, strref plac
 	str_free(&text);
 }
 
-static void one(struct perfetto *p, const struct names *names, const struct event *e)
+static void put_event(struct perfetto *p, const struct names *names, const struct event *e)
 {
 	struct str name = STR_INIT, operand = STR_INIT;
-	struct thread *t = thread_of(p, e->thread);
+	struct thread *t = find_thread(p, e->thread);
 	struct end here = {.event = p->event, .thread = e->thread};
 
 	if (!t->known)
@@ -255,12 +257,12 @@ static void one(struct perfetto *p, const struct names *names, const struct even
 	}
 	if (t->fork.event) {
 		draw_arrow(p, t->fork, here, "fork");
-		t = thread_of(p, e->thread);
+		t = find_thread(p, e->thread);
 		t->fork = (struct end){0};
 	}
-	conflicts(p, e, here, operand.n ? operand.s : name.s);
-	/* Others may have come, and moved it. */
-	t = thread_of(p, e->thread);
+	draw_conflicts(p, e, here, operand.n ? operand.s : name.s);
+	/* find_thread() may have moved the array. */
+	t = find_thread(p, e->thread);
 	t->end = here;
 	if (e->op == OP_END && t->depth && !--t->depth)
 		t->transaction = 0;
@@ -268,7 +270,7 @@ static void one(struct perfetto *p, const struct names *names, const struct even
 	str_free(&operand);
 }
 
-static int flush(struct writer *w, struct err *err)
+static int flush_buffer(struct writer *w, struct err *err)
 {
 	struct perfetto *p = w->state;
 	int rc = output_write(&w->out, p->buf.s, p->buf.n, err);
@@ -285,14 +287,14 @@ static int perfetto_put(struct writer *w, const struct names *names, const struc
 	for (size_t i = 0; i < n; i++) {
 		p->event++;
 		if (ev[i].op != OP_NONE)
-			one(p, names, &ev[i]);
-		if (p->buf.n >= FLUSH_AT && flush(w, err))
+			put_event(p, names, &ev[i]);
+		if (p->buf.n >= FLUSH_AT && flush_buffer(w, err))
 			return -1;
 	}
 	return 0;
 }
 
-/* Blocks that are open where the trace ends, end there. */
+/* Ends the blocks that are still open at the end of the trace. */
 static int perfetto_finish(struct writer *w, struct err *err)
 {
 	struct perfetto *p = w->state;
@@ -303,7 +305,7 @@ static int perfetto_finish(struct writer *w, struct err *err)
 			close_entry(p);
 		}
 	str_add(&p->buf, "\n]}\n");
-	return flush(w, err);
+	return flush_buffer(w, err);
 }
 
 static void free_lasts(struct lasts *l)

@@ -1,17 +1,22 @@
 /*
- * What a thread did, as events: raw_read.c brings one unit after the other, in the order
- * of their times.
+ * Makes events of the units of a raw recording. raw_read.c passes the units one
+ * by one, in the order of their times.
  *
- * What carries nothing is left out: accesses of memory that only one thread
- * ever touched, and functions in which nothing else happened. A begin is put off
- * until something happens in the block.
+ * Two things change no verdict and are left out: accesses of memory that only one
+ * thread ever accesses, and functions in which nothing else happens. To that end
+ * a begin is delayed until something happens in the block.
  *
- * What cannot have happened but is there, since the end of some thread was not
- * written or a program unlocks what another thread locked, is put right: a
- * lock that is acquired was released before, by whoever held it; a release of
- * a lock not held is left out, and so is what a thread does after it was joined and
- * its creation after it has run. The trace's notes count these. So whatever the
- * units, the events are such as can happen.
+ * A recording may have operations that cannot have happened, because the last
+ * units of a thread were not written, or because the program unlocks a lock that
+ * another thread locked. They are repaired:
+ *
+ *  - before a lock is acquired, every other holder releases it;
+ *  - a release of a lock that the thread does not hold is left out;
+ *  - so are the operations of a thread after it was joined, and its creation
+ *    after its first event.
+ *
+ * The repairs are counted in a note. So whatever the units are, the events can
+ * have happened.
  */
 #include "trace/raw_impl.h"
 
@@ -28,7 +33,7 @@ const char *const raw_lock_names[RAW_LOCKS] = {
 	[RAW_CONDITION] = "condition", [RAW_BARRIER_OBJECT] = "barrier",
 };
 
-static void emit(struct raw *a, uint32_t thread, enum op op, uint32_t operand, strref place)
+static void emit_event(struct raw *a, uint32_t thread, enum op op, uint32_t operand, strref place)
 {
 	if (a->nout == a->out_cap)
 		MEM_GROW(a->out, a->out_cap, a->nout + READER_BATCH);
@@ -37,7 +42,8 @@ static void emit(struct raw *a, uint32_t thread, enum op op, uint32_t operand, s
 		.thread = thread, .operand = operand, .place = place, .op = (uint8_t)op};
 }
 
-static strref call_place(struct raw *a, struct raw_thread_state *t, size_t depth)
+/* Returns the place of the call of frame[depth - 1]; names it and those below it if necessary. */
+static strref name_call_place(struct raw *a, struct raw_thread_state *t, size_t depth)
 {
 	size_t k = depth;
 
@@ -49,26 +55,28 @@ static strref call_place(struct raw *a, struct raw_thread_state *t, size_t depth
 		struct raw_frame *f = &t->frame[k];
 		strref parent = k ? t->frame[k - 1].place : 0;
 
-		/* A marked block is no call: what happens in it happens in the function. */
+		/* A marked block is not a call: its events happen in the function. */
 		f->place = f->kind == 'a' ? parent : raw_names_place(&a->names, parent, f->call);
 	}
 	return t->frame[depth - 1].place;
 }
 
-static strref place_of(struct raw *a, struct raw_thread_state *t, uint64_t pc)
+/* Returns the place of a program counter in the innermost function. */
+static strref place_at_pc(struct raw *a, struct raw_thread_state *t, uint64_t pc)
 {
-	strref parent = call_place(a, t, t->depth);
+	strref parent = name_call_place(a, t, t->depth);
 
 	if (t->last_pc != pc || t->last_parent != parent) {
 		t->last_pc = pc;
 		t->last_parent = parent;
-		/* Where a repeated access was may be forgotten. */
+		/* A repeated access may have no program counter. */
 		t->last_place = pc ? raw_names_place(&a->names, parent, pc) : parent;
 	}
 	return t->last_place;
 }
 
-static void begin_waiting(struct raw *a, uint32_t thread)
+/* Emits the begins that were delayed. */
+static void emit_waiting_begins(struct raw *a, uint32_t thread)
 {
 	struct raw_thread_state *t = &a->thread[thread];
 
@@ -85,51 +93,57 @@ static void begin_waiting(struct raw *a, uint32_t thread)
 				text = a->label[i].text;
 				len = a->label[i].len;
 			}
-			place = raw_names_place(&a->names, call_place(a, t, t->waiting), f->call);
+			place = raw_names_place(&a->names, name_call_place(a, t, t->waiting),
+						f->call);
 		} else {
-			place = call_place(a, t, t->waiting + 1);
+			place = name_call_place(a, t, t->waiting + 1);
 		}
-		emit(a, thread, OP_BEGIN, raw_names_label(&a->names, f->kind, f->pc, text, len),
-		     place);
+		emit_event(a, thread, OP_BEGIN,
+			   raw_names_label(&a->names, f->kind, f->pc, text, len), place);
 		f->begun = true;
 	}
 }
 
-/* An operation, at a place of its own. */
-static void operate(struct raw *a, uint32_t thread, enum op op, uint32_t operand, uint64_t pc)
+/* Emits an operation, after the begins of the blocks that it is in. */
+static void emit_operation(struct raw *a, uint32_t thread, enum op op, uint32_t operand,
+			   uint64_t pc)
 {
-	begin_waiting(a, thread);
-	emit(a, thread, op, operand, place_of(a, &a->thread[thread], pc));
+	emit_waiting_begins(a, thread);
+	emit_event(a, thread, op, operand, place_at_pc(a, &a->thread[thread], pc));
 }
 
-static void pop(struct raw *a, uint32_t thread)
+/* Leaves the innermost function or marked block. */
+static void pop_frame(struct raw *a, uint32_t thread)
 {
 	struct raw_thread_state *t = &a->thread[thread];
 	struct raw_frame *f = &t->frame[--t->depth];
 
 	if (f->begun)
-		emit(a, thread, OP_END, END_RETURN, 0);
+		emit_event(a, thread, OP_END, END_RETURN, 0);
 	if (t->waiting > t->depth)
 		t->waiting = t->depth;
 	if (t->cut > t->depth)
 		t->cut = t->depth;
 }
 
-/* Every open block ends. */
-static void cut(struct raw *a, uint32_t thread)
+/* Ends every open block. */
+static void cut_blocks(struct raw *a, uint32_t thread)
 {
 	struct raw_thread_state *t = &a->thread[thread];
 
-	begin_waiting(a, thread);
+	emit_waiting_begins(a, thread);
 	for (size_t k = t->depth; k-- > t->cut;)
 		if (t->frame[k].begun) {
-			emit(a, thread, OP_END, END_CUT, 0);
+			emit_event(a, thread, OP_END, END_CUT, 0);
 			t->frame[k].begun = false;
 		}
 	t->cut = t->depth;
 }
 
-/* A thread starts with the first function that nobody called, but for signal handlers. */
+/*
+ * Returns the kind of label of a called function. The start function of a thread is the first one
+ * without a caller that is not a signal handler.
+ */
 static char kind_of_call(const struct raw_thread_state *t, uint32_t thread,
 			 const struct raw_item *i)
 {
@@ -140,7 +154,7 @@ static char kind_of_call(const struct raw_thread_state *t, uint32_t thread,
 	return t->depth && t->frame[t->depth - 1].kind != 'a' ? 'f' : 's';
 }
 
-static void called(struct raw *a, uint32_t thread, const struct raw_item *i, char kind)
+static void push_frame(struct raw *a, uint32_t thread, const struct raw_item *i, char kind)
 {
 	struct raw_thread_state *t = &a->thread[thread];
 
@@ -150,7 +164,8 @@ static void called(struct raw *a, uint32_t thread, const struct raw_item *i, cha
 	t->started |= kind == 's';
 }
 
-static void returned(struct raw *a, uint32_t thread)
+/* Leaves the innermost function, and the marked blocks that are open in it. */
+static void pop_function(struct raw *a, uint32_t thread)
 {
 	struct raw_thread_state *t = &a->thread[thread];
 	size_t k = t->depth;
@@ -158,25 +173,26 @@ static void returned(struct raw *a, uint32_t thread)
 	while (k && t->frame[k - 1].kind == 'a')
 		k--;
 	if (!k)
-		return; /* a call that was not seen */
+		return; /* its call was not recorded */
 	while (t->depth >= k)
-		pop(a, thread);
+		pop_frame(a, thread);
 }
 
-/* The block of the function that is running ends, for good. */
-static void not_atomic(struct raw *a, uint32_t thread)
+/* The source says that the running function is not atomic: ends its block. */
+static void end_not_atomic(struct raw *a, uint32_t thread)
 {
 	struct raw_thread_state *t = &a->thread[thread];
 	struct raw_frame *f;
 
-	begin_waiting(a, thread);
+	emit_waiting_begins(a, thread);
 	f = t->depth ? &t->frame[t->depth - 1] : NULL;
 	if (f && f->begun && f->kind != 'a') {
-		emit(a, thread, OP_END, END_NOT_ATOMIC, 0);
+		emit_event(a, thread, OP_END, END_NOT_ATOMIC, 0);
 		f->begun = false;
 	}
 }
 
+/* Emits an access of each variable that the unit covers. */
 static void access_memory(struct raw *a, uint32_t thread, enum op op, const struct raw_item *i)
 {
 	uint64_t address = i->address, size = i->size, start, bytes;
@@ -195,7 +211,7 @@ static void access_memory(struct raw *a, uint32_t thread, enum op op, const stru
 			}
 			*var = raw_names_next(&a->names, NAMES_VAR) + 1;
 		}
-		operate(a, thread, op, *var - 1, i->pc);
+		emit_operation(a, thread, op, *var - 1, i->pc);
 		any = true;
 		if (a->keep_parts) {
 			MEM_GROW(a->part, a->parts_cap, a->nparts + 1);
@@ -206,10 +222,10 @@ static void access_memory(struct raw *a, uint32_t thread, enum op op, const stru
 }
 
 /*
- * A lock is nobody's any more: the holders give it back now. False where one
- * cannot, since it was joined.
+ * Makes every holder release the lock now. Returns false if a holder was joined
+ * before, so that its release cannot be emitted.
  */
-static bool let_go(struct raw *a, struct raw_object *o)
+static bool force_release(struct raw *a, struct raw_object *o)
 {
 	bool all = true;
 
@@ -217,7 +233,7 @@ static bool let_go(struct raw *a, struct raw_object *o)
 		all = !a->thread[o->owner_plus_1 - 1].joined;
 		for (; o->depth; o->depth--, a->repaired++)
 			if (all)
-				emit(a, o->owner_plus_1 - 1, OP_RELEASE, o->id, 0);
+				emit_event(a, o->owner_plus_1 - 1, OP_RELEASE, o->id, 0);
 		a->thread[o->owner_plus_1 - 1].held--;
 		o->owner_plus_1 = 0;
 	}
@@ -227,14 +243,17 @@ static bool let_go(struct raw *a, struct raw_object *o)
 		if (a->thread[thread].joined)
 			all = false;
 		else
-			emit(a, thread, OP_RELEASE_SHARED, o->id, 0);
+			emit_event(a, thread, OP_RELEASE_SHARED, o->id, 0);
 	}
 	return all;
 }
 
-/* The lock, condition, barrier, or semaphore's variable at an address. */
-static struct raw_object *object_at(struct raw *a, uint64_t address, enum raw_lock kind,
-				    bool is_var)
+/*
+ * Returns the lock, condition or barrier at an address, or with `is_var` the variable that stands
+ * for a semaphore. Makes a new one if there is none or its memory was reused.
+ */
+static struct raw_object *find_object(struct raw *a, uint64_t address, enum raw_lock kind,
+				      bool is_var)
 {
 	uint64_t age = raw_memory_age(a->memory, address);
 	uint32_t index = raw_map_get(&a->objects, address, is_var);
@@ -248,9 +267,9 @@ static struct raw_object *object_at(struct raw *a, uint64_t address, enum raw_lo
 	o = &a->object[index];
 	if (o->made && o->age == age && o->generation == a->generation)
 		return o;
-	/* Held when its memory went: what is there now is another. */
+	/* It was held when its memory was reused: this is another lock. */
 	if (o->generation == a->generation)
-		let_go(a, o);
+		force_release(a, o);
 	o->made = true;
 	o->age = age;
 	o->generation = a->generation;
@@ -264,17 +283,17 @@ static struct raw_object *object_at(struct raw *a, uint64_t address, enum raw_lo
 	return o;
 }
 
-static void acquire(struct raw *a, uint32_t thread, const struct raw_item *i, bool shared)
+static void acquire_lock(struct raw *a, uint32_t thread, const struct raw_item *i, bool shared)
 {
 	enum raw_lock kind = i->aux < RAW_LOCKS ? i->aux : RAW_MUTEX;
-	struct raw_object *o = object_at(a, i->address, kind, false);
+	struct raw_object *o = find_object(a, i->address, kind, false);
 
 	if ((o->owner_plus_1 && o->owner_plus_1 != thread + 1) || (!shared && o->nshared)) {
-		o->made = let_go(a, o);
-		o = object_at(a, i->address, kind, false);
+		o->made = force_release(a, o);
+		o = find_object(a, i->address, kind, false);
 	}
 	if (shared && o->owner_plus_1) {
-		/* A thread that has it for writing cannot have got it for reading. */
+		/* The thread holds it for writing, so it cannot acquire it for reading. */
 		a->repaired++;
 		return;
 	}
@@ -286,33 +305,36 @@ static void acquire(struct raw *a, uint32_t thread, const struct raw_item *i, bo
 		o->owner_plus_1 = thread + 1;
 		o->depth++;
 	}
-	operate(a, thread, shared ? OP_ACQUIRE_SHARED : OP_ACQUIRE, o->id, i->pc);
+	emit_operation(a, thread, shared ? OP_ACQUIRE_SHARED : OP_ACQUIRE, o->id, i->pc);
 }
 
-static void release(struct raw *a, uint32_t thread, const struct raw_item *i)
+static void release_lock(struct raw *a, uint32_t thread, const struct raw_item *i)
 {
 	struct raw_object *o =
-		object_at(a, i->address, i->aux < RAW_LOCKS ? i->aux : RAW_MUTEX, false);
+		find_object(a, i->address, i->aux < RAW_LOCKS ? i->aux : RAW_MUTEX, false);
 
 	if (o->owner_plus_1 == thread + 1) {
 		if (!--o->depth) {
 			o->owner_plus_1 = 0;
 			a->thread[thread].held--;
 		}
-		operate(a, thread, OP_RELEASE, o->id, i->pc);
+		emit_operation(a, thread, OP_RELEASE, o->id, i->pc);
 		return;
 	}
 	for (size_t k = o->nshared; k-- > 0;)
 		if (o->shared[k] == thread) {
 			o->shared[k] = o->shared[--o->nshared];
-			operate(a, thread, OP_RELEASE_SHARED, o->id, i->pc);
+			emit_operation(a, thread, OP_RELEASE_SHARED, o->id, i->pc);
 			return;
 		}
 	a->repaired++;
 }
 
-/* A robust mutex is given back when its owner ends; of any other nobody hears again. */
-static void release_all(struct raw *a, uint32_t thread)
+/*
+ * The thread ends: releases the locks that it holds for writing. That is right for a robust mutex;
+ * any other lock is never acquired again.
+ */
+static void release_held_locks(struct raw *a, uint32_t thread)
 {
 	struct raw_thread_state *t = &a->thread[thread];
 
@@ -322,28 +344,29 @@ static void release_all(struct raw *a, uint32_t thread)
 		if (!o->made || o->generation != a->generation || o->owner_plus_1 != thread + 1)
 			continue;
 		for (; o->depth; o->depth--)
-			emit(a, thread, OP_RELEASE, o->id, 0);
+			emit_event(a, thread, OP_RELEASE, o->id, 0);
 		o->owner_plus_1 = 0;
 		t->held--;
 	}
 	t->held = 0;
 }
 
-static void semaphore(struct raw *a, uint32_t thread, const struct raw_item *i)
+/* A semaphore is a lock if it is used as one; otherwise each operation updates a variable. */
+static void use_semaphore(struct raw *a, uint32_t thread, const struct raw_item *i)
 {
 	struct raw_item lock = *i;
 
 	if (raw_map_get(&a->not_locks, i->address, 0) != RAW_MAP_NONE) {
-		struct raw_object *o = object_at(a, i->address, RAW_SEMAPHORE, true);
+		struct raw_object *o = find_object(a, i->address, RAW_SEMAPHORE, true);
 
-		operate(a, thread, OP_UPDATE, o->id, i->pc);
+		emit_operation(a, thread, OP_UPDATE, o->id, i->pc);
 		return;
 	}
 	lock.aux = RAW_SEMAPHORE;
 	if (i->op == RAW_SEM_WAIT)
-		acquire(a, thread, &lock, false);
+		acquire_lock(a, thread, &lock, false);
 	else
-		release(a, thread, &lock);
+		release_lock(a, thread, &lock);
 }
 
 static void note_thread(struct raw *a, uint32_t thread, const char *name, size_t len)
@@ -357,21 +380,21 @@ static void note_thread(struct raw *a, uint32_t thread, const char *name, size_t
 	raw_names_note(&a->names);
 }
 
-static void fork_or_join(struct raw *a, uint32_t thread, const struct raw_item *i)
+static void take_fork_or_join(struct raw *a, uint32_t thread, const struct raw_item *i)
 {
 	uint32_t other = (uint32_t)i->address;
 
-	/* A thread that was created and never got to run has no chunk. */
+	/* A thread that was created but never ran has no chunk. */
 	if (i->address >= a->nthreads || other == thread)
 		return;
 	if (a->thread[other].joined || (i->op == RAW_FORK && a->thread[other].ran)) {
 		a->repaired++;
 		return;
 	}
-	cut(a, thread);
-	operate(a, thread, i->op == RAW_FORK ? OP_FORK : OP_JOIN, other, i->pc);
+	cut_blocks(a, thread);
+	emit_operation(a, thread, i->op == RAW_FORK ? OP_FORK : OP_JOIN, other, i->pc);
 	if (i->op == RAW_FORK)
-		a->thread[other].ran = true; /* it cannot be created twice */
+		a->thread[other].ran = true; /* so that it is not created twice */
 	else
 		a->thread[other].joined = true;
 	if (i->op == RAW_FORK) {
@@ -398,8 +421,8 @@ void raw_take_unit(struct raw *a, uint32_t thread, const struct raw_item *i)
 		break;
 	case RAW_EXIT:
 		while (t->depth)
-			pop(a, thread);
-		release_all(a, thread);
+			pop_frame(a, thread);
+		release_held_locks(a, thread);
 		raw_memory_end_stack(a->memory, t->stack, t->stack_size, thread);
 		t->stack_size = 0;
 		break;
@@ -415,32 +438,32 @@ void raw_take_unit(struct raw *a, uint32_t thread, const struct raw_item *i)
 		access_memory(a, thread, OP_UPDATE, i);
 		break;
 	case RAW_CALL:
-		called(a, thread, i, kind_of_call(t, thread, i));
+		push_frame(a, thread, i, kind_of_call(t, thread, i));
 		break;
 	case RAW_RETURN:
-		returned(a, thread);
+		pop_function(a, thread);
 		break;
 	case RAW_BEGIN:
-		called(a, thread, i, 'a');
+		push_frame(a, thread, i, 'a');
 		break;
 	case RAW_END:
 		if (t->depth && t->frame[t->depth - 1].kind == 'a')
-			pop(a, thread);
+			pop_frame(a, thread);
 		break;
 	case RAW_NOT_ATOMIC:
-		not_atomic(a, thread);
+		end_not_atomic(a, thread);
 		break;
 	case RAW_ACQUIRE:
 	case RAW_ACQUIRE_SHARED:
-		acquire(a, thread, i, i->op == RAW_ACQUIRE_SHARED);
+		acquire_lock(a, thread, i, i->op == RAW_ACQUIRE_SHARED);
 		break;
 	case RAW_RELEASE:
 	case RAW_RELEASE_SHARED:
-		release(a, thread, i);
+		release_lock(a, thread, i);
 		break;
 	case RAW_SEM_WAIT:
 	case RAW_SEM_POST:
-		semaphore(a, thread, i);
+		use_semaphore(a, thread, i);
 		break;
 	case RAW_LOCK_NEW:
 		for (int is_var = 0; is_var < 2; is_var++) {
@@ -452,21 +475,21 @@ void raw_take_unit(struct raw *a, uint32_t thread, const struct raw_item *i)
 		break;
 	case RAW_FORK:
 	case RAW_JOIN:
-		fork_or_join(a, thread, i);
+		take_fork_or_join(a, thread, i);
 		break;
 	case RAW_WAIT:
 	case RAW_BARRIER:
-		cut(a, thread);
-		o = object_at(a, i->address, i->op == RAW_WAIT ? RAW_CONDITION : RAW_BARRIER_OBJECT,
-			      false);
-		operate(a, thread, i->op == RAW_WAIT ? OP_WAIT : OP_BARRIER, o->id, i->pc);
+		cut_blocks(a, thread);
+		o = find_object(a, i->address,
+				i->op == RAW_WAIT ? RAW_CONDITION : RAW_BARRIER_OBJECT, false);
+		emit_operation(a, thread, i->op == RAW_WAIT ? OP_WAIT : OP_BARRIER, o->id, i->pc);
 		break;
 	case RAW_NOTIFY:
-		o = object_at(a, i->address, RAW_CONDITION, false);
-		operate(a, thread, OP_NOTIFY, o->id, i->pc);
+		o = find_object(a, i->address, RAW_CONDITION, false);
+		emit_operation(a, thread, OP_NOTIFY, o->id, i->pc);
 		break;
 	case RAW_ALLOC:
-		raw_memory_alloc(a->memory, i->address, i->size, place_of(a, t, i->pc));
+		raw_memory_alloc(a->memory, i->address, i->size, place_at_pc(a, t, i->pc));
 		break;
 	case RAW_FREE:
 		raw_memory_dealloc(a->memory, i->address);

@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-static int by_number(const void *a, const void *b)
+static int compare_numbers(const void *a, const void *b)
 {
 	const struct raw_chunk *x = *(const struct raw_chunk *const *)a;
 	const struct raw_chunk *y = *(const struct raw_chunk *const *)b;
@@ -15,14 +15,14 @@ static int by_number(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-static int take_chunk(struct raw_file *f, const struct raw_chunk *c, size_t offset, struct err *err)
+static int add_chunk(struct raw_file *f, const struct raw_chunk *c, size_t offset, struct err *err)
 {
 	struct raw_thread *t;
 
-	/* Each has a chunk, but for those that could not be created or never ran. */
+	/* Every thread has a chunk, unless it could not be created or never ran. */
 	if (c->thread > (1u << 14) + 16 * (f->size / RAW_PAGE))
-		return err_fail(err, "offset %zu: a chunk of a thread numbered %u", offset,
-				c->thread);
+		return err_fail(err, "offset %zu: a chunk has the impossible thread number %u",
+				offset, c->thread);
 	MEM_GROW0(f->threads, f->threads_cap, (size_t)c->thread + 1);
 	if (f->nthreads <= c->thread)
 		f->nthreads = (size_t)c->thread + 1;
@@ -42,7 +42,7 @@ int raw_file_open(struct raw_file *f, const char *bytes, size_t size, struct err
 	f->header = (const struct raw_header *)(const void *)bytes;
 	if (f->header->version != RAW_VERSION)
 		return err_fail(err,
-				"offset 8: version %u of raw recordings; this atomsan reads "
+				"offset 8: the recording has version %u; this atomsan reads "
 				"version %u",
 				f->header->version, RAW_VERSION);
 	if (f->header->command > RAW_PAGE - sizeof *f->header)
@@ -51,7 +51,7 @@ int raw_file_open(struct raw_file *f, const char *bytes, size_t size, struct err
 	while (size - at >= RAW_PAGE) {
 		const struct raw_chunk *c = (const struct raw_chunk *)(const void *)(bytes + at);
 
-		/* Handed out to a thread that did not come to use it. */
+		/* A thread got this page and did not use it. */
 		if (!c->magic) {
 			at += RAW_PAGE;
 			continue;
@@ -62,14 +62,14 @@ int raw_file_open(struct raw_file *f, const char *bytes, size_t size, struct err
 		if (c->bytes > size - at)
 			return err_fail(err, "offset %zu: the recording is cut off in a chunk",
 					size);
-		if (take_chunk(f, c, at, err))
+		if (add_chunk(f, c, at, err))
 			return -1;
 		at += c->bytes;
 	}
 	for (size_t i = 0; i < f->nthreads; i++)
 		if (f->threads[i].n)
 			qsort(f->threads[i].chunk, f->threads[i].n, sizeof *f->threads[i].chunk,
-			      by_number);
+			      compare_numbers);
 	return 0;
 }
 
@@ -86,8 +86,8 @@ void raw_cursor_init(struct raw_cursor *c, const struct raw_thread *thread)
 	*c = (struct raw_cursor){.thread = thread};
 }
 
-/* The next chunk, if it is the one that must come now. */
-static bool next_chunk(struct raw_cursor *c)
+/* Moves to the thread's next chunk. Returns false if there is none or one is missing. */
+static bool enter_next_chunk(struct raw_cursor *c)
 {
 	const struct raw_chunk *chunk;
 
@@ -117,11 +117,11 @@ bool raw_cursor_next(struct raw_cursor *c, struct raw_item *item)
 {
 	for (;;) {
 		const struct raw_unit *u;
-		size_t behind = 0;
+		size_t extra = 0; /* units of size or text that belong to this one */
 
-		/* A chunk's rest may have been too small for what came next. */
+		/* The rest of a chunk is empty if the next unit, with its text, did not fit. */
 		if (c->at == c->end || !(c->at->what >> 48 & 0xff)) {
-			if (!next_chunk(c))
+			if (!enter_next_chunk(c))
 				return false;
 			continue;
 		}
@@ -141,26 +141,26 @@ bool raw_cursor_next(struct raw_cursor *c, struct raw_item *item)
 		case RAW_WRITE_RANGE:
 		case RAW_ALLOC:
 		case RAW_FORGET:
-			behind = 1;
+			extra = 1;
 			break;
 		case RAW_LABEL:
 		case RAW_MODULE:
 		case RAW_NAME:
-			behind = item->aux;
+			extra = item->aux;
 			break;
 		default:
 			break;
 		}
-		if (item->op >= RAW_OPS || behind > (size_t)(c->end - c->at)) {
+		if (item->op >= RAW_OPS || extra > (size_t)(c->end - c->at)) {
 			c->at = c->end;
 			c->next_chunk = c->thread->n;
 			c->broken = true;
 			return false;
 		}
-		item->size = behind ? c->at->what : item->aux;
+		item->size = extra ? c->at->what : item->aux;
 		item->text = (const char *)c->at;
-		item->text_len = text_length(item->text, behind * sizeof *u);
-		c->at += behind;
+		item->text_len = text_length(item->text, extra * sizeof *u);
+		c->at += extra;
 		item->time = c->base + (uint32_t)u->when;
 		if (item->time < c->last)
 			item->time = c->last;

@@ -9,34 +9,34 @@
 enum {
 	PAGE = 4096,
 	WORDS = PAGE / 64,      /* of marks, a bit a byte */
-	GRANULES = PAGE / 8,    /* whose threads are told apart */
-	STARTS = PAGE / 16 / 64 /* words; allocators align to 16 bytes */
+	GRANULES = PAGE / 8,    /* each has an owner */
+	STARTS = PAGE / 16 / 64 /* words of alloc_start: allocators align to 16 bytes */
 };
 #define SHARED UINT16_MAX
 
 struct page {
 	uint64_t mark[WORDS];
-	uint16_t before[WORDS];   /* marks in the words before */
-	uint16_t owner[GRANULES]; /* 1 + thread; SHARED; 0: nobody */
-	uint64_t block[STARTS];   /* where blocks begin */
-	uint64_t cover;           /* a block that began on a page before and reaches into this */
-	uint32_t *var;            /* by mark: 1 + number */
+	uint16_t before[WORDS];       /* number of marks in the words before */
+	uint16_t owner[GRANULES];     /* 1 + thread; SHARED; 0: not accessed */
+	uint64_t alloc_start[STARTS]; /* a bit for each address where an allocation begins */
+	uint64_t cover; /* an allocation from an earlier page that reaches into this one */
+	uint32_t *var;  /* for each mark: 1 + number of the variable */
 	uint32_t nvars;
-	uint32_t age;
+	uint32_t age; /* counts how often memory of this page was forgotten */
 };
 
-/* 47 bits of address: 17, then 18 of page number. */
+/* An address has 47 bits: 17 for the top table, 18 for the second level, 12 within the page. */
 enum { TOP_BITS = 17, LOW_BITS = 18 };
 
 struct raw_memory {
 	struct page **top[1 << TOP_BITS];
 	uint64_t last_number;
-	struct page *last;  /* the page of that number */
-	struct page **page; /* all there are */
-	struct page ***tops;
+	struct page *last;   /* the page of that number */
+	struct page **page;  /* all pages */
+	struct page ***tops; /* all second-level tables */
 	size_t ntops, tops_cap;
 	size_t npages, pages_cap, max_pages;
-	uint64_t too_many;
+	uint64_t lost_pages;
 
 	/* Stacks by address; they do not overlap. */
 	struct stack {
@@ -45,10 +45,10 @@ struct raw_memory {
 	} * stack;
 	size_t nstacks, stacks_cap;
 
-	/* Blocks by address, dead ones too: their addresses come back. */
-	struct raw_allocation *block; /* address 0: empty */
-	size_t nblocks, blocks_cap;
-	uint32_t next_block;
+	/* Hash table of allocations by address. Freed ones stay: their addresses are used again. */
+	struct raw_allocation *alloc; /* address 0: empty */
+	size_t nallocs, allocs_cap;
+	uint32_t last_alloc; /* number of the latest */
 };
 
 struct raw_memory *raw_memory_new(size_t max_pages)
@@ -72,13 +72,14 @@ void raw_memory_free(struct raw_memory *m)
 		mem_free(m->tops[i]);
 	mem_free(m->tops);
 	mem_free(m->page);
-	mem_free(m->block);
+	mem_free(m->alloc);
 	mem_free(m->stack);
 	mem_free(m);
 }
 
-/* NULL where there is none and `make` is not set. */
-static struct page *page_of(struct raw_memory *m, uint64_t address, bool make)
+/* Returns the page of an address; NULL if there is none and `make` is not set, or there are too
+ * many. */
+static struct page *find_page(struct raw_memory *m, uint64_t address, bool make)
 {
 	uint64_t number = address / PAGE & ((1ull << (TOP_BITS + LOW_BITS)) - 1);
 	struct page ***top = &m->top[number >> LOW_BITS], **slot;
@@ -114,14 +115,14 @@ static void set_mark(struct page *p, unsigned at)
 
 void raw_memory_mark_edge(struct raw_memory *m, uint64_t address)
 {
-	struct page *p = page_of(m, address, true);
+	struct page *p = find_page(m, address, true);
 
 	if (p)
 		set_mark(p, address % PAGE);
 }
 
-/* Where [address, address + size) ends; `address` is one. */
-static uint64_t end_of(uint64_t address, uint64_t size)
+/* Returns the end of [address, address + size), at most the end of user space. */
+static uint64_t range_end(uint64_t address, uint64_t size)
 {
 	return size > RAW_MEMORY_LIMIT - address ? RAW_MEMORY_LIMIT : address + size;
 }
@@ -132,15 +133,15 @@ void raw_memory_mark(struct raw_memory *m, uint64_t address, uint64_t size, uint
 	uint64_t end;
 
 	address &= RAW_MEMORY_MASK;
-	end = end_of(address, size);
+	end = range_end(address, size);
 	while (address < end) {
-		struct page *p = page_of(m, address, true);
+		struct page *p = find_page(m, address, true);
 		unsigned from = address % PAGE;
 		uint64_t n = PAGE - from < end - address ? PAGE - from : end - address;
 
 		if (!p) {
-			/* Nor will there be a page for the rest. */
-			m->too_many += (end - address + PAGE - 1) / PAGE;
+			/* There will be no page for the rest either. */
+			m->lost_pages += (end - address + PAGE - 1) / PAGE;
 			return;
 		}
 		set_mark(p, from);
@@ -157,7 +158,7 @@ static void count_marks(struct page *p)
 {
 	uint32_t n = 0;
 
-	set_mark(p, 0); /* no variable goes over the end of a page */
+	set_mark(p, 0); /* no variable crosses a page boundary */
 	for (unsigned w = 0; w < WORDS; w++) {
 		p->before[w] = (uint16_t)n;
 		n += (uint32_t)__builtin_popcountll(p->mark[w]);
@@ -174,13 +175,13 @@ void raw_memory_finish_marks(struct raw_memory *m)
 
 uint64_t raw_memory_lost_pages(const struct raw_memory *m)
 {
-	return m->too_many;
+	return m->lost_pages;
 }
 
 static void clear_page(struct page *p)
 {
 	memset(p->var, 0, p->nvars * sizeof *p->var);
-	memset(p->block, 0, sizeof p->block);
+	memset(p->alloc_start, 0, sizeof p->alloc_start);
 	p->cover = 0;
 	p->age = 0;
 }
@@ -189,14 +190,14 @@ void raw_memory_restart(struct raw_memory *m)
 {
 	for (size_t i = 0; i < m->npages; i++)
 		clear_page(m->page[i]);
-	if (m->blocks_cap)
-		memset(m->block, 0, m->blocks_cap * sizeof *m->block);
-	m->nblocks = 0;
+	if (m->allocs_cap)
+		memset(m->alloc, 0, m->allocs_cap * sizeof *m->alloc);
+	m->nallocs = 0;
 	m->nstacks = 0;
-	m->next_block = 0;
+	m->last_alloc = 0;
 }
 
-/* The first mark at or behind `at`, or the end of the page. */
+/* Returns the first mark at or after `at`, or the end of the page. */
 static unsigned next_mark(const struct page *p, unsigned at)
 {
 	unsigned w = at / 64;
@@ -213,8 +214,8 @@ static unsigned next_mark(const struct page *p, unsigned at)
 	return w * 64 + (unsigned)__builtin_ctzll(bits);
 }
 
-/* How many marks are before `at`. */
-static unsigned rank(const struct page *p, unsigned at)
+/* Returns the number of marks before `at`. */
+static unsigned count_marks_before(const struct page *p, unsigned at)
 {
 	if (at >= PAGE)
 		return p->nvars;
@@ -222,12 +223,12 @@ static unsigned rank(const struct page *p, unsigned at)
 	       (unsigned)__builtin_popcountll(p->mark[at / 64] & ((1ull << at % 64) - 1));
 }
 
-/* The next page that may be there, at or behind the one after that of `address`. */
-static uint64_t after(const struct raw_memory *m, uint64_t address)
+/* Returns the address of the next page after that of `address` that may exist. */
+static uint64_t next_page(const struct raw_memory *m, uint64_t address)
 {
 	uint64_t top = address / PAGE >> LOW_BITS;
 
-	/* Nothing in this whole gigabyte. */
+	/* There is no page in this whole gigabyte. */
 	if (!m->top[top])
 		return (top + 1) * PAGE << LOW_BITS;
 	return (address / PAGE + 1) * PAGE;
@@ -240,20 +241,21 @@ uint32_t *raw_memory_next_variable(struct raw_memory *m, uint64_t *address, uint
 	unsigned from;
 
 	*address &= RAW_MEMORY_MASK;
-	*size = end_of(*address, *size) - *address;
-	p = page_of(m, *address, false);
+	*size = range_end(*address, *size) - *address;
+	p = find_page(m, *address, false);
 	from = *address % PAGE;
 	*start = *address;
-	*bytes = p ? next_mark(p, from + 1) - from : after(m, *address) - *address;
+	*bytes = p ? next_mark(p, from + 1) - from : next_page(m, *address) - *address;
 	if (*bytes > *size)
 		*bytes = *size;
 	*address += *bytes;
 	*size -= *bytes;
 	/*
-	 * Every access was marked, unless the recording changes under our hands: then it
-	 * gets the variable that it lies in.
+	 * Every access was marked, unless the file changes while it is read: then the
+	 * access gets the variable that it lies in.
 	 */
-	return p && p->owner[from / 8] == SHARED ? &p->var[rank(p, from + 1) - 1] : NULL;
+	return p && p->owner[from / 8] == SHARED ? &p->var[count_marks_before(p, from + 1) - 1]
+						 : NULL;
 }
 
 void raw_memory_forget(struct raw_memory *m, uint64_t address, uint64_t size)
@@ -261,32 +263,32 @@ void raw_memory_forget(struct raw_memory *m, uint64_t address, uint64_t size)
 	uint64_t end;
 
 	address &= RAW_MEMORY_MASK;
-	end = end_of(address, size);
+	end = range_end(address, size);
 	while (address < end) {
-		struct page *p = page_of(m, address, false);
+		struct page *p = find_page(m, address, false);
 		unsigned from = address % PAGE, a, b;
 		uint64_t n = PAGE - from < end - address ? PAGE - from : end - address;
 
 		if (p) {
-			a = rank(p, from);
-			b = rank(p, from + (unsigned)n);
+			a = count_marks_before(p, from);
+			b = count_marks_before(p, from + (unsigned)n);
 			memset(p->var + a, 0, (b - a) * sizeof *p->var);
 			p->age++;
 		}
-		address = n == PAGE - from ? after(m, address) : end;
+		address = n == PAGE - from ? next_page(m, address) : end;
 	}
 }
 
-static struct raw_allocation *find_block(const struct raw_memory *m, uint64_t address)
+static struct raw_allocation *find_allocation(const struct raw_memory *m, uint64_t address)
 {
 	size_t i;
 
-	if (!m->blocks_cap)
+	if (!m->allocs_cap)
 		return NULL;
-	for (i = (address >> 4) * 0x9e3779b97f4a7c15ull >> 20 & (m->blocks_cap - 1);
-	     m->block[i].address && m->block[i].address != address;)
-		i = (i + 1) & (m->blocks_cap - 1);
-	return &m->block[i];
+	for (i = (address >> 4) * 0x9e3779b97f4a7c15ull >> 20 & (m->allocs_cap - 1);
+	     m->alloc[i].address && m->alloc[i].address != address;)
+		i = (i + 1) & (m->allocs_cap - 1);
+	return &m->alloc[i];
 }
 
 void raw_memory_alloc(struct raw_memory *m, uint64_t address, uint64_t size, strref place)
@@ -296,27 +298,27 @@ void raw_memory_alloc(struct raw_memory *m, uint64_t address, uint64_t size, str
 	uint64_t end;
 
 	address &= RAW_MEMORY_MASK;
-	end = end_of(address, size);
-	p = page_of(m, address, false);
+	end = range_end(address, size);
+	p = find_page(m, address, false);
 	if (!p || !address)
 		return;
-	if (2 * (m->nblocks + 1) > m->blocks_cap) {
-		struct raw_allocation *old = m->block;
-		size_t old_cap = m->blocks_cap;
+	if (2 * (m->nallocs + 1) > m->allocs_cap) {
+		struct raw_allocation *old = m->alloc;
+		size_t old_cap = m->allocs_cap;
 
-		m->blocks_cap = old_cap ? 2 * old_cap : 1024;
-		m->block = mem_zalloc(m->blocks_cap * sizeof *m->block);
+		m->allocs_cap = old_cap ? 2 * old_cap : 1024;
+		m->alloc = mem_zalloc(m->allocs_cap * sizeof *m->alloc);
 		for (size_t i = 0; i < old_cap; i++)
 			if (old[i].address)
-				*find_block(m, old[i].address) = old[i];
+				*find_allocation(m, old[i].address) = old[i];
 		mem_free(old);
 	}
-	b = find_block(m, address);
-	m->nblocks += !b->address;
-	*b = (struct raw_allocation){address, size, place, ++m->next_block};
-	p->block[address % PAGE / 16 / 64] |= 1ull << address % PAGE / 16 % 64;
-	for (uint64_t at = (address / PAGE + 1) * PAGE; at < end; at = after(m, at)) {
-		p = page_of(m, at, false);
+	b = find_allocation(m, address);
+	m->nallocs += !b->address;
+	*b = (struct raw_allocation){address, size, place, ++m->last_alloc};
+	p->alloc_start[address % PAGE / 16 / 64] |= 1ull << address % PAGE / 16 % 64;
+	for (uint64_t at = (address / PAGE + 1) * PAGE; at < end; at = next_page(m, at)) {
+		p = find_page(m, at, false);
 		if (p)
 			p->cover = address;
 	}
@@ -329,18 +331,18 @@ void raw_memory_dealloc(struct raw_memory *m, uint64_t address)
 	struct page *p;
 
 	address &= RAW_MEMORY_MASK;
-	b = find_block(m, address);
-	p = page_of(m, address, false);
+	b = find_allocation(m, address);
+	p = find_page(m, address, false);
 
 	if (!b || !b->address || !b->size)
 		return;
 	if (p)
-		p->block[address % PAGE / 16 / 64] &= ~(1ull << address % PAGE / 16 % 64);
+		p->alloc_start[address % PAGE / 16 / 64] &= ~(1ull << address % PAGE / 16 % 64);
 	raw_memory_forget(m, address, b->size);
 	b->size = 0;
 }
 
-/* How many stacks end at or below. */
+/* Returns the number of stacks that end at or below an address. */
 static size_t stacks_below(const struct raw_memory *m, uint64_t address)
 {
 	size_t low = 0, high = m->nstacks;
@@ -367,12 +369,12 @@ void raw_memory_begin_stack(struct raw_memory *m, uint64_t address, uint64_t siz
 	size_t i;
 
 	address &= RAW_MEMORY_MASK;
-	end = end_of(address, size);
+	end = range_end(address, size);
 	if (address == end)
 		return;
 	raw_memory_forget(m, address, size);
-	/* One that was there has ended, or never was as large as it could have become: stacks
-	 * grow downwards, so its upper part is what it keeps. */
+	/* An older stack here has ended, or never grew to its full size: stacks grow downwards, so
+	 * it keeps its upper part. */
 	for (i = stacks_below(m, address); i < m->nstacks && m->stack[i].low < end;) {
 		struct stack *s = &m->stack[i];
 
@@ -393,7 +395,7 @@ void raw_memory_end_stack(struct raw_memory *m, uint64_t address, uint64_t size,
 	uint64_t end;
 
 	address &= RAW_MEMORY_MASK;
-	end = end_of(address, size);
+	end = range_end(address, size);
 	raw_memory_forget(m, address, size);
 	for (size_t i = stacks_below(m, address); i < m->nstacks && m->stack[i].low < end;)
 		if (m->stack[i].thread == thread)
@@ -411,7 +413,7 @@ uint32_t raw_memory_stack_at(const struct raw_memory *m, uint64_t address)
 
 const struct raw_allocation *raw_memory_allocation_at(struct raw_memory *m, uint64_t address)
 {
-	struct page *p = page_of(m, address, false);
+	struct page *p = find_page(m, address, false);
 	unsigned bit = address % PAGE / 16;
 	uint64_t start = 0;
 	struct raw_allocation *b;
@@ -420,7 +422,7 @@ const struct raw_allocation *raw_memory_allocation_at(struct raw_memory *m, uint
 	if (!p)
 		return NULL;
 	for (unsigned w = bit / 64 + 1; w-- > 0 && !start;) {
-		uint64_t bits = p->block[w];
+		uint64_t bits = p->alloc_start[w];
 
 		if (w == bit / 64)
 			bits &= ~0ull >> (63 - bit % 64);
@@ -430,7 +432,7 @@ const struct raw_allocation *raw_memory_allocation_at(struct raw_memory *m, uint
 	}
 	if (!start)
 		start = p->cover;
-	b = start ? find_block(m, start) : NULL;
+	b = start ? find_allocation(m, start) : NULL;
 	return b && b->address && address - b->address < b->size ? b : NULL;
 }
 
@@ -441,6 +443,6 @@ uint64_t raw_memory_age(struct raw_memory *m, uint64_t address)
 
 	if (b)
 		return 1ull << 32 | b->number;
-	p = page_of(m, address, false);
+	p = find_page(m, address, false);
 	return p ? p->age : 0;
 }

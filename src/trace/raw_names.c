@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-static struct raw_map_slot *find(const struct raw_map *m, uint64_t a, uint64_t b)
+static struct raw_map_slot *find_slot(const struct raw_map *m, uint64_t a, uint64_t b)
 {
 	uint64_t h = (a * 0x9e3779b97f4a7c15ull ^ b) * 0xff51afd7ed558ccdull;
 	size_t i = (h ^ h >> 32) & (m->cap - 1);
@@ -21,7 +21,7 @@ static struct raw_map_slot *find(const struct raw_map *m, uint64_t a, uint64_t b
 
 uint32_t raw_map_get(const struct raw_map *m, uint64_t a, uint64_t b)
 {
-	return m->cap ? find(m, a, b)->value_plus_1 - 1 : RAW_MAP_NONE;
+	return m->cap ? find_slot(m, a, b)->value_plus_1 - 1 : RAW_MAP_NONE;
 }
 
 void raw_map_put(struct raw_map *m, uint64_t a, uint64_t b, uint32_t value)
@@ -35,10 +35,10 @@ void raw_map_put(struct raw_map *m, uint64_t a, uint64_t b, uint32_t value)
 		m->slot = mem_zalloc(m->cap * sizeof *m->slot);
 		for (size_t i = 0; i < old.cap; i++)
 			if (old.slot[i].value_plus_1)
-				*find(m, old.slot[i].a, old.slot[i].b) = old.slot[i];
+				*find_slot(m, old.slot[i].a, old.slot[i].b) = old.slot[i];
 		mem_free(old.slot);
 	}
-	slot = find(m, a, b);
+	slot = find_slot(m, a, b);
 	m->n += !slot->value_plus_1;
 	*slot = (struct raw_map_slot){a, b, value + 1};
 }
@@ -57,7 +57,7 @@ void raw_names_init(struct raw_names *n, struct names *names)
 
 void raw_names_restart(struct raw_names *n)
 {
-	/* Places and labels are still known; the rest comes again, in the same order. */
+	/* Places and labels are looked up by key; the others come again in the same order. */
 	n->counted[NAMES_VAR] = n->counted[NAMES_LOCK] = n->counted[NAMES_NOTE] = 0;
 	n->nmodules = 0;
 }
@@ -149,10 +149,10 @@ strref raw_names_label(struct raw_names *n, char kind, uint64_t pc, const char *
 	return ref;
 }
 
-void raw_names_add_allocation(struct raw_names *n, uint64_t offset, uint64_t size, uint64_t block,
+void raw_names_add_allocation(struct raw_names *n, uint64_t offset, uint64_t size, uint64_t bytes,
 			      strref place)
 {
-	str_fmt(&n->text, "h 0x%" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRIu32, offset, size, block,
+	str_fmt(&n->text, "h 0x%" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRIu32, offset, size, bytes,
 		place);
 }
 

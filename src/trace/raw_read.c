@@ -1,11 +1,12 @@
 /*
- * Raw recordings as events: the threads' units in the order of their times,
- * addresses as variables and locks, calls as blocks.
+ * Reads a raw recording as events: merges the units of all threads in the order
+ * of their times; addresses become variables and locks, calls become blocks.
  *
- * Two looks at the file: one, thread by thread, for what must be known before
- * the first event (raw_memory.h; which semaphores are locks); then the events.
+ * There are two passes over the file. The first goes thread by thread and collects
+ * what must be known before the first event: the variables (raw_memory.h) and
+ * which semaphores are locks. The second makes the events.
  *
- * raw_events.c makes events of a thread's units; this file brings the units, in order.
+ * This file finds the next unit; raw_events.c makes events of it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 
 #include "base/banned.h"
 
-/* 16 GiB of the program's memory; a fuzzer needs to see what happens when that is all. */
+/* 16 GiB of the program's memory; few pages for a fuzzer, so that it reaches the limit. */
 #ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
 enum { MEMORY_PAGES = 1 << 8 };
 #else
@@ -37,7 +38,7 @@ static void *raw_create(struct reader *r)
 	return mem_zalloc(sizeof(struct raw));
 }
 
-static void forget_bytes(struct raw *a)
+static void release_bytes(struct raw *a)
 {
 	raw_file_close(&a->file);
 	if (a->map)
@@ -67,13 +68,13 @@ static void raw_destroy(struct reader *r)
 	if (a->names.names)
 		raw_names_free(&a->names);
 	raw_memory_free(a->memory);
-	forget_bytes(a);
+	release_bytes(a);
 	mem_free(a);
 }
 
-/* --- the first look --- */
+/* --- the first pass --- */
 
-/* A file is mapped; what comes through a pipe or a decompressor is kept in memory. */
+/* Maps the file; if it is a pipe or compressed, copies its bytes to memory. */
 static int get_bytes(struct reader *r, const char **bytes, size_t *size)
 {
 	struct raw *a = r->state;
@@ -99,22 +100,20 @@ static int get_bytes(struct reader *r, const char **bytes, size_t *size)
 }
 
 /*
- * A semaphore is a lock where every thread waits first and posts then, and one
- * at a time can have it.
+ * A semaphore is a lock if its value is at most 1 and every thread waits for it
+ * first and posts it afterwards. `uses` maps a semaphore's address to its state
+ * and the thread that used it last: thread * 3 + state.
  */
 enum { NOT_HELD, HELD, NO_LOCK };
-struct sem_use {
-	uint32_t state, thread;
-};
 
-static void look_at_semaphore(struct raw *a, struct raw_map *uses, const struct raw_item *i,
-			      uint32_t thread, bool unfinished)
+static void track_semaphore(struct raw *a, struct raw_map *uses, const struct raw_item *i,
+			    uint32_t thread, bool unfinished)
 {
 	uint32_t use = raw_map_get(uses, i->address, 0);
 	uint32_t state = use == RAW_MAP_NONE ? NOT_HELD : use % 3;
 	bool other = use != RAW_MAP_NONE && use / 3 != thread;
 
-	if (state == HELD && other) /* a thread was done, and had not given it back */
+	if (state == HELD && other) /* the other thread ended without posting it */
 		state = unfinished ? NOT_HELD : NO_LOCK;
 	if (i->op == RAW_LOCK_NEW)
 		state = i->aux > 1 ? NO_LOCK : state;
@@ -128,7 +127,8 @@ static void look_at_semaphore(struct raw *a, struct raw_map *uses, const struct 
 		raw_map_put(uses, i->address, 0, thread * 3 + state);
 }
 
-static void look(struct raw *a, bool unfinished)
+/* The first pass. */
+static void scan_recording(struct raw *a, bool unfinished)
 {
 	struct raw_map semaphores = {0};
 	struct raw_cursor c;
@@ -159,7 +159,7 @@ static void look(struct raw *a, bool unfinished)
 			case RAW_LOCK_NEW:
 			case RAW_SEM_WAIT:
 			case RAW_SEM_POST:
-				look_at_semaphore(a, &semaphores, &i, t, unfinished);
+				track_semaphore(a, &semaphores, &i, t, unfinished);
 				raw_memory_mark_edge(a->memory, i.address);
 				break;
 			case RAW_ACQUIRE:
@@ -171,7 +171,7 @@ static void look(struct raw *a, bool unfinished)
 			}
 		}
 	}
-	/* Still held when its last thread was done: not given back by the one that had it. */
+	/* Still held after the last thread's units: the thread that waited did not post it. */
 	for (size_t k = 0; k < semaphores.cap && !unfinished; k++)
 		if (semaphores.slot[k].value_plus_1 &&
 		    (semaphores.slot[k].value_plus_1 - 1) % 3 == HELD)
@@ -180,24 +180,24 @@ static void look(struct raw *a, bool unfinished)
 	raw_memory_finish_marks(a->memory);
 }
 
-/* --- threads in the order of time --- */
+/* --- the second pass: the threads' units in the order of time --- */
 
-static bool before(const struct raw *a, uint32_t x, uint32_t y)
+static bool is_earlier(const struct raw *a, uint32_t x, uint32_t y)
 {
 	uint64_t s = a->thread[x].item.time, t = a->thread[y].item.time;
 
 	return s < t || (s == t && x < y);
 }
 
-static void sink(struct raw *a, size_t i)
+static void sift_down(struct raw *a, size_t i)
 {
 	for (;;) {
 		size_t least = i, child = 2 * i + 1;
 		uint32_t swap;
 
-		if (child < a->nheap && before(a, a->heap[child], a->heap[least]))
+		if (child < a->nheap && is_earlier(a, a->heap[child], a->heap[least]))
 			least = child;
-		if (child + 1 < a->nheap && before(a, a->heap[child + 1], a->heap[least]))
+		if (child + 1 < a->nheap && is_earlier(a, a->heap[child + 1], a->heap[least]))
 			least = child + 1;
 		if (least == i)
 			return;
@@ -208,7 +208,8 @@ static void sink(struct raw *a, size_t i)
 	}
 }
 
-static bool advance(struct raw *a, uint32_t thread)
+/* Reads the thread's next unit. Returns false at its end. */
+static bool advance_thread(struct raw *a, uint32_t thread)
 {
 	struct raw_thread_state *t = &a->thread[thread];
 	bool more = raw_cursor_next(&t->cursor, &t->item);
@@ -217,21 +218,21 @@ static bool advance(struct raw *a, uint32_t thread)
 	return more;
 }
 
-static void start_threads(struct raw *a)
+static void fill_heap(struct raw *a)
 {
 	a->nheap = 0;
 	a->broken = 0;
 	for (uint32_t t = 0; t < a->nthreads; t++) {
 		raw_cursor_init(&a->thread[t].cursor, &a->file.threads[t]);
-		if (advance(a, t))
+		if (advance_thread(a, t))
 			a->heap[a->nheap++] = t;
 	}
 	for (size_t i = a->nheap; i-- > 0;)
-		sink(a, i);
+		sift_down(a, i);
 }
 
-/* The notes that come first, and those that are known at the end. */
-static void first_notes(struct reader *r)
+/* Adds the notes that come before the first event. */
+static void add_first_notes(struct reader *r)
 {
 	struct raw *a = r->state;
 	const struct raw_header *h = a->file.header;
@@ -251,7 +252,8 @@ static void first_notes(struct reader *r)
 				 r->modules[i].len);
 }
 
-static void last_notes(struct raw *a)
+/* Adds the notes that are known only after the last unit. */
+static void add_last_notes(struct raw *a)
 {
 	const struct raw_header *h = a->file.header;
 
@@ -294,7 +296,7 @@ static void raw_start(struct reader *r)
 	const char *bytes = NULL;
 	size_t size = 0;
 
-	forget_bytes(a); /* of an attempt before */
+	release_bytes(a); /* of an earlier attempt */
 	if (get_bytes(r, &bytes, &size))
 		return;
 	if (raw_file_open(&a->file, bytes, size, &r->err)) {
@@ -313,14 +315,17 @@ static void raw_start(struct reader *r)
 		table_append(&r->names.table[NAMES_THREAD], name, (size_t)n);
 	}
 	a->keep_parts = r->units != NULL;
-	look(a, r->opt.unfinished);
+	scan_recording(a, r->opt.unfinished);
 	r->in.size = size;
-	first_notes(r);
-	start_threads(a);
+	add_first_notes(r);
+	fill_heap(a);
 	a->started = true;
 }
 
-/* The event of a unit that begins at out[first], as far as this byte goes. */
+/*
+ * Returns the number of the event of the current unit, whose events begin at out[first]; of several
+ * accesses the one of this byte, or the first if `byte` is 0. Returns 0 if there is none.
+ */
 static uint64_t event_of_unit(const struct raw *a, uint32_t thread, size_t first, uint64_t byte)
 {
 	for (size_t i = 0; i < a->nparts; i++)
@@ -333,8 +338,8 @@ static uint64_t event_of_unit(const struct raw *a, uint32_t thread, size_t first
 	return 0;
 }
 
-/* A unit was taken, and its events begin at out[first]. */
-static void answer(struct reader *r, uint32_t thread, const struct raw_item *i, size_t first)
+/* Answers the questions of reader_set_units() about the current unit. */
+static void answer_units(struct reader *r, uint32_t thread, const struct raw_item *i, size_t first)
 {
 	const struct raw *a = r->state;
 
@@ -370,16 +375,16 @@ static int raw_next(struct reader *r, struct event *ev)
 			raw_take_unit(a, t, &a->thread[t].item);
 			a->units++;
 			if (r->units)
-				answer(r, t, &a->thread[t].item, first);
-			if (!advance(a, t))
+				answer_units(r, t, &a->thread[t].item, first);
+			if (!advance_thread(a, t))
 				a->heap[0] = a->heap[--a->nheap];
-			sink(a, 0);
+			sift_down(a, 0);
 			if (!a->nheap)
 				r->units = NULL;
 		}
 		r->in.raw_read = a->units * sizeof(struct raw_unit);
 		if (!a->nheap)
-			last_notes(a);
+			add_last_notes(a);
 	}
 	n = a->nout - a->at < READER_BATCH ? a->nout - a->at : READER_BATCH;
 	if (n)
@@ -406,8 +411,8 @@ static void raw_rewind(struct reader *r)
 	a->noted = false;
 	raw_memory_restart(a->memory);
 	raw_names_restart(&a->names);
-	first_notes(r);
-	start_threads(a);
+	add_first_notes(r);
+	fill_heap(a);
 }
 
 static void raw_where(const struct reader *r, int i, struct str *out)

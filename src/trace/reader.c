@@ -7,8 +7,8 @@
 
 #include "base/banned.h"
 
-/* With the input open. */
-static struct reader *begin(struct reader *r, const char *path)
+/* The second half of opening: the input is open. */
+static struct reader *begin_reading(struct reader *r, const char *path)
 {
 	r->path = mem_strdup(strcmp(path, "-") ? path : "<stdin>");
 	names_init(&r->names);
@@ -27,7 +27,7 @@ struct reader *reader_open(const char *path, const struct reader_options *option
 
 	r->opt = *options;
 	if (!input_open(&r->in, path, r->opt.rewindable, err))
-		return begin(r, path);
+		return begin_reading(r, path);
 	mem_free(r);
 	return NULL;
 }
@@ -39,7 +39,7 @@ struct reader *reader_open_fd(int fd, const char *path, const struct reader_opti
 
 	r->opt = *options;
 	if (!input_open_fd(&r->in, fd, path, r->opt.rewindable, err))
-		return begin(r, path);
+		return begin_reading(r, path);
 	mem_free(r);
 	return NULL;
 }

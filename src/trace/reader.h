@@ -107,8 +107,7 @@ const char *reader_path(const struct reader *r);
 /* Returns "std", "atrace" or "raw recording"; sets whether the file as a whole is compressed. */
 const char *reader_format(const struct reader *r, bool *compressed);
 
-/* Sets the number of bytes read and the number of all bytes, or 0 if unknown: for a progress line.
- */
+/* Sets the bytes read so far, and those of the whole file or 0 if unknown: for a progress line. */
 void reader_progress(const struct reader *r, uint64_t *done, uint64_t *total);
 
 #endif

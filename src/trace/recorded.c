@@ -12,10 +12,10 @@ bool recorded_names(const struct names *names)
 }
 
 /*
- * Each of these takes one thing off the front of *p and moves it behind; false
- * where it is not there, and then *p may stand anywhere.
+ * Each of these functions parses one item at *p and moves *p past it. It returns
+ * false if the item is not there; then *p may point anywhere in the text.
  */
-static bool word(const char **p, const char *w)
+static bool skip_text(const char **p, const char *w)
 {
 	size_t n = strlen(w);
 
@@ -25,7 +25,7 @@ static bool word(const char **p, const char *w)
 	return true;
 }
 
-static bool decimal(const char **p, uint64_t max, uint64_t *out)
+static bool parse_decimal(const char **p, uint64_t max, uint64_t *out)
 {
 	const char *s = *p;
 	uint64_t v = 0;
@@ -44,54 +44,54 @@ static bool decimal(const char **p, uint64_t max, uint64_t *out)
 	return true;
 }
 
-static bool decimal32(const char **p, uint32_t max, uint32_t *out)
+static bool parse_decimal32(const char **p, uint32_t max, uint32_t *out)
 {
 	uint64_t v;
 
-	if (!decimal(p, max, &v))
+	if (!parse_decimal(p, max, &v))
 		return false;
 	*out = (uint32_t)v;
 	return true;
 }
 
-/* A string of the table, or 0: never a number that stands for itself. */
-static bool string_ref(const char **p, strref *out)
+/* An entry of the string table, or 0: never a strref that is a number. */
+static bool parse_strref(const char **p, strref *out)
 {
-	return decimal32(p, STRREF_NUMBER - 1, out);
+	return parse_decimal32(p, STRREF_NUMBER - 1, out);
 }
 
-static int hex_digit(char c)
+static int hex_value(char c)
 {
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-static bool hexadecimal(const char **p, uint64_t *out)
+static bool parse_hex(const char **p, uint64_t *out)
 {
 	uint64_t v = 0;
 	int n = 0;
 
-	if (!word(p, "0x"))
+	if (!skip_text(p, "0x"))
 		return false;
-	for (; hex_digit(**p) >= 0; (*p)++, n++)
-		v = v << 4 | (uint64_t)hex_digit(**p);
+	for (; hex_value(**p) >= 0; (*p)++, n++)
+		v = v << 4 | (uint64_t)hex_value(**p);
 	*out = v;
 	return n >= 1 && n <= 16;
 }
 
-static bool program_counter(const char **p, struct recorded_pc *out)
+static bool parse_pc(const char **p, struct recorded_pc *out)
 {
 	out->module = 0;
-	if (word(p, "?+"))
-		return hexadecimal(p, &out->offset);
-	return decimal32(p, UINT32_MAX, &out->module) && out->module && word(p, "+") &&
-	       hexadecimal(p, &out->offset);
+	if (skip_text(p, "?+"))
+		return parse_hex(p, &out->offset);
+	return parse_decimal32(p, UINT32_MAX, &out->module) && out->module && skip_text(p, "+") &&
+	       parse_hex(p, &out->offset);
 }
 
 bool recorded_place(const char *text, struct recorded_place *out)
 {
 	*out = (struct recorded_place){0};
-	return string_ref(&text, &out->parent) && word(&text, " ") &&
-	       program_counter(&text, &out->pc) && !*text;
+	return parse_strref(&text, &out->parent) && skip_text(&text, " ") &&
+	       parse_pc(&text, &out->pc) && !*text;
 }
 
 bool recorded_label(const char *text, struct recorded_label *out)
@@ -105,10 +105,10 @@ bool recorded_label(const char *text, struct recorded_label *out)
 		out->text = text;
 		return true;
 	}
-	return program_counter(&text, &out->pc) && !*text;
+	return parse_pc(&text, &out->pc) && !*text;
 }
 
-static bool lock_kind(const char **p, struct recorded_memory *out)
+static bool parse_lock_kind(const char **p, struct recorded_memory *out)
 {
 	static const char *const kinds[] = {"mutex",     "rwlock",  "spinlock", "semaphore",
 					    "condition", "barrier", "once"};
@@ -119,7 +119,7 @@ static bool lock_kind(const char **p, struct recorded_memory *out)
 			out->lock = *p;
 			out->lock_len = n;
 			*p += n;
-			return word(p, " ");
+			return skip_text(p, " ");
 		}
 	return false;
 }
@@ -129,8 +129,8 @@ bool recorded_memory(const char *text, struct recorded_memory *out)
 	bool ok;
 
 	*out = (struct recorded_memory){0};
-	/* What a lock is called has more than one letter, the kind of memory has one. */
-	if (*text && text[1] != ' ' && !lock_kind(&text, out))
+	/* The kind of a lock has several letters, the kind of memory has one. */
+	if (*text && text[1] != ' ' && !parse_lock_kind(&text, out))
 		return false;
 	out->kind = *text;
 	if (!*text || text[1] != ' ')
@@ -138,23 +138,23 @@ bool recorded_memory(const char *text, struct recorded_memory *out)
 	text += 2;
 	switch (out->kind) {
 	case 'g':
-		ok = program_counter(&text, &out->pc) && out->pc.module && word(&text, " ") &&
-		     decimal(&text, UINT64_MAX, &out->size);
+		ok = parse_pc(&text, &out->pc) && out->pc.module && skip_text(&text, " ") &&
+		     parse_decimal(&text, UINT64_MAX, &out->size);
 		break;
 	case 'h':
-		ok = hexadecimal(&text, &out->offset) && word(&text, " ") &&
-		     decimal(&text, UINT64_MAX, &out->size) && word(&text, " ") &&
-		     decimal(&text, UINT64_MAX, &out->bytes) && word(&text, " ") &&
-		     string_ref(&text, &out->place);
+		ok = parse_hex(&text, &out->offset) && skip_text(&text, " ") &&
+		     parse_decimal(&text, UINT64_MAX, &out->size) && skip_text(&text, " ") &&
+		     parse_decimal(&text, UINT64_MAX, &out->bytes) && skip_text(&text, " ") &&
+		     parse_strref(&text, &out->place);
 		break;
 	case 's':
-		ok = decimal32(&text, UINT32_MAX, &out->thread) && word(&text, " ") &&
-		     hexadecimal(&text, &out->address) && word(&text, " ") &&
-		     decimal(&text, UINT64_MAX, &out->size);
+		ok = parse_decimal32(&text, UINT32_MAX, &out->thread) && skip_text(&text, " ") &&
+		     parse_hex(&text, &out->address) && skip_text(&text, " ") &&
+		     parse_decimal(&text, UINT64_MAX, &out->size);
 		break;
 	case 'o':
-		ok = hexadecimal(&text, &out->address) && word(&text, " ") &&
-		     decimal(&text, UINT64_MAX, &out->size);
+		ok = parse_hex(&text, &out->address) && skip_text(&text, " ") &&
+		     parse_decimal(&text, UINT64_MAX, &out->size);
 		break;
 	default:
 		ok = false;
@@ -162,27 +162,28 @@ bool recorded_memory(const char *text, struct recorded_memory *out)
 	return ok && !*text;
 }
 
-static bool build_id(const char **p, struct recorded_module *out)
+static bool parse_build_id(const char **p, struct recorded_module *out)
 {
-	if (word(p, "-"))
+	if (skip_text(p, "-"))
 		return true;
 	out->build_id = *p;
-	while (hex_digit(**p) >= 0)
+	while (hex_value(**p) >= 0)
 		(*p)++;
 	out->build_id_len = (size_t)(*p - out->build_id);
-	/* Whole bytes; 20 are usual, the linker takes any number on request. */
+	/* Whole bytes: usually 20, but the linker accepts an id of any length. */
 	return out->build_id_len && out->build_id_len % 2 == 0;
 }
 
 bool recorded_module(const char *note, struct recorded_module *out)
 {
 	*out = (struct recorded_module){0};
-	if (!word(&note, "module ") || !decimal32(&note, UINT32_MAX, &out->number) ||
-	    !out->number || !word(&note, " ") ||
-	    !(strncmp(note, "0x", 2) ? decimal(&note, UINT64_MAX, &out->base)
-				     : hexadecimal(&note, &out->base)) ||
-	    !word(&note, " ") || !decimal(&note, UINT64_MAX, &out->size) || !word(&note, " ") ||
-	    !build_id(&note, out) || !word(&note, " ") || !*note)
+	if (!skip_text(&note, "module ") || !parse_decimal32(&note, UINT32_MAX, &out->number) ||
+	    !out->number || !skip_text(&note, " ") ||
+	    !(strncmp(note, "0x", 2) ? parse_decimal(&note, UINT64_MAX, &out->base)
+				     : parse_hex(&note, &out->base)) ||
+	    !skip_text(&note, " ") || !parse_decimal(&note, UINT64_MAX, &out->size) ||
+	    !skip_text(&note, " ") || !parse_build_id(&note, out) || !skip_text(&note, " ") ||
+	    !*note)
 		return false;
 	out->path = note;
 	return true;
@@ -191,9 +192,9 @@ bool recorded_module(const char *note, struct recorded_module *out)
 bool recorded_thread(const char *note, struct recorded_thread *out)
 {
 	*out = (struct recorded_thread){0};
-	if (!word(&note, "thread ") || !decimal32(&note, UINT32_MAX, &out->number) ||
-	    !word(&note, " ") || !decimal32(&note, UINT32_MAX, &out->creator) ||
-	    !word(&note, " ") || !string_ref(&note, &out->place) || !word(&note, " "))
+	if (!skip_text(&note, "thread ") || !parse_decimal32(&note, UINT32_MAX, &out->number) ||
+	    !skip_text(&note, " ") || !parse_decimal32(&note, UINT32_MAX, &out->creator) ||
+	    !skip_text(&note, " ") || !parse_strref(&note, &out->place) || !skip_text(&note, " "))
 		return false;
 	out->name = note;
 	return true;

@@ -1,9 +1,9 @@
 /*
  * STD text: one event a line, `thread|operation(operand)|place`.
  *
- * The window always ends behind a newline while a line is being looked at, so
- * the scanning loops need no bound: they stop at '|' or '\n' (eight bytes at a
- * time, the classic zero-byte trick).
+ * While a line is parsed, the window always ends with a newline. So the scanning
+ * loops need no bound: they stop at '|' or '\n'. They test eight bytes at a time
+ * for either, with the classic test for a zero byte in a word.
  */
 #include <string.h>
 
@@ -17,13 +17,13 @@ enum { LINE_MAX_BYTES = 1 << 20, READ_AHEAD = 64 * 1024 };
 struct std {
 	uint64_t line;               /* lines read so far */
 	uint64_t at[READER_BATCH];   /* line of each event of the last batch */
-	const char *end;             /* behind the last whole line of the window to be read */
+	const char *end;             /* end of the last whole line in the window */
 	bool nul;                    /* the line at `end` has a NUL byte */
 	uint8_t op_at[32];           /* by op_hash() */
-	uint64_t spelling[OP_COUNT]; /* as word() makes it: none has over 8 bytes */
+	uint64_t spelling[OP_COUNT]; /* as load_word() returns it: at most 8 bytes */
 };
 
-/* A perfect hash of the spellings, found by trial; a new operation may want another factor. */
+/* A perfect hash of the spellings, found by trial; a new operation may need another factor. */
 static inline size_t op_hash(uint64_t spelling)
 {
 	return spelling * 0xad45f23d3b1a11dfull >> 59;
@@ -62,7 +62,7 @@ static void std_where(const struct reader *r, int i, struct str *out)
 	str_fmt(out, "%s:%llu", r->path, (unsigned long long)s->at[i]);
 }
 
-static bool too_long(struct reader *r)
+static bool fail_too_long(struct reader *r)
 {
 	const struct std *s = r->state;
 
@@ -72,8 +72,10 @@ static bool too_long(struct reader *r)
 }
 
 /*
- * A name that holds a NUL byte would be printed as another. Looking for one in
- * all lines at once costs next to nothing: the window then ends before its line.
+ * A name with a NUL byte would be printed as a different name, so it is an error.
+ * One search through all lines of the window costs next to nothing. If there is a
+ * NUL byte, s->end moves back to the start of its line. Returns false if no line
+ * comes before it.
  */
 static bool stop_at_nul(struct reader *r)
 {
@@ -88,27 +90,27 @@ static bool stop_at_nul(struct reader *r)
 	return s->end != r->in.p;
 }
 
-/* What is wrong with that line; always returns false. */
-static bool has_nul(struct reader *r)
+/* Sets r->err for the line at s->end, which has a NUL byte. Always returns false. */
+static bool fail_nul(struct reader *r)
 {
 	struct std *s = r->state;
 
 	s->line++;
 	if ((const char *)rawmemchr(r->in.p, '\n') - r->in.p > LINE_MAX_BYTES)
-		return too_long(r);
+		return fail_too_long(r);
 	err_fail(&r->err, "%s:%llu: a NUL byte", r->path, (unsigned long long)s->line);
 	return false;
 }
 
-/* Make sure that a whole line is in the window; false at the end. */
-static bool more_lines(struct reader *r)
+/* Reads until a whole line is in the window. Returns false at the end or after an error. */
+static bool read_lines(struct reader *r)
 {
 	struct std *s = r->state;
 	struct input *in = &r->in;
 	size_t want = READ_AHEAD;
 
 	if (s->nul)
-		return has_nul(r);
+		return fail_nul(r);
 	for (;;) {
 		const char *nl;
 
@@ -116,18 +118,18 @@ static bool more_lines(struct reader *r)
 		nl = memrchr(in->p, '\n', in->avail);
 		if (nl) {
 			s->end = nl + 1;
-			return stop_at_nul(r) || has_nul(r);
+			return stop_at_nul(r) || fail_nul(r);
 		}
 		if (in->eof) {
 			if (!in->avail || err_is_set(&in->err))
 				return false;
 			in->p[in->avail++] = '\n'; /* the pad has room for it */
 			s->end = in->p + in->avail;
-			return stop_at_nul(r) || has_nul(r);
+			return stop_at_nul(r) || fail_nul(r);
 		}
 		if (in->avail > LINE_MAX_BYTES) {
 			s->line++;
-			return too_long(r);
+			return fail_too_long(r);
 		}
 		want = in->avail * 2;
 	}
@@ -135,8 +137,8 @@ static bool more_lines(struct reader *r)
 
 static const uint64_t ones = 0x0101010101010101ull;
 
-/* The first '|' or '\n' at or behind p. */
-static inline const char *scan(const char *p)
+/* Returns the first '|' or '\n' at or after p. */
+static inline const char *find_separator(const char *p)
 {
 	const uint64_t tops = ones << 7;
 
@@ -152,8 +154,8 @@ static inline const char *scan(const char *p)
 	}
 }
 
-/* The first n bytes at p as one number; n is at most 8. */
-static inline uint64_t word(const char *p, size_t n)
+/* Returns the first n bytes at p as one number; n is at most 8. */
+static inline uint64_t load_word(const char *p, size_t n)
 {
 	uint64_t v;
 
@@ -161,18 +163,20 @@ static inline uint64_t word(const char *p, size_t n)
 	return n < 8 ? v & ((1ull << 8 * n) - 1) : v;
 }
 
-/* The operation spelled p[0..n); OP_NONE where there is none. */
-static enum op spelled(const struct std *s, const char *p, size_t n)
+/* Returns the operation spelled p[0..n), or OP_NONE. */
+static enum op find_op(const struct std *s, const char *p, size_t n)
 {
-	uint64_t w = word(p, n <= 8 ? n : 0);
+	uint64_t w = load_word(p, n <= 8 ? n : 0);
 
 	enum op op = s->op_at[op_hash(w)];
 
 	return s->spelling[op] == w ? op : OP_NONE;
 }
 
-/* What is wrong with the line that starts at `line`; always returns false. */
-static bool bad(struct reader *r, const char *fmt, const char *what, size_t n)
+/*
+ * Sets r->err for the current line: fmt, with what[0..n) in place of '@'. Always returns false.
+ */
+static bool fail_line(struct reader *r, const char *fmt, const char *what, size_t n)
 {
 	const struct std *s = r->state;
 	struct str shown = STR_INIT;
@@ -181,7 +185,7 @@ static bool bad(struct reader *r, const char *fmt, const char *what, size_t n)
 	err_fail(&r->err, "%s:%llu: ", r->path, (unsigned long long)s->line);
 	n = strlen(r->err.text);
 	for (; *fmt && n + 1 < sizeof r->err.text; fmt++) {
-		if (*fmt == '@') { /* the only directive: what was shown */
+		if (*fmt == '@') {
 			size_t k = shown.n < sizeof r->err.text - n - 1
 					   ? shown.n
 					   : sizeof r->err.text - n - 1;
@@ -196,13 +200,13 @@ static bool bad(struct reader *r, const char *fmt, const char *what, size_t n)
 	return false;
 }
 
-static inline size_t without_cr(const char *p, const char *end)
+static inline size_t length_without_cr(const char *p, const char *end)
 {
 	return (size_t)(end - p) - (end > p && end[-1] == '\r');
 }
 
-/* The operand, p[0..n), into e; false where it is not one. */
-static bool operand(struct reader *r, struct event *e, const char *p, size_t n)
+/* Sets e->operand to p[0..n). Returns false if the operation cannot have that operand. */
+static bool parse_operand(struct reader *r, struct event *e, const char *p, size_t n)
 {
 	static const int kind[] = {
 		[OPERAND_VAR] = NAMES_VAR,
@@ -213,30 +217,30 @@ static bool operand(struct reader *r, struct event *e, const char *p, size_t n)
 	enum operand_kind k = op_info[e->op].operand;
 
 	if (!n)
-		return bad(r, "operation '@' has an empty operand", op_info[e->op].spelling,
-			   strlen(op_info[e->op].spelling));
+		return fail_line(r, "operation '@' has an empty operand", op_info[e->op].spelling,
+				 strlen(op_info[e->op].spelling));
 	if (k == OPERAND_NONE)
-		return bad(r, "operation '@' takes no operand", op_info[e->op].spelling,
-			   strlen(op_info[e->op].spelling));
+		return fail_line(r, "operation '@' takes no operand", op_info[e->op].spelling,
+				 strlen(op_info[e->op].spelling));
 	e->operand = k == OPERAND_LABEL ? names_string(&r->names, p, n)
 					: table_intern(&r->names.table[kind[k]], p, n);
 	return true;
 }
 
 /*
- * One line, from p to its newline, which is at *end afterwards. Returns false
- * where the line is wrong.
+ * Parses the line at p and sets *end to its newline. Returns false if the line is
+ * wrong.
  */
-static inline bool parse(struct reader *r, const char *p, struct event *e, const char **end)
+static inline bool parse_line(struct reader *r, const char *p, struct event *e, const char **end)
 {
-	const char *bar = scan(p), *stop;
+	const char *bar = find_separator(p), *stop;
 	size_t n;
 
 	if (*bar == '\n')
-		return bad(r, "expected 'thread|operation|place', found '@'", p,
-			   without_cr(p, bar));
+		return fail_line(r, "expected 'thread|operation|place', found '@'", p,
+				 length_without_cr(p, bar));
 	if (bar == p)
-		return bad(r, "the thread's name is empty", p, 0);
+		return fail_line(r, "the thread's name is empty", p, 0);
 	e->thread = table_intern(&r->names.table[NAMES_THREAD], p, (size_t)(bar - p));
 	e->operand = 0;
 	e->place = 0;
@@ -244,36 +248,36 @@ static inline bool parse(struct reader *r, const char *p, struct event *e, const
 	e->left_out = e->spare = 0;
 
 	p = bar + 1;
-	stop = scan(p);
-	n = *stop == '\n' ? without_cr(p, stop) : (size_t)(stop - p);
+	stop = find_separator(p);
+	n = *stop == '\n' ? length_without_cr(p, stop) : (size_t)(stop - p);
 	if (n >= 4 && p[1] == '(' && p[n - 1] == ')' && (*p == 'r' || *p == 'w')) {
-		/* Three lines in four. */
+		/* A short cut for three lines in four. */
 		e->op = *p == 'r' ? OP_READ : OP_WRITE;
 		e->operand = table_intern(&r->names.table[NAMES_VAR], p + 2, n - 3);
 	} else {
 		/* No spelling is longer than 7 bytes: the parenthesis is among the first 8. */
-		uint64_t zero = word(p, n < 8 ? n : 8) ^ ones * '(';
+		uint64_t zero = load_word(p, n < 8 ? n : 8) ^ ones * '(';
 		uint64_t hit = (zero - ones) & ~zero & ones << 7;
 		const char *paren = hit ? p + (__builtin_ctzll(hit) >> 3) : NULL;
 
-		e->op = spelled(r->state, p, paren ? (size_t)(paren - p) : n);
+		e->op = find_op(r->state, p, paren ? (size_t)(paren - p) : n);
 		if (e->op == OP_NONE)
-			return bad(r, "unknown operation '@'", p, n);
+			return fail_line(r, "unknown operation '@'", p, n);
 		if (paren && p[n - 1] != ')')
-			return bad(r, "no ')' at the end of '@'", p, n);
-		if (paren && !operand(r, e, paren + 1, (size_t)(p + n - 1 - (paren + 1))))
+			return fail_line(r, "no ')' at the end of '@'", p, n);
+		if (paren && !parse_operand(r, e, paren + 1, (size_t)(p + n - 1 - (paren + 1))))
 			return false;
 		if (!paren && op_info[e->op].operand != OPERAND_NONE &&
 		    op_info[e->op].operand != OPERAND_LABEL)
-			return bad(r, "operation '@' needs an operand", p, n);
+			return fail_line(r, "operation '@' needs an operand", p, n);
 	}
 	if (*stop == '|') {
 		p = stop + 1;
-		stop = scan(p);
+		stop = find_separator(p);
 		if (*stop == '|')
-			return bad(r, "more than three columns: '@' behind the place", stop,
-				   without_cr(stop, rawmemchr(stop, '\n')));
-		n = without_cr(p, stop);
+			return fail_line(r, "more than three columns: '@' after the place", stop,
+					 length_without_cr(stop, rawmemchr(stop, '\n')));
+		n = length_without_cr(p, stop);
 		if (n)
 			e->place = names_string(&r->names, p, n);
 	}
@@ -293,8 +297,8 @@ static int std_next(struct reader *r, struct event *ev)
 
 		if (p == s->end || !s->end) {
 			input_skip(in, (size_t)(p - in->p));
-			if (!more_lines(r)) {
-				s->end = p = in->p; /* the window has moved all the same */
+			if (!read_lines(r)) {
+				s->end = p = in->p; /* the window may have moved */
 				break;
 			}
 			p = in->p;
@@ -304,16 +308,16 @@ static int std_next(struct reader *r, struct event *ev)
 		if (*p == '\n' || *p == '#' || *p == '\r') {
 			end = rawmemchr(p, '\n');
 			if (*p == '\r' && end != p + 1) {
-				bad(r, "a carriage return at the start of the line", p, 0);
+				fail_line(r, "a carriage return at the start of the line", p, 0);
 				break;
 			}
 			ev[n].op = OP_NONE;
-		} else if (!parse(r, p, &ev[n], &end)) {
+		} else if (!parse_line(r, p, &ev[n], &end)) {
 			break;
 		}
-		/* How much is in the window is chance: the limit must not depend on it. */
+		/* The limit must not depend on how much happens to be in the window. */
 		if (end - p > LINE_MAX_BYTES) {
-			too_long(r);
+			fail_too_long(r);
 			break;
 		}
 		s->at[n] = s->line;

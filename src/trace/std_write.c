@@ -19,7 +19,7 @@ static void *std_create(struct writer *w)
 
 enum column { THREAD, OPERAND, PLACE };
 
-/* Is buf->s[from..] something that would be read back as it is? */
+/* Fails if buf->s[from..] would not be read back as the same name. */
 static int check_name(struct writer *w, const struct str *buf, size_t from, enum column kind,
 		      struct err *err)
 {
@@ -29,7 +29,7 @@ static int check_name(struct writer *w, const struct str *buf, size_t from, enum
 	size_t n = buf->n - from;
 	bool fine = n > 0;
 
-	/* A carriage return is lost before the newline, and must not begin a line. */
+	/* A carriage return before the newline is lost, and none may begin a line. */
 	if (kind == THREAD)
 		fine = fine && p[0] != '\r';
 	else if (kind == PLACE)
@@ -39,18 +39,18 @@ static int check_name(struct writer *w, const struct str *buf, size_t from, enum
 	if (fine)
 		return 0;
 	str_add_shown(&shown, p, n, 60);
-	err_fail(err, "%s: the name '%s' of a %s cannot stand in STD text", w->out.path, shown.s,
-		 what[kind]);
+	err_fail(err, "%s: the name '%s' of a %s cannot be written as STD text", w->out.path,
+		 shown.s, what[kind]);
 	str_free(&shown);
 	return -1;
 }
 
 /*
- * Names that were looked up (those of a recorded run) are what the program's
- * author chose, "operator|" for one: they are changed until they can stand here.
- * Names that stand for themselves are not: two could become one.
+ * Names of a recorded run come from the program's source and may have a '|' in
+ * them ("operator|"): replaces what STD text cannot have. Names of other traces
+ * are not changed, because two names could become the same.
  */
-static void make_fit(const struct names *names, struct str *buf, size_t from)
+static void replace_separators(const struct names *names, struct str *buf, size_t from)
 {
 	char *copy;
 
@@ -66,8 +66,8 @@ static void make_fit(const struct names *names, struct str *buf, size_t from)
 	mem_free(copy);
 }
 
-static int one(struct writer *w, const struct names *names, const struct event *e, struct str *buf,
-	       struct err *err)
+static int put_event(struct writer *w, const struct names *names, const struct event *e,
+		     struct str *buf, struct err *err)
 {
 	size_t at = buf->n;
 
@@ -84,7 +84,7 @@ static int one(struct writer *w, const struct names *names, const struct event *
 		str_addc(buf, '(');
 		at = buf->n;
 		names_add_operand(names, e, buf);
-		make_fit(names, buf, at);
+		replace_separators(names, buf, at);
 		if (check_name(w, buf, at, OPERAND, err))
 			return -1;
 		str_addc(buf, ')');
@@ -93,7 +93,7 @@ static int one(struct writer *w, const struct names *names, const struct event *
 		str_addc(buf, '|');
 		at = buf->n;
 		names_add_string(names, e->place, buf);
-		make_fit(names, buf, at);
+		replace_separators(names, buf, at);
 		if (check_name(w, buf, at, PLACE, err))
 			return -1;
 	}
@@ -116,7 +116,7 @@ static int std_put(struct writer *w, const struct names *names, const struct eve
 	struct str *buf = w->state;
 
 	for (size_t i = 0; i < n; i++) {
-		if (ev[i].op != OP_NONE && one(w, names, &ev[i], buf, err))
+		if (ev[i].op != OP_NONE && put_event(w, names, &ev[i], buf, err))
 			return -1;
 		if (buf->n >= FLUSH_AT && std_finish(w, err))
 			return -1;

@@ -1,5 +1,5 @@
 /*
- * Could these events have happened? See reader.h for what is impossible.
+ * Checks that the events can have happened; reader.h says what is impossible.
  */
 #include <string.h>
 
@@ -8,15 +8,15 @@
 
 #include "base/banned.h"
 
-enum phase { UNSEEN, RUNNING, FORKED, JOINED };
+enum life { UNSEEN, RUNNING, FORKED, JOINED };
 
 struct thread_state {
-	uint32_t phase;
-	uint32_t depth; /* of blocks */
+	uint32_t life;  /* enum life */
+	uint32_t depth; /* number of open blocks */
 };
 
 /*
- * Free: {0, 0}. Held exclusively: {1 + thread, how often}. Held shared:
+ * Free: {0, 0}. Held exclusively: {1 + thread, number of acquires}. Held shared:
  * {HELD_SHARED | index of its holders, 0}.
  */
 #define HELD_SHARED 0x80000000u
@@ -32,7 +32,7 @@ struct holders {
 	struct holder *v;
 	size_t cap;
 	uint32_t n;
-	uint32_t next_free;
+	uint32_t next_free; /* if not in use: 1 + index of the next free one */
 };
 
 void validator_init(struct validator *v)
@@ -92,24 +92,24 @@ static void drop_holder(struct validator *v, struct lock_state *lock, struct hol
 
 enum verdict { FINE, REPEAT, IMPOSSIBLE };
 
-/* A name in a sentence: it may be long, and may hold anything. */
-static void say(const struct reader *r, enum names_kind kind, uint32_t id, struct str *what)
+/* Adds a name to a sentence, shortened and escaped: it may be long and have any bytes. */
+static void add_name(const struct reader *r, enum names_kind kind, uint32_t id, struct str *what)
 {
 	const struct table *t = &r->names.table[kind];
 
 	str_add_shown(what, t->text[id], t->len[id], 60);
 }
 
-/* "T1 acquires lock l" */
-static void say_lock(const struct reader *r, const struct event *e, const char *verb,
-		     struct str *what)
+/* Adds a phrase such as "T1 acquires lock l". */
+static void add_lock_phrase(const struct reader *r, const struct event *e, const char *verb,
+			    struct str *what)
 {
-	say(r, NAMES_THREAD, e->thread, what);
+	add_name(r, NAMES_THREAD, e->thread, what);
 	str_fmt(what, " %s lock ", verb);
-	say(r, NAMES_LOCK, e->operand, what);
+	add_name(r, NAMES_LOCK, e->operand, what);
 }
 
-static enum verdict acquire(struct reader *r, const struct event *e, struct str *what)
+static enum verdict judge_acquire(struct reader *r, const struct event *e, struct str *what)
 {
 	struct lock_state *lock = &r->check.locks[e->operand];
 	uint32_t holder;
@@ -126,24 +126,24 @@ static enum verdict acquire(struct reader *r, const struct event *e, struct str 
 		holder = lock->owner & HELD_SHARED
 				 ? r->check.holders[lock->owner & ~HELD_SHARED].v[0].thread
 				 : lock->owner - 1;
-		say_lock(r, e, "acquires", what);
+		add_lock_phrase(r, e, "acquires", what);
 		str_add(what, ", which ");
-		say(r, NAMES_THREAD, holder, what);
+		add_name(r, NAMES_THREAD, holder, what);
 		str_add(what, lock->owner & HELD_SHARED ? " holds shared" : " holds");
 	}
 	return IMPOSSIBLE;
 }
 
-static enum verdict acquire_shared(struct reader *r, const struct event *e, struct str *what)
+static enum verdict judge_acquire_shared(struct reader *r, const struct event *e, struct str *what)
 {
 	struct lock_state *lock = &r->check.locks[e->operand];
 	struct holder *mine;
 
 	if (lock->owner && !(lock->owner & HELD_SHARED)) {
 		if (what) {
-			say_lock(r, e, "acquires", what);
+			add_lock_phrase(r, e, "acquires", what);
 			str_add(what, " shared, which ");
-			say(r, NAMES_THREAD, lock->owner - 1, what);
+			add_name(r, NAMES_THREAD, lock->owner - 1, what);
 			str_add(what, " holds");
 		}
 		return IMPOSSIBLE;
@@ -158,7 +158,7 @@ static enum verdict acquire_shared(struct reader *r, const struct event *e, stru
 	return FINE;
 }
 
-static enum verdict release(struct reader *r, const struct event *e, struct str *what)
+static enum verdict judge_release(struct reader *r, const struct event *e, struct str *what)
 {
 	struct lock_state *lock = &r->check.locks[e->operand];
 	bool shared = e->op == OP_RELEASE_SHARED;
@@ -179,14 +179,14 @@ static enum verdict release(struct reader *r, const struct event *e, struct str 
 		return FINE;
 	}
 	if (what) {
-		say_lock(r, e, "releases", what);
+		add_lock_phrase(r, e, "releases", what);
 		str_add(what,
 			shared ? ", which it does not hold shared" : ", which it does not hold");
 	}
 	return IMPOSSIBLE;
 }
 
-static enum verdict fork_or_join(struct reader *r, const struct event *e, struct str *what)
+static enum verdict judge_fork_or_join(struct reader *r, const struct event *e, struct str *what)
 {
 	struct thread_state *child = &r->check.threads[e->operand];
 	const char *why = NULL;
@@ -195,32 +195,32 @@ static enum verdict fork_or_join(struct reader *r, const struct event *e, struct
 		if (e->operand == e->thread)
 			why = "joins itself";
 		else {
-			r->check.running -= child->phase == RUNNING;
-			child->phase = JOINED;
+			r->check.running -= child->life == RUNNING;
+			child->life = JOINED;
 		}
-	} else if (e->operand == e->thread || child->phase == RUNNING) {
+	} else if (e->operand == e->thread || child->life == RUNNING) {
 		why = "has already run";
-	} else if (child->phase == UNSEEN) {
-		child->phase = FORKED;
+	} else if (child->life == UNSEEN) {
+		child->life = FORKED;
 	} else {
-		why = child->phase == FORKED ? "was forked before" : "was joined before";
+		why = child->life == FORKED ? "was forked before" : "was joined before";
 	}
 	if (!why)
 		return FINE;
 	if (what) {
-		say(r, NAMES_THREAD, e->thread, what);
+		add_name(r, NAMES_THREAD, e->thread, what);
 		if (e->op == OP_JOIN) {
 			str_fmt(what, " %s", why);
 		} else {
 			str_add(what, " forks ");
-			say(r, NAMES_THREAD, e->operand, what);
+			add_name(r, NAMES_THREAD, e->operand, what);
 			str_fmt(what, ", which %s", why);
 		}
 	}
 	return IMPOSSIBLE;
 }
 
-/* What the operation itself allows; the thread was not joined. */
+/* Judges an operation of a thread that was not joined. */
 static enum verdict judge_op(struct reader *r, struct event *e, struct thread_state *t,
 			     struct str *what)
 {
@@ -236,50 +236,50 @@ static enum verdict judge_op(struct reader *r, struct event *e, struct thread_st
 			return FINE;
 		}
 		if (what) {
-			say(r, NAMES_THREAD, e->thread, what);
+			add_name(r, NAMES_THREAD, e->thread, what);
 			str_add(what, " ends a block that it has not begun");
 		}
 		return IMPOSSIBLE;
 	case OP_ACQUIRE:
-		return acquire(r, e, what);
+		return judge_acquire(r, e, what);
 	case OP_ACQUIRE_SHARED:
-		return acquire_shared(r, e, what);
+		return judge_acquire_shared(r, e, what);
 	case OP_RELEASE:
 	case OP_RELEASE_SHARED:
-		return release(r, e, what);
+		return judge_release(r, e, what);
 	case OP_FORK:
 	case OP_JOIN:
-		return fork_or_join(r, e, what);
+		return judge_fork_or_join(r, e, what);
 	default:
 		return FINE;
 	}
 }
 
-/* `what` may be NULL. */
-static enum verdict judge(struct reader *r, struct event *e, struct str *what)
+/* Judges an event; adds to `what`, unless it is NULL, why the event is impossible. */
+static enum verdict judge_event(struct reader *r, struct event *e, struct str *what)
 {
 	struct validator *v = &r->check;
 	struct thread_state *t = &v->threads[e->thread];
 	enum verdict verdict = IMPOSSIBLE;
 
-	if (t->phase != JOINED) {
+	if (t->life != JOINED) {
 		verdict = judge_op(r, e, t, what);
 	} else if (what) {
-		say(r, NAMES_THREAD, e->thread, what);
+		add_name(r, NAMES_THREAD, e->thread, what);
 		str_add(what, " has an event after it was joined");
 	}
-	/* What cannot have happened does not show that the thread runs. */
+	/* An impossible event does not show that the thread runs. */
 	if (verdict != IMPOSSIBLE) {
-		v->running += t->phase != RUNNING;
-		t->phase = RUNNING;
+		v->running += t->life != RUNNING;
+		t->life = RUNNING;
 	}
 	return verdict;
 }
 
-/* One event, by the rules; false where it is impossible and we are not lenient. */
-static bool settle(struct reader *r, struct event *e, struct str *what)
+/* Judges an event, and drops it if necessary. Returns false if it is an error. */
+static bool settle_event(struct reader *r, struct event *e, struct str *what)
 {
-	switch (judge(r, e, r->opt.lenient ? NULL : what)) {
+	switch (judge_event(r, e, r->opt.lenient ? NULL : what)) {
 	case FINE:
 		return true;
 	case REPEAT:
@@ -298,16 +298,16 @@ static bool settle(struct reader *r, struct event *e, struct str *what)
 
 /*
  * Most batches have no fork or join, and every thread in them is running. Then
- * accesses need no look at all, and blocks and locks can be judged apart. Which
- * operation comes next is anybody's guess, to a branch predictor too: so they
- * are sorted out first, without a branch, and each kind takes the same way.
+ * accesses need no check at all, and blocks and locks can be checked separately.
+ * A branch predictor cannot guess the next operation. So the operations are
+ * sorted first, without a branch; then each kind has a loop of its own.
  */
 struct sorted {
 	uint32_t nlocks, nblocks;
 	uint16_t locks[READER_BATCH + 1], blocks[READER_BATCH + 1];
 };
 
-/* What an operation adds to the three counts of sort_batch(), 21 bits each. */
+/* What an operation adds to the three counters in sort_batch(), of 21 bits each. */
 #define A_LOCK  (1ull)
 #define A_BLOCK (1ull << 21)
 #define ODD     (1ull << 42)
@@ -322,7 +322,7 @@ static const uint64_t sorts[OP_COUNT] = {
 	[OP_JOIN] = ODD,
 };
 
-/* False where the batch is not of that sort. */
+/* Returns false if the batch has a fork or join, or a thread that was not running. */
 static bool sort_batch(const struct validator *v, const struct event *ev, int n, struct sorted *s)
 {
 	uint64_t counts = 0, odd = 0;
@@ -334,7 +334,7 @@ static bool sort_batch(const struct validator *v, const struct event *ev, int n,
 	}
 	if (v->running < v->nthreads)
 		for (int i = 0; i < n; i++)
-			odd |= v->threads[ev[i].thread].phase ^ RUNNING;
+			odd |= v->threads[ev[i].thread].life ^ RUNNING;
 	s->nlocks = counts & (A_BLOCK - 1);
 	s->nblocks = counts >> 21 & (A_BLOCK - 1);
 	return !(odd | counts >> 42);
@@ -349,7 +349,7 @@ static int validate_sorted(struct reader *r, struct event *ev, int n, const stru
 	uint32_t k;
 	size_t from;
 
-	/* sort_batch() has filled in as many as it counted, which the analyzer does not see. */
+	/* sort_batch() has filled in nblocks elements, which the analyzer does not see. */
 	for (k = 0; k < s->nblocks; k++) {
 		/* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.ArraySubscript) */
 		struct event *e = &ev[s->blocks[k]];
@@ -361,7 +361,7 @@ static int validate_sorted(struct reader *r, struct event *ev, int n, const stru
 			transactions += is_begin & !others;
 			e->outer = (uint8_t)(others ? OUTER_NONE : OUTER_END - is_begin);
 			t->depth = others + is_begin;
-		} else if (!settle(r, e, what)) {
+		} else if (!settle_event(r, e, what)) {
 			bad = s->blocks[k];
 			break;
 		}
@@ -374,7 +374,7 @@ static int validate_sorted(struct reader *r, struct event *ev, int n, const stru
 		uint64_t held = 1ull << 32 | (e->thread + 1), rel = e->op == OP_RELEASE, state;
 		char *lock = (char *)&v->locks[e->operand];
 
-		/* A release wants it held, and leaves it free; an acquire the other way. */
+		/* A release requires it held once, and frees it; an acquire is the reverse. */
 		memcpy(&state, lock, sizeof state);
 		if (__builtin_expect(e->op <= OP_RELEASE && state == (held & -rel), 1)) {
 			state = held & (rel - 1);
@@ -382,9 +382,9 @@ static int validate_sorted(struct reader *r, struct event *ev, int n, const stru
 			continue;
 		}
 		from = what->n;
-		if (settle(r, e, what))
+		if (settle_event(r, e, what))
 			continue;
-		/* Blocks behind it do not count after all, nor what was said of them. */
+		/* Undo the blocks after this event, and drop the sentence about one of them. */
 		memmove(what->s, what->s + from, what->n - from + 1);
 		what->n -= from;
 		for (bad = s->locks[i]; k-- > 0 && s->blocks[k] > bad;) {
@@ -410,7 +410,7 @@ int validate(struct reader *r, struct event *ev, int n, struct str *what)
 	if (sort_batch(v, ev, n, &s))
 		return validate_sorted(r, ev, n, &s, what);
 	for (int i = 0; i < n; i++)
-		if (!settle(r, &ev[i], what))
+		if (!settle_event(r, &ev[i], what))
 			return i;
 	return n;
 }

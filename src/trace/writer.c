@@ -9,7 +9,7 @@
 
 static const struct {
 	enum trace_format format;
-	const char *name; /* a file name's end is the same, behind a dot */
+	const char *name; /* of the format, and the extension of file names */
 	const struct writer_ops *ops;
 } formats[] = {
 	{TRACE_STD, "std", &writer_std},
@@ -20,7 +20,7 @@ static const struct {
 };
 enum { NFORMATS = sizeof formats / sizeof *formats };
 
-static enum trace_format by_name(const char *s, size_t n)
+static enum trace_format find_format(const char *s, size_t n)
 {
 	for (int i = 0; i < NFORMATS; i++)
 		if (strlen(formats[i].name) == n && !memcmp(formats[i].name, s, n))
@@ -30,7 +30,7 @@ static enum trace_format by_name(const char *s, size_t n)
 
 enum trace_format trace_format_by_name(const char *name)
 {
-	return by_name(name, strlen(name));
+	return find_format(name, strlen(name));
 }
 
 enum trace_format trace_format_by_path(const char *path)
@@ -41,7 +41,7 @@ enum trace_format trace_format_by_path(const char *path)
 	if (n > 4 && !strcmp(path + n - 4, ".zst"))
 		n -= 4;
 	dot = memrchr(path, '.', n);
-	return dot ? by_name(dot + 1, (size_t)(path + n - (dot + 1))) : TRACE_UNKNOWN;
+	return dot ? find_format(dot + 1, (size_t)(path + n - (dot + 1))) : TRACE_UNKNOWN;
 }
 
 struct writer *writer_open(const char *path, enum trace_format format, struct err *err)

@@ -306,7 +306,7 @@ static void empty_chunks(struct str *file)
 	done(file, 2);
 }
 
-#define UNNAMED           "event 2 of the trace names something that no table has"
+#define UNNAMED           "event 2 of the trace refers to a name that the tables do not have"
 #define UNKNOWN_OPERATION "event 2 of the trace has an operation that this atomsan does not know"
 
 static void test_content(void **state)
@@ -321,14 +321,14 @@ static void test_content(void **state)
 		{packed_well, 2, NULL},
 		{empty_chunks, 2, NULL},
 		{nothing_behind, 1, "the trace is cut off before its last chunk"},
-		{names_unknown_kind, 1, "a table of names of an unknown kind"},
+		{names_unknown_kind, 1, "a chunk has names of an unknown kind"},
 		{names_without_kind, 1, "the table of names does not fit its chunk"},
 		{names_too_many, 1, "the table of names does not fit its chunk"},
 		{names_too_many_by_far, 1, "the table of names does not fit its chunk"},
 		{names_too_long, 1, "a name is longer than its chunk"},
 		{names_too_long_by_far, 1, "a name is longer than its chunk"},
-		{names_too_short, 1, "bytes behind the last name of a chunk"},
-		{names_nul, 1, "a name with a NUL byte"},
+		{names_too_short, 1, "extra bytes after the last name of a chunk"},
+		{names_nul, 1, "a name contains a NUL byte"},
 		{events_too_short, 1, "the events do not fit their chunk"},
 		{events_width, 1, "a column of events has an unknown width"},
 		{events_too_many, 1, "the events do not fit their chunk"},
@@ -354,10 +354,10 @@ static void test_content(void **state)
 		{packed_larger, 1, "the compressed bytes of a chunk are damaged"},
 		{packed_smaller, 1, "the compressed bytes of a chunk are damaged"},
 		{packed_cut, 1, "the compressed bytes of a chunk are damaged"},
-		{done_too_early, 1, "the last chunk counts other events than there are"},
-		{done_too_late, 1, "the last chunk counts other events than there are"},
+		{done_too_early, 1, "the number of events in the last chunk is wrong"},
+		{done_too_late, 1, "the number of events in the last chunk is wrong"},
 		{done_short, 1, "the last chunk has the wrong size"},
-		{done_twice, 1, "bytes behind the last chunk"},
+		{done_twice, 1, "extra bytes after the last chunk"},
 	};
 
 	(void)state;
@@ -410,7 +410,7 @@ static void test_header(void **state)
 		spit(path, file.s, file.n);
 		assert_int_equal(read_all(path, (struct reader_options){0}, &got, &err), 0);
 		snprintf(want, sizeof want,
-			 "%s: offset 12: four bytes of the header that must be zero are not", path);
+			 "%s: offset 12: four bytes of the header must be zero and are not", path);
 		assert_string_equal(err.text, want);
 		str_free(&file);
 		str_free(&got);

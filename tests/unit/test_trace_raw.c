@@ -498,14 +498,14 @@ static void malformed(void **state)
 	refused(file.n, "offset 4096: no chunk begins here");
 	chunk_at(1)->magic--;
 	chunk_at(1)->thread = UINT32_MAX;
-	refused(file.n, "offset 4096: a chunk of a thread numbered 4294967295");
+	refused(file.n, "offset 4096: a chunk has the impossible thread number 4294967295");
 	chunk_at(1)->thread = 0;
 	h = (struct raw_header *)(void *)file.s;
 	h->command = RAW_PAGE;
 	refused(file.n, "offset 288: the command line does not fit the header");
 	h->command = 0;
 	h->version = 7;
-	refused(file.n, "offset 8: version 7 of raw recordings; this atomsan reads version 1");
+	refused(file.n, "offset 8: the recording has version 7; this atomsan reads version 1");
 }
 
 static size_t events_in(size_t size)
