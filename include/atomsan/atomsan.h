@@ -1,5 +1,5 @@
 /*
- * AtomSan: which code is meant to be atomic, said in the source.
+ * AtomSan: mark in the source which code is meant to be atomic.
  *
  *	void add(int n)
  *	{
@@ -8,26 +8,27 @@
  *	}
  *
  *	ATOMSAN_BEGIN("move"); ... ATOMSAN_END();       the same by hand, for C
- *	                        code that leaves in one place; blocks may nest
+ *	                        code with a single exit; blocks may nest
  *
  *	void serve(void)
  *	{
- *		ATOMSAN_NOT_ATOMIC;             this function is not one
+ *		ATOMSAN_NOT_ATOMIC;             this function is not a block
  *		...
  *	}
  *
- * A program that is not built by atomsan-cc behaves as if none of this were
- * there: nothing to link, and at run time a test of an address that is null.
+ * A program that is not built with atomsan-cc behaves as if these marks were not
+ * there: there is nothing to link, and at run time each mark only tests an
+ * address that is null.
  *
- * Labels are string literals. In C89 ATOMSAN_ATOMIC is a declaration and comes
- * before the first statement. A scope ends its block however it is left: by
- * return, break, goto or, in C++, an exception; not by longjmp().
+ * Labels are string literals. In C89 ATOMSAN_ATOMIC is a declaration and must come
+ * before the first statement. A block ends with its scope, however the scope is
+ * left: by return, break, goto or, in C++, an exception; but not by longjmp().
  *
- * ATOMSAN_NOT_ATOMIC speaks of the function that the compiler sees. One that
- * may be inlined into its caller wants __attribute__((noinline)), or the
- * caller is meant.
+ * ATOMSAN_NOT_ATOMIC applies to the function as compiled. If the compiler may inline
+ * the function into its caller, declare it __attribute__((noinline)); otherwise the
+ * mark applies to the caller.
  *
- * Needs gcc or clang, C89 or C++98 or later, and ELF; elsewhere it does nothing.
+ * Needs gcc or clang, C89 or C++98 or later, and ELF; elsewhere the marks do nothing.
  *
  * Copyright the AtomSan authors. SPDX-License-Identifier: Apache-2.0
  */
@@ -37,8 +38,8 @@
 #if defined(__GNUC__) && defined(__ELF__)
 
 /*
- * Weak: null where the runtime is not linked. Visible: with -fvisibility=hidden
- * a weak symbol would be null whatever is linked.
+ * Weak, so that the symbol is null if the runtime is not linked. Visible, because with
+ * -fvisibility=hidden a weak symbol is null whatever is linked.
  */
 #define ATOMSAN_RUNTIME_ __attribute__((__weak__, __visibility__("default"), __nothrow__))
 
@@ -54,7 +55,7 @@ ATOMSAN_RUNTIME_ void atomsan_not_atomic(void);
 }
 #endif
 
-/* Always inlined: as a function of its own it would be instrumented, as a block in the block. */
+/* Always inlined: otherwise it would be instrumented and become a block inside the block. */
 static __inline__ __attribute__((__always_inline__, __artificial__, __unused__)) void
 atomsan_scope_end_(const int *scope)
 {
