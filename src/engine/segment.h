@@ -48,11 +48,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/contention.h"
 #include "engine/engine.h"
+#include "engine/event_ref.h"
 #include "engine/heldlocks.h"
 #include "engine/phase.h"
-#include "engine/contention.h"
-#include "engine/event_ref.h"
 #include "trace/event.h"
 
 struct segment_op {

@@ -12,8 +12,8 @@
 #include "engine/blocks/judge.h"
 #include "engine/blocks/sets.h"
 #include "engine/engine.h"
-#include "engine/tell.h"
 #include "engine/segment.h"
+#include "engine/tell.h"
 
 #include "base/banned.h"
 

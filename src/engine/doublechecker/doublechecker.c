@@ -18,12 +18,12 @@
 
 #include "base/mem.h"
 #include "engine/doublechecker/filter.h"
-#include "engine/precise/effect.h"
-#include "engine/engine.h"
-#include "engine/precise/explain.h"
 #include "engine/doublechecker/icd.h"
 #include "engine/doublechecker/idg.h"
 #include "engine/doublechecker/pcd.h"
+#include "engine/engine.h"
+#include "engine/precise/effect.h"
+#include "engine/precise/explain.h"
 
 #include "base/banned.h"
 

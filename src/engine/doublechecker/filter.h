@@ -12,8 +12,8 @@
 #ifndef ATOMSAN_ENGINE_DOUBLECHECKER_FILTER_H
 #define ATOMSAN_ENGINE_DOUBLECHECKER_FILTER_H
 
-#include "engine/engine.h"
 #include "engine/doublechecker/suspects.h"
+#include "engine/engine.h"
 
 struct filter;
 

@@ -7,12 +7,12 @@
  * each use since.
  */
 #include "base/mem.h"
+#include "engine/contention.h"
 #include "engine/engine.h"
+#include "engine/event_ref.h"
 #include "engine/heldlocks.h"
 #include "engine/lock/mover.h"
 #include "engine/phase.h"
-#include "engine/contention.h"
-#include "engine/event_ref.h"
 
 #include "base/banned.h"
 

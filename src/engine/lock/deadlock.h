@@ -16,9 +16,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/event_ref.h"
 #include "engine/heldlocks.h"
 #include "engine/phase.h"
-#include "engine/event_ref.h"
 
 struct deadlock_wish {
 	struct event_ref at;

@@ -23,9 +23,9 @@
 
 #include "base/mem.h"
 #include "engine/engine.h"
+#include "engine/event_ref.h"
 #include "engine/heldlocks.h"
 #include "engine/phase.h"
-#include "engine/event_ref.h"
 #include "engine/tell.h"
 
 #include "base/banned.h"

@@ -22,9 +22,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "engine/event_ref.h"
 #include "engine/finding.h"
 #include "engine/heldlocks.h"
-#include "engine/event_ref.h"
 #include "trace/names.h"
 
 enum mover { MOVER_B, MOVER_R, MOVER_L, MOVER_N };

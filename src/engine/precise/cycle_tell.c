@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "engine/precise/cycle.h"
-#include "engine/heldlocks.h"
 #include "engine/event_ref.h"
+#include "engine/heldlocks.h"
+#include "engine/precise/cycle.h"
 #include "engine/tell.h"
 
 #include "base/banned.h"

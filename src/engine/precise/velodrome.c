@@ -12,8 +12,8 @@
  * transaction, which closes a cycle, would look like an edge to itself.
  */
 #include "base/mem.h"
-#include "engine/precise/effect.h"
 #include "engine/engine.h"
+#include "engine/precise/effect.h"
 #include "engine/precise/explain.h"
 #include "engine/precise/graph.h"
 

@@ -14,12 +14,12 @@
 
 #include "base/mem.h"
 #include "engine/engine.h"
+#include "engine/event_ref.h"
 #include "engine/predict/model.h"
 #include "engine/predict/pairs.h"
 #include "engine/predict/schedule.h"
 #include "engine/predict/two.h"
 #include "engine/predict/witness.h"
-#include "engine/event_ref.h"
 #include "engine/tell.h"
 
 #include "base/banned.h"
