@@ -34,20 +34,50 @@ int opt_number(const char *s, uint64_t *value)
 	return *end ? -1 : 0;
 }
 
-static const struct opt *by_name(const struct opt *o, const char *s, size_t n)
+bool opt_next(struct opt_walk *w, struct opt *o)
 {
-	for (; o->kind != OPT_KIND_END; o++)
-		if (o->name && strlen(o->name) == n && !memcmp(o->name, s, n))
-			return o;
-	return NULL;
+	for (;;) {
+		const struct opt *row = w->next++;
+
+		switch (row->kind) {
+		case OPT_KIND_TABLE:
+			*w = (struct opt_walk){row->table, w->next, row->value};
+			break;
+		case OPT_KIND_END:
+			if (!w->after)
+				return false;
+			w->next = w->after;
+			w->after = NULL;
+			break;
+		case OPT_KIND_STOP:
+			break;
+		default:
+			*o = *row;
+			if (w->after)
+				o->value = w->base + (size_t)row->value;
+			return true;
+		}
+	}
 }
 
-static const struct opt *by_letter(const struct opt *o, char c)
+static bool find_name(const struct opt *opts, const char *s, size_t n, struct opt *o)
 {
-	for (; o->kind != OPT_KIND_END; o++)
+	struct opt_walk w = {.next = opts};
+
+	while (opt_next(&w, o))
+		if (strlen(o->name) == n && !memcmp(o->name, s, n))
+			return true;
+	return false;
+}
+
+static bool find_letter(const struct opt *opts, char c, struct opt *o)
+{
+	struct opt_walk w = {.next = opts};
+
+	while (opt_next(&w, o))
 		if (o->letter && o->letter == c)
-			return o;
-	return NULL;
+			return true;
+	return false;
 }
 
 static bool takes_value(const struct opt *o)
@@ -82,9 +112,9 @@ static int long_option(const struct opt *opts, int left, char **argv, struct err
 {
 	const char *s = argv[0] + 2, *eq = strchr(s, '=');
 	size_t n = eq ? (size_t)(eq - s) : strlen(s);
-	const struct opt *o = by_name(opts, s, n);
+	struct opt found, *o = &found;
 
-	if (!o)
+	if (!find_name(opts, s, n, o))
 		return err_fail(err, "unknown option '--%.*s'", (int)n, s);
 	if (!takes_value(o)) {
 		if (eq && o->kind != OPT_KIND_U64_OR_1)
@@ -102,9 +132,9 @@ static int long_option(const struct opt *opts, int left, char **argv, struct err
 static int short_options(const struct opt *opts, int left, char **argv, struct err *err)
 {
 	for (const char *s = argv[0] + 1; *s; s++) {
-		const struct opt *o = by_letter(opts, *s);
+		struct opt found, *o = &found;
 
-		if (!o)
+		if (!find_letter(opts, *s, o))
 			return err_fail(err, "unknown option '-%c'", *s);
 		if (!takes_value(o)) {
 			if (set(o, NULL, err))
@@ -157,11 +187,12 @@ int opt_parse(const struct opt *opts, int argc, char **argv, struct err *err)
 
 void opt_print(const struct opt *opts, FILE *out)
 {
-	for (const struct opt *o = opts; o->kind != OPT_KIND_END; o++) {
+	struct opt_walk w = {.next = opts};
+	struct opt found, *o = &found;
+
+	while (opt_next(&w, o)) {
 		char left[64];
 
-		if (!o->name)
-			continue;
 		snprintf(left, sizeof left, "%c%c%s --%s%s%s", o->letter ? '-' : ' ',
 			 o->letter ? o->letter : ' ', o->letter ? "," : " ", o->name,
 			 !o->arg                        ? ""

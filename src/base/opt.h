@@ -13,11 +13,22 @@
  * options and other words in any order, "--" ends the options and "-" is a word.
  * With `stop_at_word` in the table the first word ends them too, for commands
  * that run a program.
+ *
+ * A table may include the rows of another one, whose values are the fields of a
+ * struct. So a part of the program can describe its options without a global
+ * variable for each, and several commands can have them:
+ *
+ *	const struct opt point_opts[] = {
+ *		OPT_U64(0, "x", "N", OPT_FIELD(struct point, x), "how far to the right"),
+ *		OPT_END,
+ *	};
+ *	static const struct opt opts[] = {OPT_TABLE(point_opts, &o.point), OPT_END};
  */
 #ifndef ATOMSAN_BASE_OPT_H
 #define ATOMSAN_BASE_OPT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -30,7 +41,8 @@ enum opt_kind {
 	OPT_KIND_STR,
 	OPT_KIND_U64,
 	OPT_KIND_U64_OR_1, /* --name alone is 1; a value only as --name=value */
-	OPT_KIND_STOP
+	OPT_KIND_STOP,
+	OPT_KIND_TABLE /* the rows of `table`; their values are offsets from `value` */
 };
 
 struct opt {
@@ -40,16 +52,19 @@ struct opt {
 	const char *arg; /* what --help calls the value */
 	void *value;     /* bool *, int *, const char **, uint64_t * */
 	const char *help;
+	const struct opt *table;
 };
 
 /* clang-format off */
-#define OPT_FLAG(l, n, v, h)     { OPT_KIND_FLAG, l, n, NULL, v, h }
-#define OPT_COUNT(l, n, v, h)    { OPT_KIND_COUNT, l, n, NULL, v, h }
-#define OPT_STR(l, n, a, v, h)   { OPT_KIND_STR, l, n, a, v, h }
-#define OPT_U64(l, n, a, v, h)   { OPT_KIND_U64, l, n, a, v, h }
-#define OPT_U64_OR_1(l, n, a, v, h) { OPT_KIND_U64_OR_1, l, n, a, v, h }
-#define OPT_STOP_AT_WORD         { OPT_KIND_STOP, 0, NULL, NULL, NULL, NULL }
-#define OPT_END                  { OPT_KIND_END, 0, NULL, NULL, NULL, NULL }
+#define OPT_FLAG(l, n, v, h)     { OPT_KIND_FLAG, l, n, NULL, v, h, NULL }
+#define OPT_COUNT(l, n, v, h)    { OPT_KIND_COUNT, l, n, NULL, v, h, NULL }
+#define OPT_STR(l, n, a, v, h)   { OPT_KIND_STR, l, n, a, v, h, NULL }
+#define OPT_U64(l, n, a, v, h)   { OPT_KIND_U64, l, n, a, v, h, NULL }
+#define OPT_U64_OR_1(l, n, a, v, h) { OPT_KIND_U64_OR_1, l, n, a, v, h, NULL }
+#define OPT_STOP_AT_WORD         { OPT_KIND_STOP, 0, NULL, NULL, NULL, NULL, NULL }
+#define OPT_TABLE(t, v)          { OPT_KIND_TABLE, 0, NULL, NULL, v, NULL, t }
+#define OPT_FIELD(type, field)   ((void *)offsetof(type, field))
+#define OPT_END                  { OPT_KIND_END, 0, NULL, NULL, NULL, NULL, NULL }
 /* clang-format on */
 
 /*
@@ -61,6 +76,20 @@ int opt_parse(const struct opt *opts, int argc, char **argv, struct err *err);
 
 /* The table as --help prints it. */
 void opt_print(const struct opt *opts, FILE *out);
+
+/*
+ * Walk over the options of a table, those of included tables among them:
+ *
+ *	struct opt_walk w = {.next = opts};
+ *	struct opt o;
+ *	while (opt_next(&w, &o)) ...	// o.value is an address in every row
+ */
+struct opt_walk {
+	const struct opt *next;
+	const struct opt *after; /* in an included table: the row after its own */
+	char *base;
+};
+bool opt_next(struct opt_walk *w, struct opt *o);
 
 /* Parse a number with its suffix; 0 or -1. */
 int opt_number(const char *s, uint64_t *value);

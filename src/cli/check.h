@@ -10,19 +10,23 @@
 #define ATOMSAN_CLI_CHECK_H
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "cli/blockspec.h"
 #include "cli/cli.h"
 #include "cli/printing.h"
-#include "cli/schedule.h"
 #include "cli/suppressing.h"
+#include "engine/blocks/options.h"
+#include "engine/doublechecker/options.h"
+#include "engine/precise/options.h"
+#include "engine/predict/options.h"
 
 struct check_options {
-	const char *engine, *blocks; /* NULL: the default */
-	const char *first_run, *second_run;
-	bool all, lenient, no_merge;
-	uint64_t vars, icd_block, log_budget;
+	const char *engine; /* NULL: the default */
+	bool all, lenient;
+	struct velodrome_options velodrome;
+	struct blocks_options blocks;
+	struct doublechecker_options doublechecker;
+	struct predict_options predict;
 };
 extern struct check_options check_asked;
 
@@ -33,7 +37,7 @@ extern struct check_options check_asked;
 		 "print every finding, also those that look the same"),                            \
 	OPT_FLAG(0, "lenient", &check_asked.lenient,                                               \
 		 "skip events that cannot have happened, and count them"),                         \
-	SCHEDULE_VARS_OPT(&check_asked.vars),                                                      \
+	OPT_TABLE(predict_opts, &check_asked.predict),                                             \
 	BLOCKSPEC_OPT,                                                                             \
 	SUPPRESSING_OPT
 /* clang-format on */

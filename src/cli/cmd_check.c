@@ -9,8 +9,8 @@
 #include "cli/progress.h"
 #include "cli/trace_open.h"
 #include "engine/context.h"
-#include "engine/engine.h"
 #include "engine/doublechecker/suspects.h"
+#include "engine/engine.h"
 #include "report/left_out.h"
 #include "report/report.h"
 #include "trace/blocks.h"
@@ -18,24 +18,16 @@
 
 #include "base/banned.h"
 
-struct check_options check_asked = {.vars = 1};
+struct check_options check_asked = {.predict = PREDICT_DEFAULTS};
 static const struct check_options *const o = &check_asked;
+static const struct doublechecker_options *const dc = &check_asked.doublechecker;
 
 static const struct opt opts[] = {
 	OPT_STR('e', "engine", "NAME[,NAME...]", &check_asked.engine,
 		"which engines ('atomsan engines' lists them)"),
-	OPT_FLAG(0, "no-merge", &check_asked.no_merge,
-		 "velodrome: a node for every operation outside blocks"),
-	OPT_STR(0, "blocks", "WHAT", &check_asked.blocks,
-		"blocks: pairs (the default) of transactions, or sets"),
-	OPT_STR(0, "first-run", "FILE", &check_asked.first_run,
-		"doublechecker: find nothing, add the suspected blocks to FILE"),
-	OPT_STR(0, "second-run", "FILE", &check_asked.second_run,
-		"doublechecker: check only the blocks that FILE suspects"),
-	OPT_U64(0, "icd-block", "N", &check_asked.icd_block,
-		"doublechecker: N variables have one owner (1)"),
-	OPT_U64(0, "log-budget", "BYTES", &check_asked.log_budget,
-		"doublechecker: memory for logs (67m)"),
+	OPT_TABLE(velodrome_opts, &check_asked.velodrome),
+	OPT_TABLE(blocks_opts, &check_asked.blocks),
+	OPT_TABLE(doublechecker_opts, &check_asked.doublechecker),
 	CHECK_OPTIONS,
 	OPT_END,
 };
@@ -94,11 +86,11 @@ static struct suspects suspects;
 /* Options of one engine, without that engine, would do nothing. */
 static const char *engine_missing(const struct engine_ops **ops, size_t n)
 {
-	const char *asked = o->first_run    ? "--first-run"
-			    : o->second_run ? "--second-run"
-			    : o->icd_block  ? "--icd-block"
-			    : o->log_budget ? "--log-budget"
-					    : NULL;
+	const char *asked = dc->first_run    ? "--first-run"
+			    : dc->second_run ? "--second-run"
+			    : dc->icd_block  ? "--icd-block"
+			    : dc->log_budget ? "--log-budget"
+					     : NULL;
 
 	for (size_t i = 0; asked && i < n; i++)
 		if (!strcmp(ops[i]->name, "doublechecker"))
@@ -108,23 +100,41 @@ static const char *engine_missing(const struct engine_ops **ops, size_t n)
 
 static int read_suspects(struct err *err)
 {
-	if (o->first_run)
-		return suspects_read(&suspects, o->first_run, false, err);
-	return o->second_run ? suspects_read(&suspects, o->second_run, true, err) : 0;
+	if (dc->first_run)
+		return suspects_read(&suspects, dc->first_run, false, err);
+	return dc->second_run ? suspects_read(&suspects, dc->second_run, true, err) : 0;
 }
 
 static int write_suspects(size_t had)
 {
 	struct err err = {0};
 
-	if (!o->first_run)
+	if (!dc->first_run)
 		return 0;
-	if (suspects_write(&suspects, o->first_run, &err))
+	if (suspects_write(&suspects, dc->first_run, &err))
 		return cli_error("%s", err.text);
 	if (!printing_asked.quiet)
-		note("%s: %zu block%s suspected, %zu of them new%s", o->first_run, suspects.n,
+		note("%s: %zu block%s suspected, %zu of them new%s", dc->first_run, suspects.n,
 		     suspects.n == 1 ? "" : "s", suspects.n - had,
 		     suspects.outside ? "; operations outside blocks too" : "");
+	return 0;
+}
+
+/* Returns the options of an engine as the command line set them; NULL if it can set none. */
+static const void *options_of(const struct engine_ops *ops)
+{
+	for (const struct opt *row = opts; row->kind != OPT_KIND_END; row++)
+		if (row->kind == OPT_KIND_TABLE && row->table == ops->opts)
+			return row->value;
+	return NULL;
+}
+
+/* Of all engines, also of those that will not run. */
+static int check_engine_options(struct err *err)
+{
+	for (size_t i = 0; engines[i]; i++)
+		if (engines[i]->check && engines[i]->check(options_of(engines[i]), err))
+			return -1;
 	return 0;
 }
 
@@ -132,14 +142,6 @@ static int write_suspects(size_t had)
 static size_t run_engines(struct reader *r, const struct engine_ops **ops, size_t n,
 			  struct engine_result *results, struct err *err)
 {
-	struct engine_options options = {.no_merge = o->no_merge,
-					 .blocks_sets = o->blocks && !strcmp(o->blocks, "sets"),
-					 .all = o->all,
-					 .two = o->vars == 2,
-					 .icd_block = o->icd_block,
-					 .log_budget = o->log_budget,
-					 .suspects_out = o->first_run ? &suspects : NULL,
-					 .suspects_in = o->second_run ? &suspects : NULL};
 	struct err first = {0};
 	size_t i;
 
@@ -147,7 +149,7 @@ static size_t run_engines(struct reader *r, const struct engine_ops **ops, size_
 		if (i && reader_rewind(r, err))
 			break;
 		progress_start(printing_asked.quiet);
-		engine_run(ops[i], &options, r, o->all, progress_tick, &results[i], err);
+		engine_run(ops[i], options_of(ops[i]), r, o->all, progress_tick, &results[i], err);
 		progress_end();
 		drop_left_out(r, &results[i]);
 		drop_suppressed(&results[i]);
@@ -177,15 +179,13 @@ int check_run(const struct command *cmd, int argc, char **argv)
 	n = pick_engines(o->engine ? o->engine : engines[0]->name, ops, &err);
 	if (!n)
 		return cli_usage(cmd, "%s", err_is_set(&err) ? err.text : "too many engines");
-	if (schedule_check_vars(o->vars, &err))
+	if (check_engine_options(&err))
 		return cli_usage(cmd, "%s", err.text);
-	if (o->blocks && strcmp(o->blocks, "pairs") && strcmp(o->blocks, "sets"))
-		return cli_usage(cmd, "--blocks takes pairs or sets, not '%s'", o->blocks);
 	if (engine_missing(ops, n))
 		return cli_usage(cmd, "%s is for --engine=doublechecker", engine_missing(ops, n));
-	if (o->first_run && o->second_run)
+	if (dc->first_run && dc->second_run)
 		return cli_usage(cmd, "--first-run and --second-run are two runs");
-	if (o->first_run && n > 1)
+	if (dc->first_run && n > 1)
 		return cli_usage(cmd, "--first-run is for doublechecker alone");
 	rc = printing_prepare(cmd, argv[0], &rep, &format);
 	if (rc)
@@ -194,6 +194,9 @@ int check_run(const struct command *cmd, int argc, char **argv)
 		return cli_error("%s", err.text);
 	if (read_suspects(&err))
 		return cli_error("%s", err.text);
+	check_asked.predict.all = o->all;
+	check_asked.doublechecker.suspects_out = dc->first_run ? &suspects : NULL;
+	check_asked.doublechecker.suspects_in = dc->second_run ? &suspects : NULL;
 	suspected = suspects.n;
 	r = blockspec_open(argv[0], &ropt, &err);
 	if (!r)
@@ -210,10 +213,10 @@ int check_run(const struct command *cmd, int argc, char **argv)
 		.locks = reader_names(r)->table[NAMES_LOCK].n,
 		.error = err_is_set(&err) ? err.text : NULL,
 	};
-	if (format->context && !o->first_run)
+	if (format->context && !dc->first_run)
 		context_add(results, rep.nresults, r);
 	/* A first run has no verdict. */
-	rc = o->first_run ? 0 : printing_report(&rep, format);
+	rc = dc->first_run ? 0 : printing_report(&rep, format);
 	blockspec_tell(r, stderr, "atomsan: ", printing_asked.verbose && !printing_asked.quiet);
 	if (!printing_asked.quiet)
 		suppress_print_unused(suppressing_list(), stderr, "atomsan: ");

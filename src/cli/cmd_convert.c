@@ -21,7 +21,7 @@ static const struct opt opts[] = {
 		"write std, atrace or perfetto (else the output's name tells)"),
 	OPT_U64(0, "schedule", "N", &o.schedule.number,
 		"write the schedule of the N-th finding of 'atomsan predict'"),
-	SCHEDULE_VARS_OPT(&o.schedule.vars),
+	OPT_TABLE(predict_opts, &o.schedule.predict),
 	BLOCKSPEC_OPT,
 	OPT_FLAG(0, "lenient", &o.lenient,
 		 "leave out events that cannot have happened, and count them"),

@@ -22,7 +22,7 @@ static const struct opt opts[] = {
 	OPT_U64(0, "last", "N", &o.last, "stop behind this event"),
 	OPT_U64(0, "schedule", "N", &o.schedule.number,
 		"print the schedule of the N-th finding of 'atomsan predict'"),
-	SCHEDULE_VARS_OPT(&o.schedule.vars),
+	OPT_TABLE(predict_opts, &o.schedule.predict),
 	OPT_FLAG(0, "all", &o.all, "of a schedule, leave nothing out"),
 	BLOCKSPEC_OPT,
 	OPT_FLAG(0, "lenient", &o.lenient, "skip events that cannot have happened, and count them"),

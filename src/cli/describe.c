@@ -8,9 +8,10 @@
 
 static void describe_options(const struct command *cmd, FILE *out)
 {
-	for (const struct opt *o = cmd->opts; o && o->kind != OPT_KIND_END; o++) {
-		if (o->kind == OPT_KIND_STOP)
-			continue;
+	struct opt_walk w = {.next = cmd->opts};
+	struct opt found, *o = &found;
+
+	while (cmd->opts && opt_next(&w, o)) {
 		fprintf(out, "option\t%s\t%.*s\t%s\t", cmd->name, o->letter ? 1 : 0, &o->letter,
 			o->name);
 		if (o->arg)

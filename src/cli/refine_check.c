@@ -227,7 +227,6 @@ static void keep_unused(const struct spec *spec, struct refine_answer *out, bool
 static bool check_once(const char *path, struct taking *t, bool first)
 {
 	struct reader_options ropt = {.rewindable = true};
-	struct engine_options options = {0};
 	struct engine_result res;
 	struct err err = {0};
 	struct spec *spec = spec_parse("specification", t->spec->s, t->spec->n, &err);
@@ -238,7 +237,7 @@ static bool check_once(const char *path, struct taking *t, bool first)
 	if (r) {
 		reader_set_blocks(r, spec_rules(spec));
 		t->names = reader_names(r);
-		engine_run(t->job->engine, &options, r, false, NULL, &res, &err);
+		engine_run(t->job->engine, NULL, r, false, NULL, &res, &err);
 		left_out_drop(r, &res.findings);
 		for (size_t i = 0; i < res.findings.n; i++)
 			take_finding(t, res.findings.v[i]);

@@ -25,24 +25,19 @@ static int by_event(const void *a, const void *b)
 	return (x->event > y->event) - (x->event < y->event);
 }
 
-int schedule_check_vars(uint64_t vars, struct err *err)
-{
-	return vars == 1 || vars == 2 ? 0 : err_fail(err, "--vars takes 1 or 2");
-}
-
 /* Find it: s->findings. */
 static int predict(struct schedule *s, const char *path, const struct schedule_asked *asked,
 		   bool lenient, struct err *err)
 {
 	struct reader_options ropt = {.lenient = lenient, .rewindable = true};
 	struct reader *r = blockspec_open(path, &ropt, err);
-	struct engine_options options = {.two = asked->vars == 2};
 	struct engine_result result;
 
 	if (!r)
 		return -1;
 	progress_start(false);
-	engine_run(engine_by_name("predict"), &options, r, false, progress_tick, &result, err);
+	engine_run(engine_by_name("predict"), &asked->predict, r, false, progress_tick, &result,
+		   err);
 	progress_end();
 	left_out_drop(r, &result.findings);
 	if (!err_is_set(err) && (!asked->number || asked->number > result.findings.n)) {
@@ -92,7 +87,7 @@ int schedule_read(struct schedule *s, const char *path, const struct schedule_as
 	*s = (struct schedule){0};
 	if (!strcmp(path, "-"))
 		return err_fail(err, "a schedule needs a file: standard input is read only once");
-	if (schedule_check_vars(asked->vars, err) || predict(s, path, asked, lenient, err))
+	if (predict_check(&asked->predict, err) || predict(s, path, asked, lenient, err))
 		return -1;
 	s->reader = blockspec_open(path, &ropt, err);
 	if (!s->reader) {

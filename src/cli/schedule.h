@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/opt.h"
 #include "engine/finding.h"
+#include "engine/predict/options.h"
 #include "trace/reader.h"
 
 /*
@@ -19,14 +20,13 @@
  * --vars=VARS --format=json`.
  */
 struct schedule_asked {
-	uint64_t number, vars;
+	uint64_t number;
+	struct predict_options predict;
 };
 #define SCHEDULE_NONE UINT64_MAX /* a number: not asked for */
 /* clang-format off */
-#define SCHEDULE_ASKED_INIT { SCHEDULE_NONE, 1 }
+#define SCHEDULE_ASKED_INIT { SCHEDULE_NONE, PREDICT_DEFAULTS }
 /* clang-format on */
-#define SCHEDULE_VARS_OPT(to)                                                                      \
-	OPT_U64(0, "vars", "N", to, "predict: on up to N variables, 1 (the default) or 2")
 
 struct schedule {
 	struct reader *reader; /* has the names */
@@ -43,9 +43,6 @@ struct schedule {
 int schedule_read(struct schedule *s, const char *path, const struct schedule_asked *asked,
 		  bool lenient, struct err *err);
 void schedule_free(struct schedule *s);
-
-/* 0, or -1 with a sentence: --vars is 1 or 2. */
-int schedule_check_vars(uint64_t vars, struct err *err);
 
 /*
  * Print it as a column for each thread that takes part, the accesses of the

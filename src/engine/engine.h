@@ -13,12 +13,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/err.h"
+#include "base/opt.h"
 #include "engine/finding.h"
 #include "trace/event.h"
 #include "trace/names.h"
 #include "trace/reader.h"
-
-struct suspects; /* doublechecker/suspects.h */
 
 /* Consecutive events; `first` is the number of ev[0]. */
 struct batch {
@@ -26,36 +26,6 @@ struct batch {
 	uint32_t n;
 	uint64_t first;
 	const struct names *names;
-};
-
-struct engine_options {
-	bool no_merge;    /* velodrome: a node for each operation outside blocks */
-	bool blocks_sets; /* blocks: cycles of three and more transactions too */
-	bool all;         /* predict: a schedule also for findings that look the same */
-	bool two;         /* predict: with two variables too */
-	bool lean;        /* predict: one more pass, and memory only for what threads share */
-	bool unscheduled; /* predict: findings come without the schedules that were made for them */
-	uint64_t effort;  /* predict: steps on the way to schedules, at most; 0: no limit */
-	const struct engine_given *given; /* frontier: explain this, and look for no others */
-	/* doublechecker: */
-	uint64_t icd_block;                 /* how many variables have one owner; 0: one */
-	uint64_t log_budget;                /* bytes for logs; 0: the default */
-	bool log_repeats;                   /* elide nothing: for tests */
-	struct suspects *suspects_out;      /* first run: imprecise only, names blocks here */
-	const struct suspects *suspects_in; /* second run: only these */
-};
-
-/*
- * Somebody else has found a cycle in a raw recording: it is closed by the last unit of a thread.
- * Of that one, `closing` says which bytes do. `steps` are the cycle's, the last of them by that
- * thread; they are used only where operations do not tell who is to blame and the order of
- * transactions, which depends on which of several cycles was closed first, does not tell the way.
- */
-struct engine_given {
-	uint32_t thread;
-	const struct reader_unit *closing, *steps; /* the reader's answers, after the first pass */
-	size_t nclosing, nsteps;
-	bool *believed; /* set where `steps` were used for what is found */
 };
 
 /* One figure of --format=json's "stats". */
@@ -74,8 +44,21 @@ struct engine_ops {
 	/* It may ask for the trace again: the driver must be able to rewind it. */
 	bool second_pass;
 
-	/* Before the first event. Findings go to `sink`, and the options stay, until destroy(). */
-	void *(*create)(const struct engine_options *options, struct finding_sink *sink);
+	/*
+	 * An engine's options are a struct of its own, declared in the options.h of its folder.
+	 * `opts` describes the fields that the command line can set (OPT_FIELD of base/opt.h), NULL
+	 * if there are none; `defaults` is such a struct, NULL for an engine without options.
+	 */
+	const struct opt *opts;
+	const void *defaults;
+	/* Checks values that were set by `opts`; 0, or -1 with a sentence in `err`. May be NULL. */
+	int (*check)(const void *options, struct err *err);
+
+	/*
+	 * Before the first event, through engine_create(). Findings go to `sink`. Both `options`
+	 * and `sink` stay valid until destroy().
+	 */
+	void *(*create)(const void *options, struct finding_sink *sink);
 	/* For each batch of each pass, in the trace's order; never after finish() returned 0. */
 	void (*take)(void *engine, const struct batch *b);
 	/*
@@ -90,6 +73,8 @@ struct engine_ops {
 
 extern const struct engine_ops *const engines[]; /* ends with NULL; the first is the default */
 const struct engine_ops *engine_by_name(const char *name);
+/* Call create(), with the engine's defaults if `options` is NULL. */
+void *engine_create(const struct engine_ops *ops, const void *options, struct finding_sink *sink);
 
 /* What became of a run over a trace. */
 struct engine_result {
@@ -103,12 +88,13 @@ struct engine_result {
 
 /*
  * Run an engine over a whole trace, with a second pass where it asks for one.
+ * `options` is the engine's own struct, or NULL for its defaults.
  * Returns 0, or -1 where the trace broke off: then `err` says how, and `out`
  * holds what the events before it gave. `tick` is called now and then with the
  * reader, for a progress line; it may be NULL.
  */
-int engine_run(const struct engine_ops *ops, const struct engine_options *options, struct reader *r,
-	       bool all, void (*tick)(struct reader *r, int pass), struct engine_result *out,
+int engine_run(const struct engine_ops *ops, const void *options, struct reader *r, bool all,
+	       void (*tick)(struct reader *r, int pass), struct engine_result *out,
 	       struct err *err);
 void engine_result_free(struct engine_result *res);
 

@@ -24,6 +24,11 @@ const struct engine_ops *engine_by_name(const char *name)
 	return NULL;
 }
 
+void *engine_create(const struct engine_ops *ops, const void *options, struct finding_sink *sink)
+{
+	return ops->create(options ? options : ops->defaults, sink);
+}
+
 static double now(void)
 {
 	struct timespec ts;
@@ -58,9 +63,8 @@ static int pass(const struct engine_ops *ops, void *engine, struct reader *r, ui
 	return n;
 }
 
-int engine_run(const struct engine_ops *ops, const struct engine_options *options, struct reader *r,
-	       bool all, void (*tick)(struct reader *r, int pass), struct engine_result *out,
-	       struct err *err)
+int engine_run(const struct engine_ops *ops, const void *options, struct reader *r, bool all,
+	       void (*tick)(struct reader *r, int pass), struct engine_result *out, struct err *err)
 {
 	double start = now();
 	int pass_no = 1, rc;
@@ -70,7 +74,7 @@ int engine_run(const struct engine_ops *ops, const struct engine_options *option
 
 	*out = (struct engine_result){.ops = ops};
 	finding_list_init(&out->findings, all);
-	engine = ops->create(options, &out->findings.sink);
+	engine = engine_create(ops, options, &out->findings.sink);
 	rc = pass(ops, engine, r, 0, tick, pass_no, err);
 	out->counts = *reader_counts(r);
 	/* What broke off in the first pass does so again, behind the last event wanted. */

@@ -14,6 +14,7 @@
 
 #include "base/mem.h"
 #include "base/note.h"
+#include "engine/precise/options.h"
 #include "reporter/reporter_impl.h"
 
 #include "base/banned.h"
@@ -96,8 +97,8 @@ static struct finding **replay(struct reporter_process *p, const struct finding_
 			       struct err *err)
 {
 	struct reader *reader = open_recording(p, r, rules, err);
-	struct engine_given given = {.thread = r->head->thread, .believed = believed};
-	struct engine_options options = {.given = &given};
+	struct frontier_given given = {.thread = r->head->thread, .believed = believed};
+	struct frontier_options options = {.given = &given};
 	struct reader_unit *units;
 	struct engine_result res;
 	struct finding **v;

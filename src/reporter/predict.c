@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/note.h"
 #include "engine/context.h"
+#include "engine/predict/options.h"
 #include "report/left_out.h"
 #include "reporter/reporter_impl.h"
 #include "symbol/symbol.h"
@@ -77,10 +78,11 @@ static bool gave_up(const struct engine_result *res)
 void predict_from_run(struct reporter_process *p)
 {
 	/* Text shows no schedule of a run whose events nobody could look up. */
-	struct engine_options options = {.all = p->session->o.all,
-					 .lean = true,
-					 .unscheduled = !p->session->o.format->context,
-					 .effort = EFFORT};
+	struct predict_options options = {.vars = 1,
+					  .all = p->session->o.all,
+					  .lean = true,
+					  .unscheduled = !p->session->o.format->context,
+					  .effort = EFFORT};
 	struct engine_result res = {0};
 	struct err err = {0};
 	struct reader *r;

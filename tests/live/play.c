@@ -168,7 +168,6 @@ static uint64_t count_closings(size_t n)
 {
 	struct names_resolver *resolver = symbol_resolver_new();
 	struct reader_options ropt = {.unfinished = true, .rewindable = true};
-	struct engine_options options = {0};
 	struct engine_result res;
 	struct spec *spec = spec_new();
 	struct str bytes = STR_INIT;
@@ -185,7 +184,7 @@ static uint64_t count_closings(size_t n)
 		die(err.text);
 	reader_set_resolver(r, resolver);
 	reader_set_blocks(r, spec_rules(spec));
-	if (engine_run(engine_by_name("frontier"), &options, r, true, NULL, &res, &err))
+	if (engine_run(engine_by_name("frontier"), NULL, r, true, NULL, &res, &err))
 		die(err.text);
 	closings = res.stats[0].value;
 	engine_result_free(&res);

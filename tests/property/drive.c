@@ -198,7 +198,7 @@ bool drive(const struct contender *who, const struct trace *t, uint64_t seed,
 
 	*out = (struct finding_list){.sink = {keep}, .all = true};
 	names_init(&names);
-	engine = who->ops->create(&who->options, &out->sink);
+	engine = engine_create(who->ops, who->options, &out->sink);
 	do {
 		pass(who, engine, t, end, &rng, &names);
 		end = who->ops->finish(engine);

@@ -20,7 +20,7 @@
 struct contender {
 	const char *name; /* for messages */
 	const struct engine_ops *ops;
-	struct engine_options options;
+	const void *options; /* the engine's own; NULL: its defaults */
 };
 
 /*

@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "engine/doublechecker/options.h"
+#include "engine/precise/options.h"
 #include "cases.h"
 #include "isolate.h"
 #include "random_trace.h"
@@ -117,13 +119,16 @@ static void parse(struct options *o, int argc, char **argv)
 /* Every engine that is judged, with the options that lead through other code. */
 static const struct contender contenders[] = {
 	{.name = "velodrome"},
-	{.name = "velodrome without merge", .options = {.no_merge = true}},
+	{.name = "velodrome without merge",
+	 .options = &(const struct velodrome_options){.no_merge = true}},
 	{.name = "frontier"},
 	{.name = "doublechecker"},
-	{.name = "doublechecker, every access in the logs", .options = {.log_repeats = true}},
+	{.name = "doublechecker, every access in the logs",
+	 .options = &(const struct doublechecker_options){.log_repeats = true}},
 	{.name = "doublechecker, three variables a block",
-	 .options = {.icd_block = 3, .log_repeats = true}},
-	{.name = "doublechecker, hardly any memory", .options = {.log_budget = 100}},
+	 .options = &(const struct doublechecker_options){.icd_block = 3, .log_repeats = true}},
+	{.name = "doublechecker, hardly any memory",
+	 .options = &(const struct doublechecker_options){.log_budget = 100}},
 	{.name = "doublechecker in two runs", .ops = &engine_two_runs},
 };
 static_assert(sizeof contenders / sizeof contenders[0] <= CONTENDERS_MAX, "room for all");

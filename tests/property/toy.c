@@ -240,7 +240,7 @@ static void toy_destroy(void *engine)
 
 /* create() is not told which engine it creates, so each has its own. */
 #define X(id, caught_as)                                                                           \
-	static void *create_##id(const struct engine_options *options, struct finding_sink *sink)  \
+	static void *create_##id(const void *options, struct finding_sink *sink)                   \
 	{                                                                                          \
 		(void)options;                                                                     \
 		return toy_create(TOY_##id, sink);                                                 \
@@ -257,7 +257,7 @@ TOYS(X)
 #undef X
 
 const struct toy toys[TOY_COUNT] = {
-#define X(id, caught_as) {{#id, &ops_##id, {0}}, FAIL_##caught_as},
+#define X(id, caught_as) {{#id, &ops_##id, NULL}, FAIL_##caught_as},
 	TOYS(X)
 #undef X
 };

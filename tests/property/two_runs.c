@@ -1,6 +1,7 @@
 #include "two_runs.h"
 
 #include "base/mem.h"
+#include "engine/doublechecker/options.h"
 #include "engine/doublechecker/suspects.h"
 
 #include "base/banned.h"
@@ -9,18 +10,19 @@ struct two_runs {
 	const struct engine_ops *ops;
 	void *engine;
 	bool second;
-	struct engine_options options;
+	struct doublechecker_options options;
 	struct suspects suspects;
 	struct finding_sink *sink;
 	uint64_t events;
 };
 
-static void *two_create(const struct engine_options *options, struct finding_sink *sink)
+static void *two_create(const void *options, struct finding_sink *sink)
 {
 	struct two_runs *t = mem_zalloc(sizeof *t);
 
 	t->ops = engine_by_name("doublechecker");
-	t->options = *options;
+	if (options)
+		t->options = *(const struct doublechecker_options *)options;
 	t->options.suspects_out = &t->suspects;
 	t->sink = sink;
 	t->engine = t->ops->create(&t->options, sink);

@@ -504,9 +504,9 @@ int main(int argc, char **argv)
 	}
 	if (optind != argc)
 		return fputs(usage, stderr), 2;
-	j.conflict = (struct contender){"commit-conflict", engine_by_name("commit-conflict"), {0}};
-	j.view = (struct contender){"commit-view", engine_by_name("commit-view"), {0}};
-	j.reduction = (struct contender){"reduction", engine_by_name("reduction"), {0}};
+	j.conflict = (struct contender){"commit-conflict", engine_by_name("commit-conflict"), NULL};
+	j.view = (struct contender){"commit-view", engine_by_name("commit-view"), NULL};
+	j.reduction = (struct contender){"reduction", engine_by_name("reduction"), NULL};
 	for (j.seed = 1; j.seed <= 3; j.seed++)
 		for (const struct fixed_case *f = fixed_cases; f->name; f++)
 			ok &= run_case(&j, f);

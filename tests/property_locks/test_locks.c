@@ -483,10 +483,10 @@ int main(int argc, char **argv)
 	/* Longer ones could have more lock sets than the engine keeps apart. */
 	if (optind != argc || length < 4 || length > 60)
 		return fputs(usage, stderr), 2;
-	j.lockset = (struct contender){"lockset", engine_by_name("lockset"), {0}};
-	j.deadlock = (struct contender){"deadlock", engine_by_name("deadlock"), {0}};
-	j.atomizer = (struct contender){"atomizer", engine_by_name("atomizer"), {0}};
-	j.reduction = (struct contender){"reduction", engine_by_name("reduction"), {0}};
+	j.lockset = (struct contender){"lockset", engine_by_name("lockset"), NULL};
+	j.deadlock = (struct contender){"deadlock", engine_by_name("deadlock"), NULL};
+	j.atomizer = (struct contender){"atomizer", engine_by_name("atomizer"), NULL};
+	j.reduction = (struct contender){"reduction", engine_by_name("reduction"), NULL};
 	if (!j.lockset.ops || !j.deadlock.ops || !j.atomizer.ops || !j.reduction.ops)
 		return fputs("test_locks: an engine is missing\n", stderr), 2;
 	for (size_t i = 0; fixed_cases[i].name; i++) {

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "drive.h"
+#include "engine/predict/options.h"
 #include "random_predict.h"
 #include "shrink.h"
 #include "twin_predict.h"
@@ -29,7 +30,9 @@ static struct {
 static bool find(const struct trace *t, const char *engine, bool all, uint64_t seed,
 		 struct finding_list *out, struct str *what)
 {
-	struct contender who = {engine, engine_by_name(engine), {.all = all, .two = true}};
+	const struct predict_options options = {.vars = 2, .all = all};
+	struct contender who = {engine, engine_by_name(engine),
+				strcmp(engine, "predict") ? NULL : &options};
 
 	return drive(&who, t, seed, out, what);
 }

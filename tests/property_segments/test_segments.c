@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "engine/blocks/options.h"
 #include "drive.h"
 #include "random_segments.h"
 #include "shrink.h"
@@ -257,11 +258,11 @@ int main(int argc, char **argv)
 	}
 	if (optind != argc)
 		return fputs(usage, stderr), 2;
-	j.who[REDUCTION] = (struct contender){"reduction", engine_by_name("reduction"), {0}};
-	j.who[ATOMIZER] = (struct contender){"atomizer", engine_by_name("atomizer"), {0}};
-	j.who[PAIRS] = (struct contender){"blocks", engine_by_name("blocks"), {0}};
+	j.who[REDUCTION] = (struct contender){"reduction", engine_by_name("reduction"), NULL};
+	j.who[ATOMIZER] = (struct contender){"atomizer", engine_by_name("atomizer"), NULL};
+	j.who[PAIRS] = (struct contender){"blocks", engine_by_name("blocks"), NULL};
 	j.who[SETS] = j.who[PAIRS];
-	j.who[SETS].options.blocks_sets = true;
+	j.who[SETS].options = &(const struct blocks_options){"sets"};
 	for (int i = 0; i < CONTENDERS; i++)
 		if (!j.who[i].ops)
 			return fputs("test_segments: an engine is missing\n", stderr), 2;

@@ -260,12 +260,66 @@ static void test_print(void **state)
 	free(text);
 }
 
+/* A table inside a table: its rows stand in its place, and fill in whichever struct they are given.
+ */
+static void test_table(void **state)
+{
+	struct part {
+		uint64_t size;
+		const char *name;
+		bool deep;
+	};
+	static const struct opt part_opts[] = {
+		OPT_U64('s', "size", "N", OPT_FIELD(struct part, size), "how large"),
+		OPT_STR(0, "name", "NAME", OPT_FIELD(struct part, name), "what it is called"),
+		OPT_FLAG(0, "deep", OPT_FIELD(struct part, deep), "all the way down"),
+		OPT_END,
+	};
+	static const struct opt none[] = {OPT_END};
+	static struct part left, right;
+	static bool first, last;
+	static const struct opt table[] = {
+		OPT_FLAG(0, "first", &first, "before"),
+		OPT_TABLE(part_opts, &left),
+		OPT_TABLE(none, NULL),
+		OPT_STOP_AT_WORD,
+		OPT_FLAG('l', "last", &last, "after"),
+		OPT_END,
+	};
+	static const struct opt other[] = {OPT_TABLE(part_opts, &right), OPT_END};
+	static const struct opt *const order[] = {&table[0], &part_opts[0], &part_opts[1],
+						  &part_opts[2], &table[4]};
+	struct str words = STR_INIT;
+	struct opt_walk w = {.next = table};
+	struct opt row;
+	struct err err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
+		assert_true(opt_next(&w, &row));
+		assert_ptr_equal(row.name, order[i]->name);
+	}
+	assert_false(opt_next(&w, &row));
+
+	assert_int_equal(parse(table, "-ls3 --deep --first --name=x prog --deep", &words, &err), 2);
+	assert_string_equal(words.s, "prog --deep");
+	assert_true(first && last && left.deep && left.size == 3);
+	assert_non_null(left.name);
+	assert_true(!right.deep && !right.size && !right.name);
+
+	assert_int_equal(parse(other, "--size=5", &words, &err), 0);
+	assert_true(right.size == 5 && left.size == 3);
+	assert_int_equal(parse(other, "--first", &words, &err), -1);
+	assert_string_equal(err.text, "unknown option '--first'");
+	str_free(&words);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_good),         cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_stop_at_word), cmocka_unit_test(test_number),
-		cmocka_unit_test(test_print),
+		cmocka_unit_test(test_print),        cmocka_unit_test(test_table),
 	};
 
 	return cmocka_run_group_tests_name("base_opt", tests, NULL, NULL);

@@ -235,8 +235,7 @@ static void run(struct bench *b, const struct fake *fake, const char *engine, st
 		uint32_t n)
 {
 	const struct engine_ops *ops = engine_by_name(engine);
-	struct engine_options options = {0};
-	void *e = ops->create(&options, &b->result[0].findings.sink);
+	void *e = engine_create(ops, NULL, &b->result[0].findings.sink);
 	struct batch batch = {ev, n, 1, &fake->names};
 	uint64_t last;
 

@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "engine/engine.h"
+#include "engine/predict/options.h"
 #include "runtime/predict/log.h"
 #include "runtime/os/rt.h"
 #include "trace/reader.h"
@@ -454,7 +455,7 @@ static bool gave_up(const struct engine_result *res)
 static char *predict(int fd, size_t *n, bool *unsure)
 {
 	struct reader_options ropt = {.rewindable = true};
-	struct engine_options options = {.all = true};
+	struct predict_options options = {.vars = 1, .all = true};
 	struct engine_result res;
 	struct err err = {0};
 	struct reader *r = reader_open_fd(fd, "a log", &ropt, &err);

@@ -7,9 +7,12 @@
  * one that can be cut is a finding. With --blocks=sets what is left is searched
  * for cycles through three or more (sets.c).
  */
+#include <string.h>
+
 #include "base/mem.h"
 #include "base/str.h"
 #include "engine/blocks/judge.h"
+#include "engine/blocks/options.h"
 #include "engine/blocks/sets.h"
 #include "engine/engine.h"
 #include "engine/segment.h"
@@ -26,12 +29,13 @@ struct blocks {
 	uint64_t transactions, found, found_sets;
 };
 
-static void *blocks_create(const struct engine_options *options, struct finding_sink *sink)
+static void *blocks_create(const void *options, struct finding_sink *sink)
 {
+	const struct blocks_options *o = options;
 	struct blocks *b = mem_zalloc(sizeof *b);
 
 	segments_init(&b->segments);
-	b->want_sets = options->blocks_sets;
+	b->want_sets = o->what && !strcmp(o->what, "sets");
 	b->sink = sink;
 	return b;
 }
@@ -175,6 +179,21 @@ static void blocks_destroy(void *engine)
 	mem_free(b);
 }
 
+const struct opt blocks_opts[] = {
+	OPT_STR(0, "blocks", "WHAT", OPT_FIELD(struct blocks_options, what),
+		"blocks: pairs (the default) of transactions, or sets"),
+	OPT_END,
+};
+
+static int blocks_check(const void *options, struct err *err)
+{
+	const struct blocks_options *o = options;
+
+	if (o->what && strcmp(o->what, "pairs") && strcmp(o->what, "sets"))
+		return err_fail(err, "--blocks takes pairs or sets, not '%s'", o->what);
+	return 0;
+}
+
 const struct engine_ops engine_blocks = {
 	.name = "blocks",
 	.origin = "Wang and Stoller, TSE 2006",
@@ -186,6 +205,9 @@ const struct engine_ops engine_blocks = {
 		   "no deadlock",
 	.noun = "possible atomicity violation",
 	.second_pass = true,
+	.opts = blocks_opts,
+	.defaults = &(const struct blocks_options){0},
+	.check = blocks_check,
 	.create = blocks_create,
 	.take = blocks_take,
 	.finish = blocks_finish,

@@ -28,13 +28,13 @@ static void *create(struct finding_sink *sink, bool view)
 	return c;
 }
 
-static void *conflict_create(const struct engine_options *options, struct finding_sink *sink)
+static void *conflict_create(const void *options, struct finding_sink *sink)
 {
 	(void)options;
 	return create(sink, false);
 }
 
-static void *view_create(const struct engine_options *options, struct finding_sink *sink)
+static void *view_create(const void *options, struct finding_sink *sink)
 {
 	(void)options;
 	return create(sink, true);

@@ -20,6 +20,7 @@
 #include "engine/doublechecker/filter.h"
 #include "engine/doublechecker/icd.h"
 #include "engine/doublechecker/idg.h"
+#include "engine/doublechecker/options.h"
 #include "engine/doublechecker/pcd.h"
 #include "engine/engine.h"
 #include "engine/precise/effect.h"
@@ -74,7 +75,7 @@ struct table_of {
 enum pass { IMPRECISE, PRECISE, EXPLAIN, TELL };
 
 struct doublechecker {
-	struct engine_options options;
+	struct doublechecker_options options;
 	enum pass pass;
 	struct idg idg;
 	struct table_of var, lock;
@@ -135,20 +136,21 @@ static void component_done(void *arg, struct idg *g, uint32_t component)
 	d->logging = false;
 }
 
-static void *doublechecker_create(const struct engine_options *options, struct finding_sink *sink)
+static void *doublechecker_create(const void *options, struct finding_sink *sink)
 {
+	const struct doublechecker_options *o = options;
 	struct doublechecker *d = mem_zalloc(sizeof *d);
 
-	d->options = *options;
+	d->options = *o;
 	d->sink = sink;
-	d->budget = options->log_budget ? options->log_budget : LOG_BUDGET;
+	d->budget = o->log_budget ? o->log_budget : LOG_BUDGET;
 	d->max_nodes = d->budget / NODE_BYTES + 16;
 	d->max_work = d->budget / WORK_BYTES;
 	d->idg.done = component_done;
 	d->idg.arg = d;
-	d->logging = !options->suspects_out;
-	if (options->suspects_in || options->suspects_out)
-		d->filter = filter_new(options->suspects_in, options->suspects_out);
+	d->logging = !o->suspects_out;
+	if (o->suspects_in || o->suspects_out)
+		d->filter = filter_new(o->suspects_in, o->suspects_out);
 	precise_init(&d->precise);
 	return d;
 }
@@ -624,6 +626,18 @@ static void doublechecker_destroy(void *engine)
 	mem_free(d);
 }
 
+const struct opt doublechecker_opts[] = {
+	OPT_STR(0, "first-run", "FILE", OPT_FIELD(struct doublechecker_options, first_run),
+		"doublechecker: find nothing, add the suspected blocks to FILE"),
+	OPT_STR(0, "second-run", "FILE", OPT_FIELD(struct doublechecker_options, second_run),
+		"doublechecker: check only the blocks that FILE suspects"),
+	OPT_U64(0, "icd-block", "N", OPT_FIELD(struct doublechecker_options, icd_block),
+		"doublechecker: N variables have one owner (1)"),
+	OPT_U64(0, "log-budget", "BYTES", OPT_FIELD(struct doublechecker_options, log_budget),
+		"doublechecker: memory for logs (67m)"),
+	OPT_END,
+};
+
 const struct engine_ops engine_doublechecker = {
 	.name = "doublechecker",
 	.origin = "PLDI 2014",
@@ -631,6 +645,8 @@ const struct engine_ops engine_doublechecker = {
 	.silence = "this run is serializable",
 	.noun = "atomicity violation",
 	.second_pass = true,
+	.opts = doublechecker_opts,
+	.defaults = &(const struct doublechecker_options){0},
 	.create = doublechecker_create,
 	.take = doublechecker_take,
 	.finish = doublechecker_finish,

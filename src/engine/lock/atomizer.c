@@ -35,7 +35,7 @@ struct atomizer {
 	uint64_t found, cut;
 };
 
-static void *atomizer_create(const struct engine_options *options, struct finding_sink *sink)
+static void *atomizer_create(const void *options, struct finding_sink *sink)
 {
 	struct atomizer *a = mem_zalloc(sizeof *a);
 

@@ -56,7 +56,7 @@ struct deadlock {
 	bool cut;
 };
 
-static void *deadlock_create(const struct engine_options *options, struct finding_sink *sink)
+static void *deadlock_create(const void *options, struct finding_sink *sink)
 {
 	struct deadlock *d = mem_zalloc(sizeof *d);
 

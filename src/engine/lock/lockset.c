@@ -77,7 +77,7 @@ struct lockset {
 	uint64_t shared, merged;
 };
 
-static void *lockset_create(const struct engine_options *options, struct finding_sink *sink)
+static void *lockset_create(const void *options, struct finding_sink *sink)
 {
 	struct lockset *l = mem_zalloc(sizeof *l);
 

@@ -29,7 +29,7 @@ struct reduction {
 	uint64_t transactions, found, empty;
 };
 
-static void *reduction_create(const struct engine_options *options, struct finding_sink *sink)
+static void *reduction_create(const void *options, struct finding_sink *sink)
 {
 	struct reduction *r = mem_zalloc(sizeof *r);
 

@@ -22,7 +22,7 @@ struct cycle {
 
 /* cycle_find.c: one cycle for each closing event, in the same order. */
 struct cycle_find *cycle_find_new(const struct closings *closings,
-				  const struct engine_given *given);
+				  const struct frontier_given *given);
 void cycle_find_take(struct cycle_find *f, const struct batch *b);
 /* Gives the array away; frees the rest. */
 struct cycle *cycle_find_done(struct cycle_find *f);

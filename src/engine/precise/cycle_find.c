@@ -50,8 +50,8 @@ struct watch {
 
 struct cycle_find {
 	const struct closings *closings;
-	const struct engine_given *given; /* or NULL */
-	size_t next;                      /* closing event */
+	const struct frontier_given *given; /* or NULL */
+	size_t next;                        /* closing event */
 	struct watch *watch;
 	size_t nwatch, next_watch;
 	struct cycle *cycles;
@@ -80,7 +80,8 @@ static int by_begin(const void *a, const void *b)
 	return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-struct cycle_find *cycle_find_new(const struct closings *closings, const struct engine_given *given)
+struct cycle_find *cycle_find_new(const struct closings *closings,
+				  const struct frontier_given *given)
 {
 	struct cycle_find *f = mem_zalloc(sizeof *f);
 	size_t n = 0;
@@ -432,7 +433,7 @@ static size_t path_as_given(struct cycle_find *f)
 	return n > 1 ? n : 0;
 }
 
-static bool given_without_locks(const struct engine_given *given)
+static bool given_without_locks(const struct frontier_given *given)
 {
 	for (size_t i = 0; i < given->nsteps; i++)
 		if (given->steps[i].on_lock)

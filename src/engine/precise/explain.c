@@ -21,7 +21,7 @@ struct explain {
 	struct cycle_tell *tell; /* then */
 };
 
-struct explain *explain_new(const struct closings *closings, const struct engine_given *given,
+struct explain *explain_new(const struct closings *closings, const struct frontier_given *given,
 			    struct finding_sink *sink)
 {
 	struct explain *x = mem_zalloc(sizeof *x);

@@ -23,6 +23,7 @@
 #define ATOMSAN_ENGINE_PRECISE_EXPLAIN_H
 
 #include "engine/engine.h"
+#include "engine/precise/options.h"
 
 /* An event at which the open transaction of a thread closed a cycle. */
 struct closing {
@@ -45,7 +46,7 @@ struct explain;
  * `closings` in the trace's order, and stays the caller's. `given` is NULL, or says that they were
  * not found in this trace: what turns out not to close a cycle here is not told.
  */
-struct explain *explain_new(const struct closings *closings, const struct engine_given *given,
+struct explain *explain_new(const struct closings *closings, const struct frontier_given *given,
 			    struct finding_sink *sink);
 void explain_take(struct explain *x, const struct batch *b);
 /* As an engine's finish(). */

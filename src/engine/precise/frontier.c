@@ -13,19 +13,20 @@
 
 struct frontier {
 	struct precise precise;
-	const struct engine_given *given;
+	const struct frontier_given *given;
 	uint64_t begin; /* of the transaction that the given thread is in */
 	uint64_t nclosings;
 	struct finding_sink *sink;
 	struct explain *explain;
 };
 
-static void *frontier_create(const struct engine_options *options, struct finding_sink *sink)
+static void *frontier_create(const void *options, struct finding_sink *sink)
 {
+	const struct frontier_options *o = options;
 	struct frontier *f = mem_zalloc(sizeof *f);
 
 	precise_init(&f->precise);
-	f->given = options->given;
+	f->given = o->given;
 	f->sink = sink;
 	return f;
 }
@@ -114,6 +115,7 @@ const struct engine_ops engine_frontier = {
 	.silence = "this run is serializable",
 	.noun = "atomicity violation",
 	.second_pass = true,
+	.defaults = &(const struct frontier_options){0},
 	.create = frontier_create,
 	.take = frontier_take,
 	.finish = frontier_finish,

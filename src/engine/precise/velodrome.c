@@ -16,6 +16,7 @@
 #include "engine/precise/effect.h"
 #include "engine/precise/explain.h"
 #include "engine/precise/graph.h"
+#include "engine/precise/options.h"
 
 #include "base/banned.h"
 
@@ -63,12 +64,13 @@ struct velodrome {
 	struct explain *explain;
 };
 
-static void *velodrome_create(const struct engine_options *options, struct finding_sink *sink)
+static void *velodrome_create(const void *options, struct finding_sink *sink)
 {
+	const struct velodrome_options *o = options;
 	struct velodrome *v = mem_zalloc(sizeof *v);
 
 	graph_init(&v->graph);
-	v->merge = !options->no_merge;
+	v->merge = !o->no_merge;
 	v->sink = sink;
 	return v;
 }
@@ -489,6 +491,12 @@ static void velodrome_destroy(void *engine)
 	mem_free(v);
 }
 
+const struct opt velodrome_opts[] = {
+	OPT_FLAG(0, "no-merge", OPT_FIELD(struct velodrome_options, no_merge),
+		 "velodrome: a node for every operation outside blocks"),
+	OPT_END,
+};
+
 const struct engine_ops engine_velodrome = {
 	.name = "velodrome",
 	.origin = "PLDI 2008",
@@ -496,6 +504,8 @@ const struct engine_ops engine_velodrome = {
 	.silence = "this run is serializable",
 	.noun = "atomicity violation",
 	.second_pass = true,
+	.opts = velodrome_opts,
+	.defaults = &(const struct velodrome_options){0},
 	.create = velodrome_create,
 	.take = velodrome_take,
 	.finish = velodrome_finish,

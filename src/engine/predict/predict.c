@@ -16,6 +16,7 @@
 #include "engine/engine.h"
 #include "engine/event_ref.h"
 #include "engine/predict/model.h"
+#include "engine/predict/options.h"
 #include "engine/predict/pairs.h"
 #include "engine/predict/schedule.h"
 #include "engine/predict/two.h"
@@ -52,16 +53,17 @@ struct predict {
 	bool gave_up; /* it was not enough */
 };
 
-static void *predict_create(const struct engine_options *options, struct finding_sink *sink)
+static void *predict_create(const void *options, struct finding_sink *sink)
 {
+	const struct predict_options *o = options;
 	struct predict *p = mem_zalloc(sizeof *p);
 
 	p->sink = sink;
-	p->all = options->all;
-	p->unscheduled = options->unscheduled;
-	p->effort = options->effort;
-	p->two = options->two;
-	p->lean = options->lean;
+	p->all = o->all;
+	p->unscheduled = o->unscheduled;
+	p->effort = o->effort;
+	p->two = o->vars == 2;
+	p->lean = o->lean;
 	p->pass = p->two || p->lean ? SHARING : WITNESSES;
 	witnesses_init(&p->witnesses);
 	return p;
@@ -361,6 +363,19 @@ static void predict_destroy(void *engine)
 	mem_free(p);
 }
 
+const struct opt predict_opts[] = {
+	OPT_U64(0, "vars", "N", OPT_FIELD(struct predict_options, vars),
+		"predict: on up to N variables, 1 (the default) or 2"),
+	OPT_END,
+};
+
+int predict_check(const void *options, struct err *err)
+{
+	const struct predict_options *o = options;
+
+	return o->vars == 1 || o->vars == 2 ? 0 : err_fail(err, "--vars takes 1 or 2");
+}
+
 const struct engine_ops engine_predict = {
 	.name = "predict",
 	.origin = "CAV 2009",
@@ -368,6 +383,9 @@ const struct engine_ops engine_predict = {
 	.silence = "none does, with two threads and one variable, as far as locks tell",
 	.noun = "possible atomicity violation",
 	.second_pass = true,
+	.opts = predict_opts,
+	.defaults = &(const struct predict_options)PREDICT_DEFAULTS,
+	.check = predict_check,
 	.create = predict_create,
 	.take = predict_take,
 	.finish = predict_finish,

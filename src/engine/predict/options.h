@@ -1,0 +1,31 @@
+/*
+ * Options of the engine `predict`.
+ *
+ * Who may include this: the files of predict/, the command line, the reporter, tests.
+ */
+#ifndef ATOMSAN_ENGINE_PREDICT_OPTIONS_H
+#define ATOMSAN_ENGINE_PREDICT_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/opt.h"
+
+struct predict_options {
+	uint64_t vars; /* 1, or 2: look at pairs of variables too */
+	/* Not on the command line: */
+	bool all;         /* a schedule also for findings that look the same */
+	bool lean;        /* one more pass, and memory only for what threads share */
+	bool unscheduled; /* findings without the schedules that were made for them */
+	uint64_t effort;  /* steps on the way to schedules, at most; 0: no limit */
+};
+/* clang-format off */
+#define PREDICT_DEFAULTS { .vars = 1 }
+/* clang-format on */
+
+extern const struct opt predict_opts[];
+
+/* As an engine's check(). */
+int predict_check(const void *options, struct err *err);
+
+#endif
