@@ -1,6 +1,6 @@
 /*
- * The cycle as a graph, for Graphviz, as in Velodrome's figures: a box a
- * transaction, an edge a conflict. One graph a finding:
+ * The cycle as a graph for Graphviz, as in Velodrome's figures: one box per
+ * transaction, one edge per conflict. There is one graph per finding:
  *
  *	atomsan check --format=dot x.std | dot -Tsvg -O
  */
@@ -16,15 +16,15 @@
 #include "base/banned.h"
 
 /*
- * Names stand in labels that Graphviz reads as HTML, so that a box can have a
- * title and columns. Gray text ends with </font>.
+ * Labels are in Graphviz's HTML-like form, so that a box can have a title and
+ * columns. Text after GRAY must end with </font>.
  */
 #define GRAY  "<font color=\"gray40\">"
 #define SPACE "&#160;"
 
 static void add_html(struct str *b, const char *s)
 {
-	/* Graphviz takes an empty <b></b> for a syntax error. */
+	/* Graphviz rejects an empty <b></b>. */
 	if (!*s)
 		str_add(b, SPACE);
 	xml_add(b, s, true);
@@ -40,7 +40,7 @@ static void add_op(struct str *b, const struct finding_step *s)
 	str_addc(b, ')');
 }
 
-/* A box: which steps it has, in the order of events, each step once. */
+/* A box with its steps, in the order of events and each only once. */
 struct box {
 	const struct finding_step **step;
 	size_t n, cap;
@@ -50,7 +50,7 @@ struct graph {
 	const struct finding *f;
 	struct box *box;
 	size_t n, cap;
-	size_t *box_of; /* of each step */
+	size_t *box_of; /* box of each step */
 };
 
 static void box_add(struct box *box, const struct finding_step *s)
@@ -136,14 +136,14 @@ static void add_box(struct str *b, const struct graph *g, size_t index)
 static void add_edge(struct str *b, const struct graph *g, size_t to)
 {
 	const struct finding_step *s = &g->f->steps[to - 1], *t = &g->f->steps[to];
-	enum step_tie tie = step_tie(s, t);
+	enum step_link link = step_link(s, t);
 	bool closing = to == g->f->nsteps - 1;
 
 	if (g->box_of[to - 1] == g->box_of[to])
 		return;
-	/* Room around the label: Graphviz draws lines that touch it. */
+	/* Spaces around the label, because Graphviz draws lines that touch it. */
 	str_fmt(b, "\tt%zu -> t%zu [label=<" SPACE SPACE, g->box_of[to - 1], g->box_of[to]);
-	if (tie == STEP_SAME_THREAD) {
+	if (link == STEP_SAME_THREAD) {
 		str_add(b, "same thread");
 	} else {
 		add_op(b, s);
@@ -151,7 +151,7 @@ static void add_edge(struct str *b, const struct graph *g, size_t to)
 		add_op(b, t);
 	}
 	str_add(b, SPACE SPACE ">");
-	if (tie == STEP_SAME_THREAD)
+	if (link == STEP_SAME_THREAD)
 		str_add(b, ", color=gray60, fontcolor=gray60");
 	if (closing)
 		str_add(b, ", style=dashed");
@@ -191,7 +191,7 @@ static void dot_write(const struct report *rep, FILE *out)
 			write_graph(l->v[k], ++number, out);
 		}
 	}
-	/* Not an empty file, which Graphviz takes for an error. */
+	/* Graphviz rejects an empty file. */
 	if (!number)
 		fputs("digraph none {\n\tlabel=\"no atomicity violation\";\n}\n", out);
 }

@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-/* Deeper frames are shown without their source. */
+/* Further frames are shown without source; longer lines are cut. */
 enum { FRAMES_MAX = 32, LINE_MAX_BYTES = 500 };
 
 struct line {
@@ -19,7 +19,7 @@ struct line {
 struct lines {
 	struct line *v;
 	size_t n, cap;
-	struct arena arena; /* of names that are parts of places */
+	struct arena arena; /* for file names parsed from places */
 };
 
 static int by_file_and_line(const void *a, const void *b)
@@ -32,7 +32,7 @@ static int by_file_and_line(const void *a, const void *b)
 
 static void add_line(struct lines *l, const char *file, uint32_t line)
 {
-	/* Most are the same as the one before. */
+	/* Most are equal to the one before. */
 	if (l->n && l->v[l->n - 1].line == line && !strcmp(l->v[l->n - 1].file, file))
 		return;
 	MEM_GROW(l->v, l->cap, l->n + 1);
@@ -69,7 +69,7 @@ static void add_finding(struct lines *l, const struct finding *f)
 	add_stack(l, &f->allocated);
 }
 
-/* From here, else from where the trace is. */
+/* Open a file relative to the current directory, else to the trace's folder. */
 static FILE *open_source(const char *file, const char *trace)
 {
 	FILE *f = source_open(file);
@@ -85,8 +85,8 @@ static FILE *open_source(const char *file, const char *trace)
 	return f;
 }
 
-/* One line, without what ends it; false at the end of the file. */
-static bool next_line(FILE *f, struct str *text)
+/* Read the next line without its newline; false at the end of the file. */
+static bool read_next_line(FILE *f, struct str *text)
 {
 	int c = EOF;
 	bool some = false;
@@ -100,7 +100,7 @@ static bool next_line(FILE *f, struct str *text)
 	return some || c == '\n';
 }
 
-/* The lines around v[0..n), which are of one file and sorted. Returns how many bytes. */
+/* Emit the lines around v[0..n), sorted lines of one file. Returns the bytes emitted. */
 static size_t emit_file(struct json_emit *j, FILE *f, const struct line *v, size_t n)
 {
 	struct str text = STR_INIT;
@@ -111,7 +111,7 @@ static size_t emit_file(struct json_emit *j, FILE *f, const struct line *v, size
 	json_emit_open(j, NULL, '{', JSON_LINES);
 	json_emit_str(j, "file", v[0].file);
 	json_emit_open(j, "excerpts", '[', JSON_LINES);
-	for (size_t i = 0; i < n && next_line(f, &text);) {
+	for (size_t i = 0; i < n && read_next_line(f, &text);) {
 		bool wanted = ++at + EXCERPT_AROUND >= v[i].line;
 
 		if (wanted && !open) {

@@ -1,9 +1,9 @@
 /*
- * Parts of source files, for a report that carries its sources with it: for
- * each line that a finding speaks of, that line and some around it.
+ * Excerpts of source files, for a report that contains its sources: each line
+ * that a finding mentions, with some lines around it.
  *
- * Files are read as they are now, as source.h does. Which lines are there is
- * decided by what can be read and by a bound on the whole.
+ * Files are read in their present state, as in source.h. Files that cannot be
+ * read are left out, and so is what exceeds a limit on the total size.
  *
  * Who may include this: report writers.
  */
@@ -15,7 +15,7 @@
 
 enum { EXCERPT_AROUND = 7, EXCERPT_BYTES_MAX = 16 << 20 };
 
-/* "key": [{"file": "bank.c", "excerpts": [{"first": 9, "lines": ["..."]}]}] */
+/* Emit "key": [{"file": "bank.c", "excerpts": [{"first": 9, "lines": ["..."]}]}] */
 void excerpt_emit(struct json_emit *j, const char *key, const struct report *rep);
 
 #endif

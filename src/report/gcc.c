@@ -1,5 +1,5 @@
 /*
- * As a compiler warns, so that an editor jumps there:
+ * Warnings in the form of a compiler's, so that an editor can jump to them:
  *
  *	bank.c:14:17: warning: thread T1's block 'deposit' is not atomic: ... [frontier]
  *	bank.c:12:14: note: thread T1 read balance (event 5)

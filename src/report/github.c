@@ -1,5 +1,5 @@
 /*
- * Annotations of GitHub's workflows: a line in a job's log that shows up beside
+ * Annotations for GitHub workflows: lines in a job's log that GitHub shows beside
  * the source.
  *
  *	::error file=src/bank.c,line=14,col=17,title=AtomSan%3A ...::Thread T1's ...
@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-/* '%' and what would end the line; in a property also what would end that. */
+/* Escape '%' and newlines; in a property also the characters that would end it. */
 static void put_escaped(FILE *out, const char *s, bool property)
 {
 	for (; *s; s++) {

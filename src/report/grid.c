@@ -5,10 +5,10 @@
 
 #include "base/banned.h"
 
-/* How much a column that stretches may take. */
+/* Maximal extra width of a column that stretches. */
 enum { STRETCH_MAX = 5 };
 
-/* Between a cell and its note. */
+/* Space between a cell and its note. */
 enum { NOTE_GAP = 2 };
 
 void grid_free(struct grid *g)
@@ -30,7 +30,7 @@ void grid_row(struct grid *g)
 	MEM_GROW0(g->cell, g->cap, g->nrows * g->ncols);
 }
 
-static struct grid_cell *last_row(struct grid *g, size_t col)
+static struct grid_cell *last_row_cell(struct grid *g, size_t col)
 {
 	assert(g->nrows && col < g->ncols);
 	return &g->cell[(g->nrows - 1) * g->ncols + col];
@@ -43,14 +43,14 @@ void grid_set(struct grid *g, size_t col, enum show_style style, const char *tex
 	if (!text || !*text)
 		return;
 	show_add(&safe, text, SIZE_MAX, SHOW_CUT_TAIL);
-	last_row(g, col)->text = arena_strndup(&g->arena, safe.s, safe.n);
-	last_row(g, col)->style = style;
+	last_row_cell(g, col)->text = arena_strndup(&g->arena, safe.s, safe.n);
+	last_row_cell(g, col)->style = style;
 	str_free(&safe);
 }
 
 void grid_note(struct grid *g, size_t col, const char *note)
 {
-	last_row(g, col)->note = arena_strdup(&g->arena, note);
+	last_row_cell(g, col)->note = arena_strdup(&g->arena, note);
 }
 
 static size_t total_width(const struct grid *g)
@@ -62,8 +62,8 @@ static size_t total_width(const struct grid *g)
 	return total;
 }
 
-/* The widest column that may still give something; NULL where there is none. */
-static struct grid_col *widest(struct grid *g)
+/* The widest column that can still shrink, or NULL. */
+static struct grid_col *widest_column(struct grid *g)
 {
 	struct grid_col *best = NULL;
 
@@ -73,8 +73,8 @@ static struct grid_col *widest(struct grid *g)
 	return best;
 }
 
-/* By how much each column that stretches may grow. */
-static size_t stretch_room(const struct grid *g)
+/* The width by which each column that stretches may grow. */
+static size_t stretch_max(const struct grid *g)
 {
 	size_t n = 0, room = SHOW_WIDTH - total_width(g);
 
@@ -85,7 +85,7 @@ static size_t stretch_room(const struct grid *g)
 	return room / n < STRETCH_MAX ? room / n : STRETCH_MAX;
 }
 
-static void set_starts(struct grid *g)
+static void set_column_starts(struct grid *g)
 {
 	size_t at = g->indent;
 
@@ -95,15 +95,15 @@ static void set_starts(struct grid *g)
 	}
 }
 
-static void stretch(struct grid *g, const size_t *width, size_t more)
+static void stretch_columns(struct grid *g, const size_t *width, size_t more)
 {
 	for (size_t i = 0; i < g->ncols; i++)
 		g->col[i].width = width[i] + (g->col[i].stretch ? more : 0);
-	set_starts(g);
+	set_column_starts(g);
 }
 
-/* How many columns a note lacks; SIZE_MAX where a wider column would not help. */
-static size_t note_lacks(const struct grid *g, const struct grid_cell *row, size_t col)
+/* The columns that a note lacks; SIZE_MAX if widening its column would not help. */
+static size_t note_missing_width(const struct grid *g, const struct grid_cell *row, size_t col)
 {
 	const struct grid_col *c = &g->col[col];
 	size_t columns = row[col].text ? show_columns(row[col].text) : 0, next = col + 1, end;
@@ -117,7 +117,7 @@ static size_t note_lacks(const struct grid *g, const struct grid_cell *row, size
 	return end + GRID_GAP > g->col[next].at ? end + GRID_GAP - g->col[next].at : 0;
 }
 
-/* Widen columns by what their notes lack; false where there is no room for it. */
+/* Widen columns by what their notes lack; false if there is no room. */
 static bool widen_for_notes(struct grid *g)
 {
 	for (size_t i = 0; i < g->nrows * g->ncols; i++) {
@@ -125,11 +125,11 @@ static bool widen_for_notes(struct grid *g)
 
 		if (!g->cell[i].note)
 			continue;
-		lacks = note_lacks(g, &g->cell[i - col], col);
+		lacks = note_missing_width(g, &g->cell[i - col], col);
 		if (lacks > SHOW_WIDTH - total_width(g))
 			return false;
 		g->col[col].width += lacks;
-		set_starts(g);
+		set_column_starts(g);
 	}
 	return true;
 }
@@ -148,7 +148,7 @@ bool grid_fit(struct grid *g)
 			col->width = columns;
 	}
 	while (total_width(g) > SHOW_WIDTH) {
-		struct grid_col *col = widest(g);
+		struct grid_col *col = widest_column(g);
 
 		if (!col)
 			return false;
@@ -156,14 +156,14 @@ bool grid_fit(struct grid *g)
 	}
 	for (size_t i = 0; i < g->ncols; i++)
 		width[i] = g->col[i].width;
-	/* Notes want some of the room; where it is not enough for them, they go without. */
-	most = stretch_room(g);
+	/* Stretch less to make room for notes. If there is never enough, leave out notes. */
+	most = stretch_max(g);
 	for (size_t more = most + 1; more-- > 0;) {
-		stretch(g, width, more);
+		stretch_columns(g, width, more);
 		if (widen_for_notes(g))
 			return true;
 	}
-	stretch(g, width, most);
+	stretch_columns(g, width, most);
 	return true;
 }
 
@@ -186,7 +186,7 @@ static void print_row(const struct grid *g, const struct grid_cell *row, FILE *o
 		fprintf(out, "%*s%s%s%s", (int)(start - at), "", show_on(color, row[i].style),
 			text.s, show_off(color, row[i].style));
 		at = start + columns;
-		if (row[i].note && !note_lacks(g, row, i)) {
+		if (row[i].note && !note_missing_width(g, row, i)) {
 			fprintf(out, "%*s%s", NOTE_GAP, "", row[i].note);
 			at += NOTE_GAP + show_columns(row[i].note);
 		}

@@ -1,6 +1,6 @@
 /*
- * A grid of cells with as many columns as are needed and at most SHOW_WIDTH of
- * the terminal's: names are cut in the widest columns first.
+ * A grid of cells, as wide as its text needs and at most SHOW_WIDTH columns of the
+ * terminal. If it is too wide, text is cut in the widest columns first.
  *
  *	struct grid g = GRID_INIT(2);
  *	grid_column(&g, (struct grid_col){.min = 5, .right = true});
@@ -25,17 +25,17 @@
 enum { GRID_COLUMNS_MAX = 16, GRID_GAP = 2 };
 
 struct grid_col {
-	size_t min;        /* never cut below this */
-	bool right;        /* flush right, as numbers are */
-	bool stretch;      /* may take a little of what room is left */
-	enum show_cut cut; /* which end goes */
-	size_t width, at;  /* grid_fit() */
+	size_t min;        /* width below which it is never cut */
+	bool right;        /* aligned right, as for numbers */
+	bool stretch;      /* gets a little of the remaining room */
+	enum show_cut cut; /* which end to drop */
+	size_t width, at;  /* set by grid_fit() */
 };
 
 struct grid_cell {
 	const char *text; /* safe; or NULL */
-	const char *note; /* printed behind it, over empty cells, where there is room for it or the
-			     column can be made wider; or NULL */
+	const char *note; /* printed to the right of the text, across empty cells, if there is room
+			     or the column can be widened; or NULL */
 	enum show_style style;
 };
 
@@ -53,14 +53,14 @@ struct grid {
 /* clang-format on */
 
 void grid_free(struct grid *g);
-void grid_column(struct grid *g, struct grid_col col); /* all of them before the first row */
+void grid_column(struct grid *g, struct grid_col col); /* before the first row */
 void grid_row(struct grid *g);                         /* begin the next row */
 
-/* Fill a cell of the last row. The text may be anything; NULL and "" leave it empty. */
+/* Fill a cell of the last row. The text is made safe; NULL and "" leave the cell empty. */
 void grid_set(struct grid *g, size_t col, enum show_style style, const char *text);
 void grid_note(struct grid *g, size_t col, const char *note);
 
-/* Find the widths; false where it cannot be done, then do not print. */
+/* Compute the widths. False if the grid cannot fit; then it must not be printed. */
 bool grid_fit(struct grid *g);
 void grid_print(const struct grid *g, FILE *out, bool color);
 

@@ -67,7 +67,7 @@ int group_order_transaction(const struct finding *a, const struct finding *b)
 
 	if (c)
 		return c;
-	if (a->live && b->live) /* events have numbers of their own there */
+	if (a->live && b->live) /* each live finding numbers its own events */
 		return (a->group > b->group) - (a->group < b->group);
 	if (a->transaction.begin != b->transaction.begin)
 		return a->transaction.begin > b->transaction.begin ? 1 : -1;

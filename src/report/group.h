@@ -1,6 +1,6 @@
 /*
- * Findings that belong together, as runs of one array. Groups come in the
- * order of their first finding, and so do the findings inside.
+ * Groups of findings that belong together. Groups are in the order of their first
+ * findings; inside a group, findings keep the order of the list.
  *
  * Who may include this: report writers, commands.
  */
@@ -11,7 +11,7 @@
 
 #include "engine/finding.h"
 
-/* Orders findings; those that it calls equal (0) are a group. */
+/* Compares two findings, as for qsort(). Findings that compare equal form a group. */
 typedef int group_order(const struct finding *a, const struct finding *b);
 
 struct group {
@@ -23,23 +23,24 @@ struct group {
 struct groups {
 	struct group *v;
 	size_t n;
-	const struct finding **all;
+	const struct finding **all; /* the array that the groups point into */
 };
 
+/* Form groups; group_free() releases them. They point to the findings of the list. */
 struct groups group_by(const struct finding_list *list, group_order *order);
 void group_free(struct groups *groups);
 
-/* For a group_order: NULL before all strings. */
+/* For use in a group_order: compares strings; NULL comes first. */
 int group_order_string(const char *a, const char *b);
 
 /*
- * For a group_order: about the same transaction, which may close several cycles and is
- * one violation all the same. What has no block is by itself.
+ * A group_order: findings about the same transaction are equal, because a transaction that
+ * closes several cycles is still one violation. A finding without a block is alone.
  */
 int group_order_transaction(const struct finding *a, const struct finding *b);
-/* The one to show: data before locks, a culprit before none, then the first. */
+/* The finding to show: data before lock order, then blamed before not blamed, then the first. */
 const struct finding *group_best(const struct group *g);
-/* How often any of them was seen. */
+/* The sum of the counts of its findings. */
 uint64_t group_seen(const struct group *g);
 
 #endif

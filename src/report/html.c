@@ -1,7 +1,7 @@
 /*
- * One page that opens off-line. The page itself is web/dist/report.html, built
- * from web/ by who changes it and inside this program as it is; here its data
- * is put in: the JSON form, what engines promise, and sources.
+ * One HTML page that works off-line. The page is web/dist/report.html, which is built
+ * from web/src, committed, and embedded in this program unchanged. This file inserts
+ * its data: the JSON report, what the engines' findings mean, and sources.
  */
 #include "report/report.h"
 
@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-/* The page, terminated. */
+/* The page, with a terminating NUL. */
 extern const char html_page[];
 __asm__(".pushsection .rodata\n"
 	".global html_page\n"
@@ -24,7 +24,7 @@ __asm__(".pushsection .rodata\n"
 	".byte 0\n"
 	".popsection\n");
 
-/* Where the data goes, once in the page. */
+/* Marks the place for the data; the page has it once. */
 static const char mark[] = "@ATOMSAN-DATA@";
 
 static void write_engines(struct json_emit *j, const struct report *rep)
@@ -52,7 +52,7 @@ static void html_write(const struct report *rep, FILE *out)
 	j.in_html = true;
 	fwrite(html_page, 1, (size_t)(at - html_page), out);
 	json_emit_open(&j, NULL, '{', JSON_LINES);
-	/* Paths below it are shown from there. */
+	/* The page shows paths relative to this folder. */
 	json_emit_str(&j, "here", getcwd(here, sizeof here));
 	json_emit_report(&j, "report", rep);
 	write_engines(&j, rep);

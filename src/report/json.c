@@ -1,4 +1,6 @@
-/* The form that programs read. CONTRACT.md fixes its fields; new ones go to the end of an object.
+/*
+ * Writes the JSON format. docs/json-format.md lists the fields, which stay as they are; new ones
+ * are added at the end of an object.
  */
 #include "report/json.h"
 
@@ -26,7 +28,7 @@ static void write_source(struct json_emit *j, const struct report_source *src)
 	json_emit_close(j);
 }
 
-/* These count from 1. */
+/* Write a number that counts from 1; 0 means unknown and becomes null. */
 static void write_number(struct json_emit *j, const char *key, uint64_t value)
 {
 	if (value)
@@ -35,7 +37,7 @@ static void write_number(struct json_emit *j, const char *key, uint64_t value)
 		json_emit_null(j, key);
 }
 
-/* Leaves the object open: more members follow. A live finding has no numbers of events. */
+/* Open a block's object and leave it open for more members. Live findings have no event numbers. */
 static void open_block(struct json_emit *j, const char *key, const struct finding *f,
 		       const struct finding_block *block)
 {
@@ -71,7 +73,7 @@ static void write_blame(struct json_emit *j, const struct finding *f)
 	close_block(j, f, &f->blame);
 }
 
-/* null where there is none. */
+/* Write a stack, or null if it is empty. */
 static void write_stack(struct json_emit *j, const char *key, const struct finding_stack *stack)
 {
 	if (!stack->n) {
@@ -95,7 +97,7 @@ static void write_stack(struct json_emit *j, const char *key, const struct findi
 	json_emit_close(j);
 }
 
-/* null where they are not known. */
+/* Write a list of names, or null if they are unknown. */
 static void write_names(struct json_emit *j, const char *key, const char *const *v, size_t n)
 {
 	if (!v) {
@@ -108,7 +110,7 @@ static void write_names(struct json_emit *j, const char *key, const char *const 
 	json_emit_close(j);
 }
 
-/* null where nobody looked. */
+/* Write the step's blocks, or null if they were not determined. */
 static void write_blocks(struct json_emit *j, const struct finding_step *s)
 {
 	if (!s->blocks) {
@@ -203,7 +205,7 @@ static void write_story(struct json_emit *j, const struct finding *f)
 	for (char *line = b.s, *end; *line; line = end + 1) {
 		end = strchr(line, '\n');
 		*end = 0;
-		/* "- " is an item of a list. */
+		/* A list item starts with "- ". */
 		if (*line == STORY_ITEM) {
 			struct str item = STR_INIT;
 

@@ -1,6 +1,6 @@
 /*
- * The JSON form: json.c writes it, json_load.c reads it again. What a finding has
- * goes through both: tests/unit/test_report_load.c looks.
+ * The JSON format: json.c writes it, json_load.c reads it back. Every field of a
+ * finding survives the round trip; tests/unit/test_report_load.c checks that.
  *
  * Who may include this: report writers, commands, tests.
  */
@@ -14,13 +14,13 @@
 #include "report/json_emit.h"
 #include "report/report.h"
 
-/* Goes up where a reader of the old form would be wrong about the new one. */
+/* The format's version, raised when a change would mislead older readers. */
 enum { JSON_FORMAT = 1 };
 
-/* The whole document as a value, for forms that have JSON inside. */
+/* Emit the whole document as a value, for formats that embed JSON. */
 void json_emit_report(struct json_emit *j, const char *key, const struct report *rep);
 
-/* Findings that were read: `rep` is as if the engines had run just now. */
+/* A report that was read. `rep` looks as if the engines had just run. */
 struct json_loaded {
 	struct report rep;
 	struct engine_result *results;
@@ -29,8 +29,9 @@ struct json_loaded {
 };
 
 /*
- * Believes nothing: 0, or -1 with "path:line: ..." in `err` and nothing to free.
- * Fields that are absent are null: older files have fewer. `path` must stay.
+ * Read a document without trusting it. Returns 0, or -1 with "path:line: ..." in `err` and
+ * nothing to free. An absent field counts as null, because older files have fewer fields.
+ * `path` must outlive `l`.
  */
 int json_load(struct json_loaded *l, const char *path, const char *text, size_t n, struct err *err);
 void json_loaded_free(struct json_loaded *l);

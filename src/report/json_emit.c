@@ -23,7 +23,7 @@ static void new_line(struct json_emit *j)
 	fprintf(j->out, "\n%*s", (int)(2 * j->depth), "");
 }
 
-/* What comes in front of every value: comma, line, key. */
+/* Write what precedes a value: comma, newline, key. */
 static void put_key(struct json_emit *j, const char *key)
 {
 	if (j->depth) {
@@ -100,7 +100,7 @@ void json_emit_double(struct json_emit *j, const char *key, double value)
 	}
 	put_key(j, key);
 	snprintf(text, sizeof text, "%.6g", value);
-	/* Some locale's comma would make two values of it. */
+	/* In some locales the decimal point is a comma, which JSON would read as two values. */
 	for (char *c = text; *c; c++)
 		if (*c == ',')
 			*c = '.';

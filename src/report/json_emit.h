@@ -1,6 +1,6 @@
 /*
- * Writing JSON, for every format that is JSON: commas, nesting, escapes and
- * layout are done here and nowhere else.
+ * Writes JSON, for every format that is JSON. Commas, nesting, escapes and layout
+ * are handled here and nowhere else.
  *
  *	struct json_emit j = JSON_EMIT_INIT(out);
  *	json_emit_open(&j, NULL, '{', JSON_LINES);
@@ -10,8 +10,8 @@
  *	json_emit_close(&j);
  *	json_emit_close(&j);
  *
- * The key is NULL in an array and at the top. Strings may hold anything: what
- * is not UTF-8 becomes U+FFFD. The closing of the outermost value ends the line.
+ * The key is NULL in an array and at the top level. Strings may contain any bytes;
+ * invalid UTF-8 becomes U+FFFD. Closing the outermost value also ends the line.
  *
  * Who may include this: report writers.
  */
@@ -22,18 +22,18 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* How the members of an object or array are laid out. What is inside JSON_ONE_LINE is so too. */
+/* The layout of an object's or array's members. Everything inside a JSON_ONE_LINE is one too. */
 enum json_layout { JSON_LINES, JSON_ONE_LINE };
 
 enum { JSON_DEPTH_MAX = 32 };
 
 struct json_emit {
 	FILE *out;
-	bool in_html; /* in a <script>: no '<' may stand there */
+	bool in_html; /* inside a <script>, where '<' must be escaped */
 	unsigned depth;
 	struct {
 		char close; /* '}' or ']' */
-		bool some;  /* it has a member already */
+		bool some;  /* whether it has a member already */
 		enum json_layout layout;
 	} level[JSON_DEPTH_MAX];
 };

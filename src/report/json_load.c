@@ -1,4 +1,4 @@
-/* From the JSON form back to findings. */
+/* Reads the JSON format back into findings. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,25 +9,25 @@
 #include "base/banned.h"
 
 /*
- * Where reading is. The first thing that is wrong is kept in `err`, and the rest
- * is read as if it were null: whoever started looks once, at the end.
+ * The state of reading. `err` keeps the first error; wrong values are then read as
+ * null, so that the caller needs to check only once, at the end.
  */
 struct load {
 	const char *path;
-	struct finding *f; /* its arena is where strings go */
+	struct finding *f; /* strings go into its arena */
 	struct err *err;
 };
 
-static void wrong(struct load *l, const struct json *j, const char *key, const char *wanted)
+static void fail_member(struct load *l, const struct json *j, const char *key, const char *wanted)
 {
 	if (!err_is_set(l->err))
 		err_fail(l->err, "%s:%zu: '%s' is %s, not %s", l->path, j->line, key,
 			 json_kind_name(j->kind), wanted);
 }
 
-/* A member of the kind that is wanted; NULL where it is null, absent or wrong. */
-static const struct json *member(struct load *l, const struct json *j, const char *key,
-				 enum json_kind kind)
+/* A member of the given kind; NULL if it is null, absent or of another kind (an error). */
+static const struct json *get_member(struct load *l, const struct json *j, const char *key,
+				     enum json_kind kind)
 {
 	const struct json *m = json_member(j, key);
 
@@ -35,23 +35,23 @@ static const struct json *member(struct load *l, const struct json *j, const cha
 		return NULL;
 	if (m->kind == kind)
 		return m;
-	wrong(l, m, key, json_kind_name(kind));
+	fail_member(l, m, key, json_kind_name(kind));
 	return NULL;
 }
 
 static const char *get_string(struct load *l, const struct json *j, const char *key)
 {
-	const struct json *m = member(l, j, key, JSON_STRING);
+	const struct json *m = get_member(l, j, key, JSON_STRING);
 
 	return m ? arena_strdup(&l->f->arena, m->string) : NULL;
 }
 
 static uint64_t get_number(struct load *l, const struct json *j, const char *key)
 {
-	const struct json *m = member(l, j, key, JSON_NUMBER);
+	const struct json *m = get_member(l, j, key, JSON_NUMBER);
 
 	if (m && !m->is_u64)
-		wrong(l, m, key, "an unsigned 64-bit integer");
+		fail_member(l, m, key, "an unsigned 64-bit integer");
 	return m && m->is_u64 ? m->u64 : 0;
 }
 
@@ -60,21 +60,21 @@ static uint32_t get_small(struct load *l, const struct json *j, const char *key)
 	uint64_t value = get_number(l, j, key);
 
 	if (value > UINT32_MAX)
-		wrong(l, json_member(j, key), key, "an unsigned 32-bit integer");
+		fail_member(l, json_member(j, key), key, "an unsigned 32-bit integer");
 	return value > UINT32_MAX ? 0 : (uint32_t)value;
 }
 
 static bool get_bool(struct load *l, const struct json *j, const char *key)
 {
-	const struct json *m = member(l, j, key, JSON_BOOL);
+	const struct json *m = get_member(l, j, key, JSON_BOOL);
 
 	return m && m->truth;
 }
 
-/* A list; each of its items is then looked at by item(). */
+/* A member that is a list, and its length; NULL and 0 if there is none. */
 static const struct json *get_list(struct load *l, const struct json *j, const char *key, size_t *n)
 {
-	const struct json *m = member(l, j, key, JSON_ARRAY);
+	const struct json *m = get_member(l, j, key, JSON_ARRAY);
 
 	*n = m ? m->n : 0;
 	return m;
@@ -90,11 +90,12 @@ static bool is_object(struct load *l, const struct json *j, const char *list)
 	return false;
 }
 
-/* The index of a word in a list of words that ends with NULL. */
+/* The index of a string member in `words`, which ends with NULL; SIZE_MAX if it is not there.
+ */
 static size_t get_word(struct load *l, const struct json *j, const char *key,
 		       const char *const *words)
 {
-	const struct json *m = member(l, j, key, JSON_STRING);
+	const struct json *m = get_member(l, j, key, JSON_STRING);
 
 	for (size_t i = 0; m && words[i]; i++)
 		if (!strcmp(m->string, words[i]))
@@ -104,7 +105,7 @@ static size_t get_word(struct load *l, const struct json *j, const char *key,
 	return SIZE_MAX;
 }
 
-/* Strings, or null among them; NULL only where there is no list. */
+/* A list of strings, some of which may be null; NULL only if there is no list. */
 static const char **get_names(struct load *l, const struct json *j, const char *key, size_t *n)
 {
 	const struct json *list = get_list(l, j, key, n);
@@ -117,13 +118,13 @@ static const char **get_names(struct load *l, const struct json *j, const char *
 	v[*n] = NULL;
 	for (const struct json *m = list->first; m; m = m->next) {
 		if (m->kind != JSON_STRING && m->kind != JSON_NULL)
-			wrong(l, m, key, "a list of strings");
+			fail_member(l, m, key, "a list of strings");
 		v[i++] = m->kind == JSON_STRING ? arena_strdup(&l->f->arena, m->string) : NULL;
 	}
 	return v;
 }
 
-/* A name that must be there. */
+/* The same, but "?" in place of null. */
 static const char **get_full_names(struct load *l, const struct json *j, const char *key, size_t *n)
 {
 	const char **v = get_names(l, j, key, n);
@@ -166,10 +167,10 @@ static struct finding_block get_block(struct load *l, const struct json *j)
 		.begin = get_number(l, j, "begin"),
 	};
 
-	/* Live findings have no numbers of events, but an order. */
+	/* Live findings have no event numbers; their order stands in for them. */
 	if (!block.begin)
 		block.begin = get_number(l, j, "begin_order");
-	/* A thread's name is how a block is known to be there. */
+	/* A block without a thread would count as absent. */
 	if (!block.thread)
 		block.thread = "?";
 	return block;
@@ -177,12 +178,12 @@ static struct finding_block get_block(struct load *l, const struct json *j)
 
 static struct finding_block get_block_member(struct load *l, const struct json *j, const char *key)
 {
-	const struct json *m = member(l, j, key, JSON_OBJECT);
+	const struct json *m = get_member(l, j, key, JSON_OBJECT);
 
 	return m ? get_block(l, m) : (struct finding_block){0};
 }
 
-/* NULL only where there is no list. */
+/* A list of blocks; NULL only if there is no list. */
 static struct finding_block *get_blocks(struct load *l, const struct json *j, const char *key,
 					const char *thread, size_t *n)
 {
@@ -204,7 +205,7 @@ static struct finding_block *get_blocks(struct load *l, const struct json *j, co
 	return v;
 }
 
-static const char *past_of(const char *op)
+static const char *past_of_op(const char *op)
 {
 	for (int i = 0; op && i < OP_COUNT; i++)
 		if (!strcmp(op_info[i].spelling, op))
@@ -225,7 +226,7 @@ static void get_step(struct load *l, const struct json *j, struct finding_step *
 		.begin_place = get_string(l, j, "begin_place"),
 		.stack = get_stack(l, j, "stack"),
 	};
-	s->past = past_of(s->op);
+	s->past = past_of_op(s->op);
 	if (l->f->live) {
 		s->event = get_number(l, j, "order");
 		s->begin = get_number(l, j, "begin_order");
@@ -256,7 +257,7 @@ static void get_schedule(struct load *l, const struct json *j, struct finding *f
 		f->schedule = arena_alloc(&f->arena, n * sizeof *f->schedule);
 		for (const struct json *m = list->first; m; m = m->next) {
 			if (m->kind != JSON_NUMBER || !m->is_u64)
-				wrong(l, m, "schedule", "a list of event numbers");
+				fail_member(l, m, "schedule", "a list of event numbers");
 			f->schedule[f->nschedule++] = m->u64;
 		}
 	}
@@ -294,14 +295,14 @@ static void get_threads(struct load *l, const struct json *j, struct finding *f)
 
 static void get_fingerprint(struct load *l, const struct json *j, struct finding *f)
 {
-	const struct json *m = member(l, j, "fingerprint", JSON_STRING);
+	const struct json *m = get_member(l, j, "fingerprint", JSON_STRING);
 
 	if (!m) {
 		finding_seal(f);
 		return;
 	}
 	if (strlen(m->string) != 16 || strspn(m->string, "0123456789abcdef") != 16) {
-		wrong(l, m, "fingerprint", "16 hexadecimal digits");
+		fail_member(l, m, "fingerprint", "16 hexadecimal digits");
 		return;
 	}
 	f->fingerprint = strtoull(m->string, NULL, 16);
@@ -319,7 +320,7 @@ static void get_finding(struct load *l, const struct json *j, struct finding *f)
 	f->kind = get_string(l, j, "kind");
 	word = get_word(l, j, "rests_on", rests_on);
 	f->rests_on = word == SIZE_MAX ? RESTS_ON_NOTHING : word ? RESTS_ON_LOCKS : RESTS_ON_DATA;
-	/* Only live ones have these. */
+	/* Only live findings have these. */
 	f->live = json_member(j, "group");
 	f->group = get_number(l, j, "group");
 	f->evicted = get_bool(l, j, "evicted");
@@ -343,14 +344,14 @@ static void get_finding(struct load *l, const struct json *j, struct finding *f)
 	get_fingerprint(l, j, f);
 }
 
-/* Names of figures live as long as the document. */
+/* The names of statistics live as long as the document. */
 static void get_stats(struct load *l, const struct json *j, struct engine_result *res)
 {
-	const struct json *stats = member(l, j, "stats", JSON_OBJECT);
+	const struct json *stats = get_member(l, j, "stats", JSON_OBJECT);
 
 	for (const struct json *m = stats ? stats->first : NULL; m; m = m->next) {
 		if (m->kind != JSON_NUMBER && m->kind != JSON_NULL)
-			wrong(l, m, m->key, json_kind_name(JSON_NUMBER));
+			fail_member(l, m, m->key, json_kind_name(JSON_NUMBER));
 		else if (!strcmp(m->key, "seconds"))
 			res->seconds = m->number;
 		else if (m->is_u64 && res->nstats < ENGINE_STATS_MAX)
@@ -361,7 +362,7 @@ static void get_stats(struct load *l, const struct json *j, struct engine_result
 static void get_result(struct load *l, const struct json *j, struct engine_result *res,
 		       struct engine_ops *unknown)
 {
-	const struct json *name = member(l, j, "engine", JSON_STRING), *list;
+	const struct json *name = get_member(l, j, "engine", JSON_STRING), *list;
 	size_t n;
 
 	finding_list_init(&res->findings, true);
@@ -385,32 +386,32 @@ static void get_result(struct load *l, const struct json *j, struct engine_resul
 	}
 }
 
-/* Strings of the source live in the document as they are. */
-static const char *plain_string(struct load *l, const struct json *j, const char *key)
+/* A string that lives as long as the document. */
+static const char *get_doc_string(struct load *l, const struct json *j, const char *key)
 {
-	const struct json *m = member(l, j, key, JSON_STRING);
+	const struct json *m = get_member(l, j, key, JSON_STRING);
 
 	return m ? m->string : NULL;
 }
 
 static void get_source(struct load *l, const struct json *root, struct report_source *src)
 {
-	const struct json *j = member(l, root, "source", JSON_OBJECT);
+	const struct json *j = get_member(l, root, "source", JSON_OBJECT);
 
 	*src = (struct report_source){
-		.trace = plain_string(l, j, "trace"),
+		.trace = get_doc_string(l, j, "trace"),
 		.events = get_number(l, j, "events"),
 		.threads = get_number(l, j, "threads"),
 		.transactions = get_number(l, j, "transactions"),
 		.variables = get_number(l, j, "variables"),
 		.locks = get_number(l, j, "locks"),
 		.skipped = get_number(l, j, "skipped"),
-		.error = plain_string(l, j, "error"),
-		.program = plain_string(l, j, "program"),
+		.error = get_doc_string(l, j, "error"),
+		.program = get_doc_string(l, j, "program"),
 	};
 }
 
-/* Is it what --format=json writes, and not just any JSON? */
+/* Check that --format=json wrote the document, in a format that we read. */
 static int check_head(struct load *l, const struct json *root)
 {
 	const struct json *tool = json_member(root, "tool");

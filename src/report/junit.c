@@ -1,7 +1,7 @@
 /*
- * JUnit's XML, which continuous-integration servers show as tests: a suite an
- * engine, a failed case a finding with the text report inside, one case that
- * passes where nothing was found.
+ * JUnit's XML, which continuous-integration servers show as tests: one suite per
+ * engine, and in it one failed case per group of findings, with the text report
+ * inside. If nothing was found, the suite has one case that passes.
  */
 #include "report/report.h"
 
@@ -15,14 +15,14 @@
 
 #include "base/banned.h"
 
-static void attribute(struct str *b, const char *name, const char *value)
+static void add_attribute(struct str *b, const char *name, const char *value)
 {
 	str_fmt(b, " %s=\"", name);
 	xml_add(b, value, true);
 	str_addc(b, '"');
 }
 
-/* The report for people. */
+/* Add the text report of a group. */
 static void add_text(struct str *b, const struct report *rep, const struct group *g)
 {
 	struct report plain = {.source = rep->source, .verbosity = rep->verbosity};
@@ -46,23 +46,23 @@ static void write_finding(const struct report *rep, const struct engine_result *
 	struct str b = STR_INIT, name = STR_INIT, kind = STR_INIT;
 
 	str_add(&b, "    <testcase");
-	attribute(&b, "classname", res->ops->name);
+	add_attribute(&b, "classname", res->ops->name);
 	story_add_title(&name, f);
 	story_untie(name.s);
-	/* Two findings about one block are two cases. */
+	/* The fingerprint distinguishes two cases about the same block. */
 	str_fmt(&name, " %016" PRIx64, f->fingerprint);
-	attribute(&b, "name", name.s);
+	add_attribute(&b, "name", name.s);
 	if (where_of_finding(&w, f)) {
 		str_reset(&name);
 		where_add_from_root(&name, w.file.s);
-		attribute(&b, "file", name.s);
+		add_attribute(&b, "file", name.s);
 	}
 	str_add(&b, ">\n      <failure");
 	story_add_kind(&kind, f);
-	attribute(&b, "type", kind.s);
+	add_attribute(&b, "type", kind.s);
 	str_reset(&name);
 	story_add_line(&name, f);
-	attribute(&b, "message", name.s);
+	add_attribute(&b, "message", name.s);
 	str_addc(&b, '>');
 	add_text(&b, rep, g);
 	str_add(&b, "</failure>\n    </testcase>\n");
@@ -81,7 +81,7 @@ static void write_suite(const struct report *rep, const struct engine_result *re
 	struct str b = STR_INIT;
 
 	str_add(&b, "  <testsuite");
-	attribute(&b, "name", res->ops->name);
+	add_attribute(&b, "name", res->ops->name);
 	str_fmt(&b, " tests=\"%zu\" failures=\"%zu\" errors=\"%d\" time=\"%.3f\">\n",
 		n + broken + (!n && !broken), n, broken, res->seconds);
 	fwrite(b.s, 1, b.n, out);
@@ -90,12 +90,12 @@ static void write_suite(const struct report *rep, const struct engine_result *re
 	str_reset(&b);
 	if (broken || !n) {
 		str_add(&b, "    <testcase");
-		attribute(&b, "classname", res->ops->name);
-		attribute(&b, "name", report_source_name(&rep->source));
+		add_attribute(&b, "classname", res->ops->name);
+		add_attribute(&b, "name", report_source_name(&rep->source));
 		if (broken) {
 			str_add(&b, ">\n      <error");
-			attribute(&b, "type", "trace");
-			attribute(&b, "message", rep->source.error);
+			add_attribute(&b, "type", "trace");
+			add_attribute(&b, "message", rep->source.error);
 			str_add(&b, "/>\n    </testcase>\n");
 		} else {
 			str_add(&b, "/>\n");

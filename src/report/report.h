@@ -1,9 +1,9 @@
 /*
- * Printing findings. One struct says what there is to print, one table lists
- * the forms; a form is one file with one `const struct report_format`.
+ * Prints findings. `struct report` has what to print; a table lists the formats.
+ * A format is one file that defines one `const struct report_format`.
  *
- * To add one: a file in this folder that defines it, a line below and a row in
- * report.c. JSON of any kind is written with json_emit.h.
+ * To add a format: define it in a file of this folder, declare it below and add
+ * it to the table in report.c. Write every kind of JSON with json_emit.h.
  */
 #ifndef ATOMSAN_REPORT_REPORT_H
 #define ATOMSAN_REPORT_REPORT_H
@@ -16,10 +16,10 @@
 
 /* Where the findings came from. */
 struct report_source {
-	const char *trace;   /* its path, as given; NULL of a run that was checked as it went */
-	const char *program; /* of such a run its command line; else NULL */
+	const char *trace;   /* path as given; NULL for a live run, checked while it ran */
+	const char *program; /* command line of a live run; else NULL */
 	uint64_t events, threads, transactions, variables, locks, skipped;
-	const char *error; /* the sentence, where the trace broke off; or NULL */
+	const char *error; /* message, if the trace broke off; or NULL */
 };
 
 struct report {
@@ -28,13 +28,13 @@ struct report {
 	size_t nresults;
 	bool color;
 	int verbosity; /* -q: -1, default 0, -v: 1 */
-	bool all;      /* nothing is left out because it looks like something else */
+	bool all;      /* show every finding in full, even if it resembles another */
 };
 
 struct report_format {
 	const char *name;
-	const char *summary; /* one line for --help */
-	bool context;        /* it shows what engine/context.h finds out */
+	const char *summary; /* text for --help, one line */
+	bool context;        /* whether it shows what engine/context.h finds out */
 	void (*write)(const struct report *rep, FILE *out);
 };
 
@@ -44,24 +44,24 @@ extern const struct report_format text_format, json_format, html_format, sarif_f
 const struct report_format *report_format_by_name(const char *name);
 
 /*
- * Text in pieces, for a run that is checked as it goes: findings that belong together, when they
- * are made; at the end what text_format prints below the findings of rep->results. `told`: in one
- * line; and how many had just that.
+ * The text format in pieces, for a live run. report_text_finding() prints one group when it is
+ * found: in full, or only its SUMMARY line if `brief`. report_text_end() prints what text_format
+ * prints below the findings of rep->results; `nbrief` groups were brief or not printed.
  */
 void report_text_finding(const struct report *rep, const struct finding *const *v, size_t n,
-			 bool told, FILE *out);
-void report_text_end(const struct report *rep, size_t told, FILE *out);
+			 bool brief, FILE *out);
+void report_text_end(const struct report *rep, size_t nbrief, FILE *out);
 /*
- * Another was shown before: does a reader know what is to be known? A block that is cut in one
- * place is cut in many, and the first report says what is wrong with it.
+ * Does `f` add nothing for a reader who has seen `before` in full? A block that is not atomic is
+ * often violated in many places; the first report already says what is wrong with it.
  */
-bool report_text_told(const struct finding *f, const struct finding *before);
-enum { REPORT_TEXT_LINES = 8 }; /* at most, of a block that was shown; with -v and -q all */
+bool report_text_is_repeat(const struct finding *f, const struct finding *before);
+enum { REPORT_TEXT_LINES = 8 }; /* SUMMARY lines of repeats per block, without -v and -q */
 
-/* What was checked: the trace's path, or the program's command line; "?" where nobody knows. */
+/* What was checked: the trace's path, else the program's command line, else "?". */
 const char *report_source_name(const struct report_source *src);
 
-/* "observed", "predicted", "confirmed": the same word in every form. */
+/* "observed", "predicted" or "confirmed": the same word in every format. */
 const char *report_status_name(enum finding_status status);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * SARIF 2.1.0, which code-scanning services and editors read. A rule an engine,
- * a result a finding, and in it one thread flow a thread: `executionOrder` says
- * how their steps interleave. Paths are relative to SRCROOT (where.h).
+ * SARIF 2.1.0, which code-scanning services and editors read. There is one rule per
+ * engine, one result per group of findings, and in a result one thread flow per thread;
+ * `executionOrder` says how their steps interleave. Paths are relative to SRCROOT
+ * (where.h).
  */
 #include "report/report.h"
 
@@ -19,7 +20,7 @@
 
 #define SCHEMA "https://json.schemastore.org/sarif-2.1.0.json"
 
-/* What a URI cannot have as it is: RFC 3986. */
+/* Add a path with percent-encoding (RFC 3986). */
 static void add_uri(struct str *b, const char *path)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -57,14 +58,14 @@ static void write_artifact(struct json_emit *j, const char *file)
 	str_free(&uri);
 }
 
-/* Members of an open location object. */
+/* Write members of a location object that is open. */
 static void write_physical(struct json_emit *j, const struct where *w)
 {
 	uint64_t column = w->column ? w->column : 1;
 
 	json_emit_open(j, "physicalLocation", '{', JSON_ONE_LINE);
 	write_artifact(j, w->file.s);
-	/* GitHub wants all four; of the end nothing is known, so it is one character. */
+	/* GitHub requires all four. The end is unknown, so the region is one character. */
 	json_emit_open(j, "region", '{', JSON_ONE_LINE);
 	json_emit_u64(j, "startLine", w->line);
 	json_emit_u64(j, "startColumn", column);
@@ -117,7 +118,7 @@ static void write_stack(struct json_emit *j, const struct finding_stack *stack)
 
 		json_emit_open(j, NULL, '{', JSON_ONE_LINE);
 		json_emit_open(j, "location", '{', JSON_ONE_LINE);
-		/* A library's "nptl/pthread_create.c" is nowhere here. */
+		/* A library's "nptl/pthread_create.c" does not exist on this machine. */
 		if (where_of_frame(&w, frame) && (*w.file.s == '/' || !access(w.file.s, F_OK)))
 			write_physical(j, &w);
 		write_function(j, frame->function ? frame->function : "??");
@@ -131,7 +132,7 @@ static void write_stack(struct json_emit *j, const struct finding_stack *stack)
 	where_free(&w);
 }
 
-/* GitHub wants a place in a file; where nothing is known it is the trace. */
+/* GitHub requires a location in a file. If none is known, use the trace. */
 static void write_locations(struct json_emit *j, const struct report *rep, const struct finding *f)
 {
 	const struct finding_block *block = story_subject(f);
@@ -164,7 +165,7 @@ static void write_related(struct json_emit *j, const struct finding *f)
 	where_free(&w);
 }
 
-static bool is_first_of_thread(const struct finding *f, size_t i)
+static bool is_first_step_of_thread(const struct finding *f, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
 		if (step_same_name(f->steps[k].thread, f->steps[i].thread))
@@ -214,7 +215,7 @@ static void write_flows(struct json_emit *j, const struct finding *f)
 	json_emit_open(j, NULL, '{', JSON_LINES);
 	json_emit_open(j, "threadFlows", '[', JSON_LINES);
 	for (size_t i = 0; i < f->nsteps; i++)
-		if (is_first_of_thread(f, i))
+		if (is_first_step_of_thread(f, i))
 			write_flow(j, f, i);
 	json_emit_close(j);
 	json_emit_close(j);
@@ -254,7 +255,7 @@ static void write_result(struct json_emit *j, const struct report *rep, size_t r
 static void write_rule(struct json_emit *j, const struct engine_result *res)
 {
 	const struct engine_ops *ops = res->ops;
-	/* An engine's findings are of one kind. */
+	/* All findings of an engine have the same certainty. */
 	bool certain = res->findings.n && story_is_certain(res->findings.v[0]);
 	struct str b = STR_INIT;
 

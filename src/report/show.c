@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-/* Would it move the cursor, or make the terminal show something else than what is there? */
+/* Would it move the cursor, or make the terminal show something else than the text? */
 static bool is_harmful(uint32_t cp)
 {
 	return cp < 0x20 || (cp >= 0x7f && cp < 0xa0) || (cp >= 0x200b && cp <= 0x200f) ||
@@ -35,8 +35,8 @@ static void add_safe(struct str *b, const char *s)
 	}
 }
 
-/* The length in bytes of the longest start of s that takes at most `max` columns. */
-static size_t fit(const char *s, size_t n, size_t max, size_t *columns)
+/* The length in bytes of the longest prefix of s that takes at most `max` columns. */
+static size_t prefix_that_fits(const char *s, size_t n, size_t max, size_t *columns)
 {
 	size_t i = 0, used = 0;
 
@@ -59,7 +59,7 @@ size_t show_columns(const char *s)
 {
 	size_t columns;
 
-	fit(s, strlen(s), SIZE_MAX, &columns);
+	prefix_that_fits(s, strlen(s), SIZE_MAX, &columns);
 	return columns;
 }
 
@@ -73,14 +73,14 @@ void show_add(struct str *b, const char *s, size_t max, enum show_cut cut)
 	if (columns <= max) {
 		str_addn(b, safe.s, safe.n);
 	} else if (cut == SHOW_CUT_TAIL) {
-		str_addn(b, safe.s, fit(safe.s, safe.n, keep, NULL));
+		str_addn(b, safe.s, prefix_that_fits(safe.s, safe.n, keep, NULL));
 		str_addn(b, "..", max < 2 ? max : 2);
 	} else {
-		size_t drop = fit(safe.s, safe.n, columns - keep, NULL);
+		size_t drop = prefix_that_fits(safe.s, safe.n, columns - keep, NULL);
 
-		/* A wide character may straddle the cut: it goes too. */
+		/* Also drop a wide character that straddles the boundary. */
 		while (show_columns(safe.s + drop) > keep)
-			drop += fit(safe.s + drop, safe.n - drop, 2, NULL);
+			drop += prefix_that_fits(safe.s + drop, safe.n - drop, 2, NULL);
 		str_addn(b, "..", max < 2 ? max : 2);
 		str_addn(b, safe.s + drop, safe.n - drop);
 	}
@@ -93,11 +93,11 @@ static void put_word(FILE *out, const char *s, size_t n)
 		putc(s[i] == SHOW_TIE[0] ? ' ' : s[i], out);
 }
 
-static void wrap(FILE *out, const char *s, size_t indent, size_t hang, const char *on,
-		 const char *off)
+static void print_wrapped(FILE *out, const char *s, size_t indent, size_t hang, const char *on,
+			  const char *off)
 {
 	size_t at = indent; /* columns used in this line */
-	bool fresh = true;  /* no word in it yet */
+	bool fresh = true;  /* the line has no word yet */
 
 	fprintf(out, "%*s%s", (int)indent, "", on);
 	while (*s) {
@@ -107,7 +107,7 @@ static void wrap(FILE *out, const char *s, size_t indent, size_t hang, const cha
 			s++;
 			continue;
 		}
-		fit(s, n, SIZE_MAX, &columns);
+		prefix_that_fits(s, n, SIZE_MAX, &columns);
 		if (!fresh && at + 1 + columns > SHOW_WIDTH) {
 			fprintf(out, "%s\n%*s%s", off, (int)hang, "", on);
 			at = hang;
@@ -117,10 +117,10 @@ static void wrap(FILE *out, const char *s, size_t indent, size_t hang, const cha
 			putc(' ', out);
 			at++;
 		}
-		/* A word longer than a line: as much as fits, the rest is the next word. But paths
-		 * and names of C++ are for copying. */
+		/* Break a word that is longer than a line, but not a path or C++ name: users copy
+		 * those. */
 		if (at + columns > SHOW_WIDTH && !memchr(s, '/', n) && !memmem(s, n, "::", 2))
-			n = fit(s, n, SHOW_WIDTH - at, &columns);
+			n = prefix_that_fits(s, n, SHOW_WIDTH - at, &columns);
 		put_word(out, s, n);
 		at += columns;
 		fresh = false;
@@ -131,12 +131,12 @@ static void wrap(FILE *out, const char *s, size_t indent, size_t hang, const cha
 
 void show_wrap(FILE *out, const char *s, size_t indent, size_t hang)
 {
-	wrap(out, s, indent, hang, "", "");
+	print_wrapped(out, s, indent, hang, "", "");
 }
 
 void show_wrap_styled(FILE *out, const char *s, bool color, enum show_style style)
 {
-	wrap(out, s, 0, 4, show_on(color, style), show_off(color, style));
+	print_wrapped(out, s, 0, 4, show_on(color, style), show_off(color, style));
 }
 
 const char *show_on(bool color, enum show_style style)

@@ -1,9 +1,9 @@
 /*
- * Text for a terminal: names made harmless, cut to a number of columns,
- * sentences broken into lines.
+ * Text for a terminal: makes names safe, cuts them to a number of columns and
+ * breaks sentences into lines.
  *
- * A name goes through show_add() once and is safe from then on: no control
- * character, no code that turns the direction of writing, valid UTF-8.
+ * A name becomes safe by passing through show_add() once: then it is valid UTF-8
+ * without control characters and without codes that change the writing direction.
  *
  * Who may include this: report writers, commands.
  */
@@ -18,33 +18,33 @@
 
 enum { SHOW_WIDTH = 80 };
 
-/* Which end of a name that is too long goes: a path is known by its tail. */
+/* Which end of a name to drop if it is too long. A path is recognised by its tail. */
 enum show_cut { SHOW_CUT_TAIL, SHOW_CUT_HEAD };
 
-/* Add a name; where it takes more than `max` columns, ".." stands for the rest. */
+/* Add a name in at most `max` columns; ".." stands for what was dropped. */
 void show_add(struct str *b, const char *s, size_t max, enum show_cut cut);
 
-/* How many columns safe text takes. */
+/* The width of safe text, in columns. */
 size_t show_columns(const char *s);
 
 /*
- * A space that show_wrap() does not break a line at, for sentences:
- * "(event" SHOW_TIE "%lu)". No name has it: show_add() would have escaped it.
+ * A space at which show_wrap() does not break the line: "(event" SHOW_TIE "%lu)".
+ * No name contains it, because show_add() escapes it.
  */
 #define SHOW_TIE "\001"
 
 /*
- * Print safe text as lines of SHOW_WIDTH, the first indented by `indent`, the others by `hang`.
- * A longer path, or name of C++, is not broken.
+ * Print safe text in lines of at most SHOW_WIDTH columns, the first indented by `indent`, the
+ * others by `hang`. A path or C++ name that is longer than a line is not broken.
  */
 void show_wrap(FILE *out, const char *s, size_t indent, size_t hang);
 
 enum show_style { SHOW_PLAIN, SHOW_BOLD, SHOW_FAINT, SHOW_RED, SHOW_BOLD_RED, SHOW_GREEN };
 
-/* The same for what stands at the margin and is wanted to be seen. */
+/* The same with a style, indented by 0 and 4. */
 void show_wrap_styled(FILE *out, const char *s, bool color, enum show_style style);
 
-/* The terminal's codes, or "" without colour. */
+/* The terminal codes that start and end a style, or "" without colour. */
 const char *show_on(bool color, enum show_style style);
 const char *show_off(bool color, enum show_style style);
 

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* What lies further behind is no source that anybody wrote. */
+/* Larger files and longer lines are not hand-written source. */
 enum { BYTES_MAX = 64 << 20, LINE_MAX_BYTES = 1 << 12 };
 
 FILE *source_open(const char *path)
@@ -26,7 +26,7 @@ FILE *source_open(const char *path)
 	return f;
 }
 
-/* Without its newline; false where there is no such line. */
+/* Read a line without its newline; false if the file has no such line. */
 static bool read_line(FILE *f, uint32_t line, struct str *text)
 {
 	uint32_t at = 1;
@@ -60,20 +60,20 @@ static size_t columns_between(const struct str *text, size_t from, size_t to)
 	return columns;
 }
 
-/* Where the line is too long for its mark to be seen, it starts so far behind. */
-static size_t cut_head(const struct str *text, size_t start, size_t at, size_t room)
+/* The index at which to start printing, so that the mark at `at` is visible in a long line. */
+static size_t choose_start(const struct str *text, size_t start, size_t at, size_t room)
 {
 	if (columns_between(text, start, at) < room - room / 4)
 		return start;
-	/* Not in the middle of a character. */
+	/* Do not start in the middle of a character. */
 	while (start < at && (columns_between(text, start, at) > room / 2 ||
 			      ((unsigned char)text->s[start] & 0xc0) == 0x80))
 		start++;
 	return start;
 }
 
-static void quote(FILE *out, size_t indent, struct str *text, uint32_t line, uint32_t column,
-		  bool color)
+static void print_quoted(FILE *out, size_t indent, struct str *text, uint32_t line, uint32_t column,
+			 bool color)
 {
 	size_t start = 0, first, margin, room;
 	struct str b = STR_INIT;
@@ -94,7 +94,7 @@ static void quote(FILE *out, size_t indent, struct str *text, uint32_t line, uin
 	room = SHOW_WIDTH - indent - margin - 3;
 	/* Columns are counted in bytes, from 1. */
 	mark = column > start && column <= text->n;
-	first = mark ? cut_head(text, start, column - 1, room - 2) : start;
+	first = mark ? choose_start(text, start, column - 1, room - 2) : start;
 	if (first > start)
 		str_add(&b, "..");
 	show_add(&b, text->s + first, room - b.n, SHOW_CUT_TAIL);
@@ -118,7 +118,7 @@ void source_quote(FILE *out, size_t indent, const char *path, uint32_t line, uin
 	if (!f)
 		return;
 	if (read_line(f, line, &text))
-		quote(out, indent, &text, line, column, color);
+		print_quoted(out, indent, &text, line, column, color);
 	fclose(f);
 	str_free(&text);
 }

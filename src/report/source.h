@@ -1,11 +1,11 @@
 /*
- * A line of the source, as a compiler quotes it:
+ * Quotes a source line as a compiler does:
  *
  *	14 | account->balance = b + amount;
  *	   |                  ^
  *
- * The file is read as it is now, which may not be what was compiled: nobody
- * can tell, so a line that does not fit the column is quoted without a mark.
+ * The file is read in its present state, which may differ from what was compiled.
+ * If the column is outside the line, the line is quoted without a mark.
  *
  * Who may include this: report writers.
  */
@@ -16,11 +16,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* Where the file cannot be read, or has no such line or nothing on it: nothing. */
+/* Print the line; nothing if the file cannot be read or the line does not exist or is blank. */
 void source_quote(FILE *out, size_t indent, const char *path, uint32_t line, uint32_t column,
 		  bool color);
 
-/* A file, and not something that would make us wait; NULL where it cannot be read. */
+/* Open a regular file (a pipe could block); NULL if that fails. */
 FILE *source_open(const char *path);
 
 #endif

@@ -15,7 +15,7 @@
 
 enum { INDENT = 4, HANG = 7 };
 
-/* Frames without -v. */
+/* Number of frames without -v. */
 enum { FRAMES_MAX = 16 };
 
 static bool is_system(const char *file)
@@ -40,7 +40,7 @@ const struct finding_frame *stack_own_frame(const struct finding_stack *stack)
 	return first;
 }
 
-/* Some word that names of functions for locks have; `n` letters, any case. */
+/* Is it a word that names of lock functions contain? It has `n` letters, in any case. */
 static bool is_lock_word(const char *word, size_t n)
 {
 	static const char *const words[] = {"lock",   "unlock", "trylock", "rdlock",
@@ -51,7 +51,7 @@ static bool is_lock_word(const char *word, size_t n)
 
 		if (n == len && !strncasecmp(word, words[i], n))
 			return true;
-		/* "xlock", but not "block" nor "clock" */
+		/* "xlock", but not "block", "clock" or "flock" */
 		if (n == len + 1 && !strncasecmp(word + 1, words[i], len) &&
 		    (len > 4 || !strchr("bcfBCF", word[0])))
 			return true;
@@ -59,7 +59,7 @@ static bool is_lock_word(const char *word, size_t n)
 	return false;
 }
 
-/* Words begin behind '_' and with capital letters. */
+/* The length of the first word in a name. Words begin after '_' and with capital letters. */
 static size_t word_length(const char *s, size_t n)
 {
 	size_t i = 1;
@@ -70,8 +70,8 @@ static size_t word_length(const char *s, size_t n)
 	return i < n ? i : n;
 }
 
-/* Is the function called as one that does nothing but take a lock, or give it back? */
-static bool is_for_locks(const char *function)
+/* Does the name suggest that the function only acquires or releases a lock? */
+static bool is_lock_function(const char *function)
 {
 	size_t n = strcspn(function, "(<"), from = n, first = 0, last = 0, at;
 
@@ -100,7 +100,7 @@ const struct finding_frame *stack_step_frame(const struct finding_step *s)
 	for (const struct finding_frame *f = own; f < s->stack.v + s->stack.n; f++) {
 		if (!f->function || !f->file || is_system(f->file))
 			break;
-		if (!is_for_locks(f->function))
+		if (!is_lock_function(f->function))
 			return f->line ? f : own;
 	}
 	return own;
@@ -113,8 +113,8 @@ static const char *base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* From the current directory where it is below that. */
-static const char *relative(const char *file)
+/* The file relative to the current directory if it is below, else unchanged. */
+static const char *relative_path(const char *file)
 {
 	char cwd[PATH_MAX];
 	size_t n;
@@ -128,14 +128,14 @@ static const char *relative(const char *file)
 
 void stack_add_line(struct str *b, const struct finding_frame *frame, bool folders)
 {
-	str_add(b, folders ? relative(frame->file) : base_name(frame->file));
+	str_add(b, folders ? relative_path(frame->file) : base_name(frame->file));
 	if (frame->line)
 		str_fmt(b, ":%" PRIu32, frame->line);
 	if (frame->line && frame->column)
 		str_fmt(b, ":%" PRIu32, frame->column);
 }
 
-/* Between the start of a std::thread and the function that it was given. */
+/* Is the frame between the start of a std::thread and its start function? */
 static bool is_thread_start(const struct finding_frame *frame)
 {
 	return frame->function && (strstr(frame->function, "std::__invoke") ||
@@ -153,7 +153,7 @@ size_t stack_depth(const struct report *rep, const struct finding_stack *stack)
 		n++;
 	if (n < stack->n)
 		return n + 1;
-	/* Below that way is code of the library that may have no name. */
+	/* Further out the library may have frames without a name: look past those. */
 	for (size_t i = n; i-- > 1;)
 		if (is_thread_start(&stack->v[i]))
 			n = i;

@@ -1,14 +1,14 @@
 /*
- * Stacks of recorded runs, for people.
+ * Prints the stacks of recorded runs for people.
  *
  *	    #0 deposit bank.c:14:17 (bank+0x1234)
  *	       14 | account->balance = b + amount;
  *	          |                  ^
  *	    #1 worker bank.c:33:5 (bank+0x1300)
  *
- * What lies below main(), or is the standard library's way from a new thread
- * to the function that it is to run, is left out unless -v asks for all. Files
- * below the current directory are named from there.
+ * Unless -v asks for everything, frames below main() are left out, and so are the
+ * C++ library's frames between a new thread and its start function. Files below
+ * the current directory are printed relative to it.
  *
  * Who may include this: report writers.
  */
@@ -23,27 +23,28 @@
 #include "report/report.h"
 
 /*
- * The innermost frame in the program's own source: not in a header of the
- * system, such as the inside of std::atomic. NULL where no frame has a line.
+ * The innermost frame in the program's own source, that is, not in a system header
+ * (such as the inside of std::atomic). If there is none, the innermost frame that
+ * has a line; NULL if no frame has one.
  */
 const struct finding_frame *stack_own_frame(const struct finding_stack *stack);
 /*
- * Where a step is: its stack's own frame. An operation on a lock is where somebody wanted it, and
- * not in the program's own "Mutex::Lock()" or "sched_unlock()".
+ * The frame that says where a step is: usually stack_own_frame(). For a lock operation it is the
+ * caller that wanted the lock, not the program's own wrapper "Mutex::Lock()" or "sched_unlock()".
  */
 const struct finding_frame *stack_step_frame(const struct finding_step *s);
 
-/* "bank.c:14:17", not made safe yet. With the file's folders, or without. */
+/* Add "bank.c:14:17", with or without the file's folders. The text is not made safe. */
 void stack_add_line(struct str *b, const struct finding_frame *frame, bool folders);
 
-/* How many frames are to be shown. */
+/* The number of frames to show. */
 size_t stack_depth(const struct report *rep, const struct finding_stack *stack);
 
-/* How many frames at the end of what is to be shown are the same. */
+/* The number of equal frames at the outer end of what both stacks show. */
 size_t stack_shared(const struct report *rep, const struct finding_stack *a,
 		    const struct finding_stack *b);
 
-/* The first n frames; with the source's line below one of them, or NULL. */
+/* Write the first n frames. Below the frame `quote`, which may be NULL, quote its source line. */
 void stack_write(const struct report *rep, const struct finding_stack *stack, size_t n,
 		 const struct finding_frame *quote, FILE *out);
 

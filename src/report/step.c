@@ -8,10 +8,10 @@
 
 #include "base/banned.h"
 
-/* In the picture, "w(account.balance)": where a recorded run's are wider the name is a footnote. */
+/* In the picture, "w(account.balance)". A wider name of a recorded run becomes a footnote. */
 enum { SHORT_MAX_COLUMNS = 20 };
 
-/* How much of a name a sentence can bear. */
+/* Maximal width of names in a sentence. */
 enum { NAME_MAX_COLUMNS = 40, OPERAND_MAX_COLUMNS = 56, THREAD_MAX_COLUMNS = 24 };
 
 bool step_same_name(const char *a, const char *b)
@@ -26,7 +26,7 @@ bool step_same_block(const struct finding_step *a, const struct finding_step *b)
 	return a->begin || a->event == b->event;
 }
 
-enum step_tie step_tie(const struct finding_step *before, const struct finding_step *s)
+enum step_link step_link(const struct finding_step *before, const struct finding_step *s)
 {
 	if (step_same_block(before, s))
 		return STEP_SAME_BLOCK;
@@ -45,7 +45,7 @@ bool step_is_blamed(const struct finding *f, const struct finding_step *s)
 	       step_same_name(s->thread, f->blame.thread);
 }
 
-/* Each of them is one stretch of the cycle; the first and the last stretch meet. */
+/* A transaction's steps are consecutive, except that the first one may also be the last. */
 size_t step_count_transactions(const struct finding *f)
 {
 	size_t n = f->nsteps > 0;
@@ -62,8 +62,8 @@ static void add_name(struct str *b, const char *s, size_t max)
 	show_add(b, s ? s : "?", max, SHOW_CUT_TAIL);
 }
 
-/* Behind the bracket that this one opens; its end where none does. */
-static const char *behind_bracket(const char *open)
+/* The text after the bracket that closes this one; the end of the text if none does. */
+static const char *skip_brackets(const char *open)
 {
 	size_t depth = 0;
 
@@ -82,7 +82,7 @@ void step_add_without_aside(struct str *b, const char *name)
 
 	str_addn(b, name, aside ? (size_t)(aside - name) : strlen(name));
 	if (aside)
-		str_add(b, behind_bracket(aside + 1));
+		str_add(b, skip_brackets(aside + 1));
 }
 
 void step_add_operand(struct str *b, const struct finding_step *s)
@@ -107,8 +107,8 @@ void step_add_variable(struct str *b, const struct finding *f, size_t max)
 	str_free(&name);
 }
 
-/* Of "a::b::Class::function" the last parts, so many: where those begin. */
-static size_t own_part(const char *label, size_t n, size_t left)
+/* The index at which the last `left` parts of "a::b::Class::function" begin. */
+static size_t find_last_parts(const char *label, size_t n, size_t left)
 {
 	size_t depth = 0, parts = 0;
 
@@ -124,8 +124,8 @@ static size_t own_part(const char *label, size_t n, size_t left)
 	return 0;
 }
 
-/* What may stand behind a function's parameters, at the end of its name. */
-static size_t without_qualifiers(const char *label, size_t n)
+/* The length of the name without the qualifiers that may follow the parameters. */
+static size_t length_without_qualifiers(const char *label, size_t n)
 {
 	static const char *const qualifiers[] = {" const", " volatile", " &", " &&"};
 	size_t before;
@@ -148,24 +148,24 @@ static size_t without_qualifiers(const char *label, size_t n)
 	return n;
 }
 
-/* How much of "add(int, long) const" is the name. */
+/* The length of the name in "add(int, long) const". */
 static size_t name_length(const char *label)
 {
-	size_t n = strlen(label), end = without_qualifiers(label, n), depth = 0;
+	size_t n = strlen(label), end = length_without_qualifiers(label, n), depth = 0;
 
 	if (!end || label[end - 1] != ')')
 		return n;
 	for (size_t i = end; i-- > 1;) {
 		depth += label[i] == ')';
 		depth -= label[i] == '(';
-		/* "add (fast)" is somebody's own word. */
+		/* "add (fast)" is a label that the user wrote. */
 		if (!depth)
 			return label[i - 1] == ' ' ? n : i;
 	}
 	return n;
 }
 
-/* How much of "void f(int) const::{lambda()#1}::operator()" is the type that it returns. */
+/* The length of the return type in "void f(int) const::{lambda()#1}::operator()". */
 static size_t type_length(const char *name, size_t n)
 {
 	size_t angles = 0, within = 0, from = 0;
@@ -175,7 +175,7 @@ static size_t type_length(const char *name, size_t n)
 			break; /* "operator new" */
 		within += strchr("([{", name[i]) != NULL;
 		within -= within && strchr(")]}", name[i]);
-		/* "f<(3 > 2)>": what stands in parentheses ends nothing. */
+		/* "f<(3 > 2)>": a '>' inside parentheses closes nothing. */
 		angles += !within && name[i] == '<';
 		angles -= angles && !within && name[i] == '>' && name[i - 1] != '-';
 		if (!angles && !within && name[i] == ' ' && strncmp(name + i + 1, "const", 5) != 0)
@@ -184,8 +184,8 @@ static size_t type_length(const char *name, size_t n)
 	return from;
 }
 
-/* Without the arguments of templates: of "set<int>::add" what is left is "set::add". */
-static void add_without_arguments(struct str *b, const char *name, size_t n)
+/* Add the name without template arguments: "set<int>::add" becomes "set::add". */
+static void add_without_template_arguments(struct str *b, const char *name, size_t n)
 {
 	size_t depth = 0, within = 0, start = b->n;
 
@@ -196,7 +196,7 @@ static void add_without_arguments(struct str *b, const char *name, size_t n)
 		}
 		within += depth && name[i] == '(';
 		within -= within && name[i] == ')';
-		/* "main()::<lambda()>" has its name there. */
+		/* In "main()::<lambda()>" the brackets are part of the name. */
 		if (name[i] == '<' && !within && (depth || (i && name[i - 1] != ':')))
 			depth++;
 		if (!depth)
@@ -205,7 +205,7 @@ static void add_without_arguments(struct str *b, const char *name, size_t n)
 	}
 	if (!depth)
 		return;
-	/* It is something else. */
+	/* Unbalanced: these were no template arguments. */
 	b->n = start;
 	str_addn(b, name, n);
 }
@@ -215,13 +215,13 @@ void step_add_label(struct str *b, const char *label, size_t max)
 	size_t n = name_length(label), from = 0;
 	struct str name = STR_INIT, all = STR_INIT;
 
-	/* What a function is called says more than half of its parameters. */
+	/* The name says more than half of the parameters would. */
 	str_add(&name, label);
 	if (show_columns(name.s) > max) {
 		str_reset(&name);
 		str_addn(&name, label, n);
 	}
-	/* Only what has parameters is a function: others are somebody's own words. */
+	/* Only a name with parameters is a function; others are labels that the user wrote. */
 	if (show_columns(name.s) > max && label[n]) {
 		from = type_length(label, n);
 		str_reset(&name);
@@ -229,12 +229,12 @@ void step_add_label(struct str *b, const char *label, size_t max)
 	}
 	if (show_columns(name.s) > max && label[n]) {
 		str_reset(&name);
-		add_without_arguments(&name, label + from, n - from);
+		add_without_template_arguments(&name, label + from, n - from);
 	}
 	str_addn(&all, name.s, name.n);
 	for (size_t left = 2; show_columns(name.s) > max && label[n] && left; left--) {
 		str_reset(&name);
-		str_add(&name, all.s + own_part(all.s, all.n, left));
+		str_add(&name, all.s + find_last_parts(all.s, all.n, left));
 	}
 	add_name(b, name.n ? name.s : label, max);
 	str_free(&name);
@@ -244,12 +244,12 @@ void step_add_label(struct str *b, const char *label, size_t max)
 void step_add_short_label(struct str *b, const struct finding *f, const char *label)
 {
 	size_t n = f->recorded ? name_length(label) : strlen(label);
-	size_t from = f->recorded ? own_part(label, n, 2) : 0;
+	size_t from = f->recorded ? find_last_parts(label, n, 2) : 0;
 
 	str_addn(b, label + from, n - from);
 }
 
-static bool is_long(const struct finding_step *s)
+static bool needs_footnote(const struct finding_step *s)
 {
 	struct str safe = STR_INIT;
 	bool wide;
@@ -266,12 +266,12 @@ size_t step_footnote(const struct finding *f, const struct finding_step *s)
 {
 	size_t n = 0;
 
-	if (f->nsteps > STEP_FOOTNOTES_MAX || !is_long(s))
+	if (f->nsteps > STEP_FOOTNOTES_MAX || !needs_footnote(s))
 		return 0;
 	for (size_t i = 0; i < f->nsteps; i++) {
 		size_t k = 0;
 
-		if (!is_long(&f->steps[i]))
+		if (!needs_footnote(&f->steps[i]))
 			continue;
 		while (!step_same_name(f->steps[k].operand, f->steps[i].operand))
 			k++;
@@ -351,7 +351,7 @@ static const struct words *words_of(const struct finding_step *s)
 	return NULL;
 }
 
-/* "acquired (shared)" and l: "acquired l (shared)". */
+/* Put the operand before the aside: "acquired (shared)" and l give "acquired l (shared)". */
 static void add_phrase(struct str *b, const char *phrase, const struct finding_step *s)
 {
 	struct str operand = STR_INIT;

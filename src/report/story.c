@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-/* How much of what may go on for ever is printed without -v. */
+/* Limits on lists of any length, without -v. */
 enum { ORDERS_MAX = 12, VISITS_MAX = 4, LOCKS_MAX = 4 };
 
 bool story_is_blameless(const struct finding *f)
@@ -18,7 +18,7 @@ bool story_is_blameless(const struct finding *f)
 	       step_same_name(f->kind, "cycle");
 }
 
-/* " (event 8)": of a live finding nobody could look that up. */
+/* Add " (event 8)"; nothing for a live finding, which has no trace to look the event up in. */
 static void add_event(struct str *b, const struct finding *f, uint64_t event)
 {
 	if (!f->live)
@@ -32,19 +32,18 @@ static void add_at_event(struct str *b, const struct finding *f, uint64_t event)
 }
 
 /*
- * A story goes: the block did this, then others did that, then the block did
- * the last thing. Steps [0, *lead] and [*tail, n) are the block's own.
+ * Can the steps be told as "the block did this, then others did that, then the block
+ * did the last thing"? If so, steps [0, *lead] and [*tail, n) are the block's own.
  */
-static bool is_story(const struct finding *f, size_t *lead, size_t *tail)
+static bool find_story(const struct finding *f, size_t *lead, size_t *tail)
 {
 	const struct finding_step *s = f->steps;
 	size_t i, k;
 
-	/* An engine that only suspects a block must not be quoted as knowing. */
+	/* This engine only suspects the block: do not claim that it is not atomic. */
 	if (!f->blame.thread && f->status == FINDING_OBSERVED)
 		return false;
-	/* Conflicts through several others are a chain, and not what one thread does after another.
-	 */
+	/* Conflicts through several others form a chain, which is not a sequence in time. */
 	if (step_same_name(f->kind, "commit") && f->nwith > 1)
 		return false;
 	if (f->nsteps < 3 || !s[0].begin || !step_same_block(&s[0], &s[f->nsteps - 1]))
@@ -58,7 +57,7 @@ static bool is_story(const struct finding *f, size_t *lead, size_t *tail)
 	for (size_t m = i + 1; m < k; m++)
 		if (step_same_block(&s[0], &s[m]))
 			return false;
-	/* A cycle may also go back in time inside a block: then there is no "between". */
+	/* Inside a block, a cycle may also go back in time: then there is no "between". */
 	for (size_t m = i; m < k && f->status != FINDING_PREDICTED; m++)
 		if (s[m].event >= s[m + 1].event)
 			return false;
@@ -68,10 +67,10 @@ static bool is_story(const struct finding *f, size_t *lead, size_t *tail)
 }
 
 /*
- * A step for a sentence that has told the operand before. Where that is all that
- * the finding is about, and has no short name, it is just "it".
+ * A copy of step i for a sentence that has already named the operand. The operand becomes
+ * "it" if it has no short name and all steps of the finding have the same operand.
  */
-static struct finding_step told_again(const struct finding *f, size_t i)
+static struct finding_step refer_to_step(const struct finding *f, size_t i)
 {
 	struct finding_step s = f->steps[i];
 
@@ -83,15 +82,18 @@ static struct finding_step told_again(const struct finding *f, size_t i)
 	return s;
 }
 
-/* "thread T2's block 'audit' read x (event 8) and wrote y (event 9)"; `who` may be known already.
+/*
+ * Add "thread T2's block 'audit' read x (event 8) and wrote y (event 9)", without the subject
+ * unless `with_subject`.
  */
-static void add_visit(struct str *b, const struct finding *f, size_t from, size_t to, bool who)
+static void add_visit(struct str *b, const struct finding *f, size_t from, size_t to,
+		      bool with_subject)
 {
 	const struct finding_step *s = f->steps;
-	struct finding_step first = told_again(f, from), last = told_again(f, to);
+	struct finding_step first = refer_to_step(f, from), last = refer_to_step(f, to);
 	bool predicted = f->status == FINDING_PREDICTED;
 
-	if (who) {
+	if (with_subject) {
 		step_add_owner(b, s[from].thread, s[from].label, s[from].begin);
 		str_add(b, predicted ? " can " : " ");
 	}
@@ -104,7 +106,7 @@ static void add_visit(struct str *b, const struct finding *f, size_t from, size_
 	add_event(b, f, s[to].event);
 }
 
-/* What came between: one visit for each transaction, the middle of many left to the picture. */
+/* Add one visit per transaction in between. If there are many, skip the middle ones. */
 static void add_visits(struct str *b, const struct finding *f, size_t from, size_t to)
 {
 	const struct finding_step *s = f->steps;
@@ -119,9 +121,9 @@ static void add_visits(struct str *b, const struct finding *f, size_t from, size
 		while (end < to && step_same_block(&s[i], &s[end + 1]))
 			end++;
 		if (visits <= VISITS_MAX || n < 2 || n == visits - 1) {
-			/* One thread's operations outside blocks: "then wrote tail". */
+			/* The same thread goes on outside blocks: "then wrote tail". */
 			bool goes_on = n && !skipped && !s[i].begin && !s[i - 1].begin &&
-				       step_tie(&s[i - 1], &s[i]) == STEP_SAME_THREAD;
+				       step_link(&s[i - 1], &s[i]) == STEP_SAME_THREAD;
 
 			if (n)
 				str_add(b, ", then ");
@@ -134,7 +136,7 @@ static void add_visits(struct str *b, const struct finding *f, size_t from, size
 	}
 }
 
-/* A sentence starts with it. */
+/* Add the block as the subject at the start of a sentence. */
 static void add_subject(struct str *b, const struct finding_block *block)
 {
 	size_t at = b->n;
@@ -145,7 +147,7 @@ static void add_subject(struct str *b, const struct finding_block *block)
 
 static void add_story(struct str *b, const struct finding *f, size_t lead, size_t tail)
 {
-	const struct finding_step *s = f->steps, end = told_again(f, tail);
+	const struct finding_step *s = f->steps, end = refer_to_step(f, tail);
 
 	add_subject(b, &(struct finding_block){
 			       .thread = s[0].thread, .label = s[0].label, .begin = s[0].begin});
@@ -166,7 +168,7 @@ static void add_story(struct str *b, const struct finding *f, size_t lead, size_
 			     "them.\n");
 }
 
-/* "'a' (T1) before 'b' (T2): w(x) at event 1, then r(x) at event 3" */
+/* Add "'a' (T1) before 'b' (T2): w(x) at event 1, then r(x) at event 3". */
 static void add_order(struct str *b, const struct finding *f, const struct finding_step *from,
 		      const struct finding_step *to)
 {
@@ -175,7 +177,7 @@ static void add_order(struct str *b, const struct finding *f, const struct findi
 	str_add(b, " before ");
 	step_add_transaction(b, f, to);
 	str_add(b, ": ");
-	switch (step_tie(from, to)) {
+	switch (step_link(from, to)) {
 	case STEP_SAME_BLOCK:
 	case STEP_SAME_THREAD:
 		str_add(b, "same thread");
@@ -245,7 +247,7 @@ static void add_lockset(struct str *b, const struct finding *f)
 	str_add(b, ". No lock consistently protects the variable.\n");
 }
 
-/* Steps come in pairs: the lock that a thread holds, the one that it wants. */
+/* Steps come in pairs: the lock that a thread holds, then the lock that it wants. */
 static void add_deadlock(struct str *b, const struct finding *f, bool all)
 {
 	size_t n = f->nsteps / 2, shown = all || n <= 8 ? n : 8;
@@ -267,7 +269,7 @@ static void add_deadlock(struct str *b, const struct finding *f, bool all)
 	str_add(b, "In another run, each thread can wait for the next one forever.\n");
 }
 
-/* "its read of x (event 5) cannot move", by the letter of its mover. */
+/* Add "read of x (event 5) cannot move", according to the letter of its mover. */
 static void add_mover(struct str *b, const struct finding *f, const struct finding_step *s,
 		      char mover)
 {
@@ -278,7 +280,7 @@ static void add_mover(struct str *b, const struct finding *f, const struct findi
 				  : " cannot move");
 }
 
-/* The first step that does not move right, and the last, which does not move left. */
+/* Name the first step that is no right-mover, and the last step, which is no left-mover. */
 static void add_movers(struct str *b, const struct finding *f)
 {
 	size_t turn = 0;
@@ -301,7 +303,7 @@ static bool has_movers(const struct finding *f)
 	       strlen(f->pattern) == 2 * f->nsteps - 1;
 }
 
-static void add_plain(struct str *b, const struct finding *f, bool all)
+static void add_steps_intro(struct str *b, const struct finding *f, bool all)
 {
 	const struct finding_block *block = story_subject(f);
 
@@ -332,7 +334,7 @@ const struct finding_block *story_subject(const struct finding *f)
 	return f->blame.thread ? &f->blame : &f->transaction;
 }
 
-static bool all_known(const struct finding *f)
+static bool all_steps_known(const struct finding *f)
 {
 	for (size_t i = 0; i < f->nsteps; i++)
 		if (!f->steps[i].op)
@@ -340,7 +342,7 @@ static bool all_known(const struct finding *f)
 	return true;
 }
 
-/* All that is known are steps, and maybe whose block they cut through. */
+/* Only steps are known, and maybe the block that they refute. */
 static void add_evicted(struct str *b, const struct finding *f)
 {
 	if (f->blame.thread) {
@@ -363,7 +365,7 @@ void story_add(struct str *b, const struct finding *f, bool all)
 {
 	size_t lead, tail;
 
-	if (f->evicted && !(f->blame.thread && all_known(f)))
+	if (f->evicted && !(f->blame.thread && all_steps_known(f)))
 		add_evicted(b, f);
 	else if (step_same_name(f->kind, "lockset") && f->nsteps)
 		add_lockset(b, f);
@@ -373,10 +375,10 @@ void story_add(struct str *b, const struct finding *f, bool all)
 		add_movers(b, f);
 	else if (story_is_blameless(f))
 		add_blameless(b, f, all);
-	else if (is_story(f, &lead, &tail))
+	else if (find_story(f, &lead, &tail))
 		add_story(b, f, lead, tail);
 	else
-		add_plain(b, f, all);
+		add_steps_intro(b, f, all);
 }
 
 bool story_is_certain(const struct finding *f)

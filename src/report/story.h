@@ -1,8 +1,9 @@
 /*
- * What happened, in sentences: to be understood in a minute by who knows C and
- * no theory. The same words in every form.
+ * The sentences of a finding, for a reader who knows C and no theory. Every
+ * report format uses the same ones.
  *
- * Names are made safe on the way; SHOW_TIE may stand for a space (show.h).
+ * All functions make names safe to print (show.h). Their text may contain
+ * SHOW_TIE in place of a space, unless the comment says otherwise.
  *
  * Who may include this: report writers.
  */
@@ -13,27 +14,27 @@
 #include "engine/finding.h"
 #include "report/report.h"
 
-/* A line that starts with it is an item of a list. */
+/* First character of a line that is a list item. */
 #define STORY_ITEM '\t'
 
-/* Lines, each with its newline; of a long list the first items unless `all`. */
+/* Add the sentences as lines, each with its newline. A long list is cut unless `all`. */
 void story_add(struct str *b, const struct finding *f, bool all);
-/* All of it in one line, without SHOW_TIE. */
+/* Add the same as one line, without SHOW_TIE. */
 void story_add_line(struct str *b, const struct finding *f);
-/* "atomicity violation in block 'deposit' (observed)" */
+/* Add "atomicity violation in block 'deposit' (observed)". */
 void story_add_title(struct str *b, const struct finding *f);
-/* "atomicity violation", "possible deadlock" */
+/* Add "atomicity violation", "possible deadlock", ... */
 void story_add_kind(struct str *b, const struct finding *f);
-/* Spaces for every SHOW_TIE. */
+/* Replace every SHOW_TIE by a space, in place. */
 void story_untie(char *s);
 
-/* The block that a finding is about: the blamed one, else the one that it names. */
+/* The block that a finding is about: the blamed block, else its transaction. Never NULL. */
 const struct finding_block *story_subject(const struct finding *f);
-/* Is it the mere cycle, with nobody to blame? */
+/* Is this an observed cycle without a blamed block? */
 bool story_is_blameless(const struct finding *f);
-/* Has it happened? (Else it may, as far as the engine can tell.) */
+/* Did it happen in a run? If not, the engine only says that it may. */
 bool story_is_certain(const struct finding *f);
-/* Is it about a block that is not atomic? (Else about a variable, or an order of locks.) */
+/* Is it about a block that is not atomic? If not, it is about a variable or a lock order. */
 bool story_is_atomicity(const struct finding *f);
 
 #endif

@@ -26,11 +26,11 @@ struct suppress {
 };
 
 /* Does the pattern, whose only special character is '*', match the whole of text[0..n)? */
-static bool glob(const char *p, size_t np, const char *t, size_t n)
+static bool match_glob(const char *p, size_t np, const char *t, size_t n)
 {
 	size_t i = 0, k = 0, star = SIZE_MAX, from = 0;
 
-	/* Only the last star seen needs another try: what stood before it has matched. */
+	/* Backtrack only to the last star: everything before it has matched. */
 	while (k < n) {
 		if (i < np && p[i] == '*') {
 			star = ++i;
@@ -66,7 +66,7 @@ bool suppress_pattern(const char *p, const char *name)
 	str_addn(&whole, p, np);
 	if (!end)
 		str_addc(&whole, '*');
-	found = glob(whole.s, whole.n, name, strlen(name));
+	found = match_glob(whole.s, whole.n, name, strlen(name));
 	str_free(&whole);
 	return found;
 }
@@ -76,7 +76,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* `text` has no blanks around it and is no comment. */
+/* Parse a line without surrounding blanks that is no comment. On failure `wrong` says why. */
 static int parse_line(const char *text, struct line *l, struct str *wrong)
 {
 	const char *colon = strchr(text, ':');
@@ -164,39 +164,39 @@ const char *suppress_path(const struct suppress *s)
 	return s->path;
 }
 
-static bool on_name(const struct line *l, const char *name)
+static bool matches_name(const struct line *l, const char *name)
 {
 	return name && suppress_pattern(l->pattern, name);
 }
 
-static bool on_stack(const struct line *l, const struct finding_stack *stack)
+static bool matches_stack(const struct line *l, const struct finding_stack *stack)
 {
 	for (size_t i = 0; i < stack->n; i++)
-		if (on_name(l, stack->v[i].function) || on_name(l, stack->v[i].file) ||
-		    on_name(l, stack->v[i].module))
+		if (matches_name(l, stack->v[i].function) || matches_name(l, stack->v[i].file) ||
+		    matches_name(l, stack->v[i].module))
 			return true;
 	return false;
 }
 
-static bool on_finding(const struct line *l, const struct finding *f)
+static bool matches_finding(const struct line *l, const struct finding *f)
 {
-	if (on_name(l, f->blame.label) || on_name(l, f->transaction.label) ||
-	    on_name(l, f->variable))
+	if (matches_name(l, f->blame.label) || matches_name(l, f->transaction.label) ||
+	    matches_name(l, f->variable))
 		return true;
 	for (size_t i = 0; i < f->nrefuted; i++)
-		if (on_name(l, f->refuted[i]))
+		if (matches_name(l, f->refuted[i]))
 			return true;
 	for (size_t i = 0; i < f->nlocks; i++)
-		if (on_name(l, f->locks[i]))
+		if (matches_name(l, f->locks[i]))
 			return true;
 	for (size_t i = 0; i < f->nwith; i++)
-		if (on_name(l, f->with[i].label))
+		if (matches_name(l, f->with[i].label))
 			return true;
 	for (size_t i = 0; i < f->nsteps; i++) {
 		const struct finding_step *s = &f->steps[i];
 
-		if (on_name(l, s->label) || on_stack(l, &s->stack) ||
-		    (!s->stack.n && on_name(l, s->place)))
+		if (matches_name(l, s->label) || matches_stack(l, &s->stack) ||
+		    (!s->stack.n && matches_name(l, s->place)))
 			return true;
 	}
 	return false;
@@ -207,7 +207,7 @@ bool suppress_matches(struct suppress *s, const struct finding *f)
 	bool found = false;
 
 	for (size_t i = 0; s && i < s->n; i++)
-		if (on_finding(&s->v[i], f))
+		if (matches_finding(&s->v[i], f))
 			found = s->v[i].used = true;
 	return found;
 }
@@ -236,8 +236,8 @@ void suppress_print_unused(const struct suppress *s, FILE *out, const char *pref
 			text);
 }
 
-/* What the finding is best known by; NULL: nothing. */
-static const char *subject(const struct finding *f)
+/* The name that identifies the finding best, or NULL. */
+static const char *best_name(const struct finding *f)
 {
 	const struct finding_step *last = f->nsteps ? &f->steps[f->nsteps - 1] : NULL;
 	const struct finding_frame *own = last ? stack_own_frame(&last->stack) : NULL;
@@ -246,7 +246,7 @@ static const char *subject(const struct finding *f)
 		return f->blame.label;
 	if (f->transaction.label)
 		return f->transaction.label;
-	/* An operation outside blocks: the function that it was in, or the line. */
+	/* An operation outside blocks: its function, else what it is about or its place. */
 	if (own && own->function)
 		return own->function;
 	for (size_t i = 0; last && i < last->stack.n; i++)
@@ -259,7 +259,7 @@ static const char *subject(const struct finding *f)
 
 void suppress_add_line(struct str *out, const struct finding *f)
 {
-	const char *name = subject(f);
+	const char *name = best_name(f);
 	struct str safe = STR_INIT;
 
 	if (!name || !name[strspn(name, "^*$")])
@@ -268,7 +268,7 @@ void suppress_add_line(struct str *out, const struct finding *f)
 	str_fmt(out, "%s:^", type);
 	if (!strcmp(safe.s, name))
 		str_add(out, name);
-	/* A line of a file, shown on a terminal: what cannot be part of it may be anything. */
+	/* The line must be printable, so '*' stands for control characters. */
 	else
 		for (; *name; name++)
 			str_addc(out, *name < ' ' || *name == 0x7f ? '*' : *name);

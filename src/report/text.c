@@ -1,4 +1,4 @@
-/* The report for people: ThreadSanitizer's to the eye, with the cycle drawn. */
+/* The report for people. It looks like ThreadSanitizer's, with a drawing of the cycle. */
 #include "report/text.h"
 
 #include <inttypes.h>
@@ -16,8 +16,8 @@ static const char separator[] = "==================\n";
 /* Rows of the summary without -v. */
 enum { SUMMARY_MAX = 24 };
 
-/* The same block of the source, in the same light. */
-static int by_block(const struct finding *a, const struct finding *b)
+/* A group_order: same block in the source, same kind of statement about it. */
+static int compare_blocks(const struct finding *a, const struct finding *b)
 {
 	int c = !!a->blame.thread - !!b->blame.thread;
 
@@ -29,15 +29,15 @@ static int by_block(const struct finding *a, const struct finding *b)
 		c = group_order_string(a->kind, b->kind);
 	if (!c && !a->blame.thread)
 		c = group_order_string(a->transaction.label, b->transaction.label);
-	/* Where there is no block, a finding is about a variable. */
+	/* A finding without a block is about a variable. */
 	if (!c && !a->blame.thread && !a->transaction.label)
 		c = group_order_string(a->variable, b->variable);
 	return c ? c : (int)a->status - (int)b->status;
 }
 
-bool report_text_told(const struct finding *f, const struct finding *before)
+bool report_text_is_repeat(const struct finding *f, const struct finding *before)
 {
-	return !by_block(f, before) &&
+	return !compare_blocks(f, before) &&
 	       (before->rests_on == RESTS_ON_DATA || f->rests_on != RESTS_ON_DATA);
 }
 
@@ -68,7 +68,7 @@ static void set_summary_row(struct grid *g, const struct group *group)
 	str_free(&place);
 }
 
-/* One finding is its own summary. */
+/* Write a table of the blocks. A single block needs none. */
 static void write_summary(const struct report *rep, const struct groups *blocks, FILE *out)
 {
 	size_t n = blocks->n;
@@ -102,11 +102,11 @@ static void add_count(struct str *b, uint64_t n, const char *noun)
 	str_fmt(b, "%" PRIu64 "%s%s%s", n, SHOW_TIE, noun, n == 1 ? "" : "s");
 }
 
-/* " in 120 events, 9 transactions, 3 threads" */
+/* Add " in 120 events, 9 transactions, 3 threads". */
 static void add_amount(struct str *b, const struct report_source *source, bool found)
 {
 	if (source->program) {
-		/* One that was killed did not come to say how many. */
+		/* A killed program did not report its counts. */
 		if (!source->transactions)
 			return;
 		str_add(b, " in ");
@@ -126,8 +126,8 @@ static void add_amount(struct str *b, const struct report_source *source, bool f
 }
 
 /*
- * "atomsan: 2 atomicity violations (1 block blamed) in 120 events, 3 threads". A
- * transaction that closes several cycles is one violation.
+ * Write "atomsan: 2 atomicity violations (1 block blamed) in 120 events, 3 threads". A
+ * transaction that closes several cycles counts as one violation.
  */
 static void write_verdict(const struct report *rep, const char *noun, const struct groups *found,
 			  const struct groups *blocks, FILE *out)
@@ -175,7 +175,7 @@ static void write_stats(const struct engine_result *res, FILE *out)
 	str_free(&b);
 }
 
-/* An engine that ran out of its budget must not look as if it had found all there is. */
+/* If an engine ran out of its budget, say that it may have missed findings. */
 static void write_cut_short(const struct engine_result *res, FILE *out)
 {
 	static const char *const signs[] = {"search_cut_short", "nested_acquires_dropped"};
@@ -190,9 +190,9 @@ static void write_cut_short(const struct engine_result *res, FILE *out)
 			}
 }
 
-static void write_finding(const struct report *rep, const struct group *g, bool told, FILE *out)
+static void write_finding(const struct report *rep, const struct group *g, bool brief, FILE *out)
 {
-	if (rep->verbosity < 0 || told) {
+	if (rep->verbosity < 0 || brief) {
 		text_finding_summary(rep, g, out);
 		return;
 	}
@@ -201,34 +201,34 @@ static void write_finding(const struct report *rep, const struct group *g, bool 
 	fputs(separator, out);
 }
 
-/* Where a line stood for a report. */
-static void write_told(size_t told, FILE *out)
+/* Say how many findings had at most a line. */
+static void write_brief_note(size_t nbrief, FILE *out)
 {
 	struct str b = STR_INIT;
 
-	if (!told)
+	if (!nbrief)
 		return;
 	str_add(&b, "atomsan: ");
 	str_fmt(&b,
 		"%zu of them in blocks already shown: one line each, at most %d per block (-v "
 		"shows all)",
-		told, REPORT_TEXT_LINES);
+		nbrief, REPORT_TEXT_LINES);
 	show_wrap(out, b.s, 0, 4);
 	str_free(&b);
 }
 
-/* Below the findings. */
+/* Write what follows the findings. */
 static void write_end(const struct report *rep, const struct engine_result *res,
-		      const struct groups *found, size_t told, FILE *out)
+		      const struct groups *found, size_t nbrief, FILE *out)
 {
-	struct groups blocks = group_by(&res->findings, by_block);
+	struct groups blocks = group_by(&res->findings, compare_blocks);
 
 	if (rep->verbosity >= 0) {
 		if (found->n)
 			putc('\n', out);
 		write_summary(rep, &blocks, out);
 		write_verdict(rep, res->ops->noun, found, &blocks, out);
-		write_told(told, out);
+		write_brief_note(nbrief, out);
 		write_cut_short(res, out);
 	}
 	if (rep->verbosity > 0)
@@ -250,7 +250,7 @@ static void write_result(const struct report *rep, const struct engine_result *r
 		const struct finding *f = group_best(&found.v[i]);
 		size_t k = rep->verbosity < 1 && !rep->all ? 0 : nwhole;
 
-		while (k < nwhole && !report_text_told(f, whole[k]))
+		while (k < nwhole && !report_text_is_repeat(f, whole[k]))
 			k++;
 		if (k == nwhole)
 			whole[nwhole++] = f;
@@ -265,28 +265,30 @@ static void write_result(const struct report *rep, const struct engine_result *r
 }
 
 void report_text_finding(const struct report *rep, const struct finding *const *v, size_t n,
-			 bool told, FILE *out)
+			 bool brief, FILE *out)
 {
 	struct group g = {.v = mem_alloc(n * sizeof *g.v), .n = n};
 
 	for (size_t i = 0; i < n; i++)
 		g.v[i] = v[i];
-	write_finding(rep, &g, told, out);
+	write_finding(rep, &g, brief, out);
 	mem_free(g.v);
 }
 
-void report_text_end(const struct report *rep, size_t told, FILE *out)
+void report_text_end(const struct report *rep, size_t nbrief, FILE *out)
 {
 	for (size_t i = 0; i < rep->nresults; i++) {
 		struct groups found = group_by(&rep->results[i].findings, group_order_transaction);
 
-		write_end(rep, &rep->results[i], &found, told, out);
+		write_end(rep, &rep->results[i], &found, nbrief, out);
 		group_free(&found);
 	}
 }
 
-/* What a reader must know before believing any of it. Why a trace broke off is for who checks it
- * to say, on standard error. */
+/*
+ * Write what limits the report's validity. The command prints on standard error why a trace
+ * broke off.
+ */
 static void write_caveats(const struct report_source *src, FILE *out)
 {
 	struct str b = STR_INIT;

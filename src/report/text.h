@@ -1,9 +1,9 @@
 /*
- * The report for people, in four files: text.c has the whole, text_finding.c
- * one group of findings, text_cycle.c the picture and text_steps.c the stacks
- * in it. The sentences are story.h's.
+ * The report for people, in four files: text.c writes the whole report,
+ * text_finding.c one group of findings, text_cycle.c the picture and text_steps.c
+ * the stacks. The sentences come from story.h.
  *
- * Who may include this: those four.
+ * Who may include this: those four, and junit.c.
  */
 #ifndef ATOMSAN_REPORT_TEXT_H
 #define ATOMSAN_REPORT_TEXT_H
@@ -11,24 +11,24 @@
 #include "report/group.h"
 #include "report/report.h"
 
-/* Between the two lines of '=': the best of the group in full, a line for each of the others. */
+/* Write a group, without the lines of '=': its best finding in full, one line for each other. */
 void text_finding_write(const struct report *rep, const struct group *g, FILE *out);
-/* Its line "SUMMARY: ...", for scripts. */
+/* Write only the group's line "SUMMARY: ...", which scripts parse. */
 void text_finding_summary(const struct report *rep, const struct group *g, FILE *out);
 
 /*
- * The steps: a column a thread, a row an event. A list, one step a line, where
- * there are more threads than columns.
+ * Draw the steps: one column per thread, one row per event. If the picture would be
+ * too wide or has too many steps, write a list instead, one step per line.
  */
 void text_cycle_write(const struct report *rep, const struct finding *f, FILE *out);
 
 /*
- * Of a recorded run: the stack of each step, with the line of the source and
- * the locks held; where the variable was allocated and the threads were
- * created. Nothing where there are no stacks.
+ * If the steps have stacks (the run was recorded), write the stack of each step with
+ * its source line and the locks held, then where the variable was allocated and the
+ * threads were created. Otherwise write nothing.
  */
 void text_steps_write(const struct report *rep, const struct finding *f, FILE *out);
-/* The locks held at the steps, in a sentence; where there are stacks only what is not with them. */
+/* Write the locks held at the steps as a sentence; with stacks only what those do not say. */
 void text_steps_locks(const struct finding *f, FILE *out);
 
 #endif

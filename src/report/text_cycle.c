@@ -6,10 +6,10 @@
  *	|        10  |                 | w(balance)          bank.c:14
  *	+---     16  | w(balance)  <-- closes the cycle      bank.c:14
  *
- * A bar beside a thread's events is a block that is open there, '*' begins the
- * blamed one. Rows are in the order of events; those of a predicted finding in
- * the order that is predicted. What a recorded run has no short name for has a
- * number in the picture, and stands below it. A live finding has no event numbers.
+ * A bar beside a thread's events is an open block; '*' begins the blamed block.
+ * Rows are in the order of events, or in the predicted order if the finding is
+ * predicted. A variable or lock without a short name has a number in the picture,
+ * and its name stands below. A live finding has no event numbers.
  */
 #include "report/text.h"
 
@@ -21,14 +21,14 @@
 
 #include "base/banned.h"
 
-/* More steps than these are a list, and one with a gap unless -v asks for all. */
+/* A finding with more steps is listed; without -v, only the head and tail of a long list. */
 enum { PICTURE_STEPS_MAX = 32, LIST_HEAD = 24, LIST_TAIL = 8 };
 
-/* Columns of the picture: these, then a thread each, then places. */
+/* Columns of the picture: the loop, the event, one per thread, then the place. */
 enum { COL_LOOP, COL_EVENT, COL_THREADS, THREADS_MAX = GRID_COLUMNS_MAX - COL_THREADS - 1 };
 
 struct row {
-	const struct finding_step *step; /* the first step of the block where this is its begin */
+	const struct finding_step *step; /* if is_begin, the first step of the block */
 	bool is_begin;
 	uint64_t event;
 	size_t order;
@@ -52,7 +52,7 @@ struct picture {
 	size_t nrows;
 };
 
-/* The column of a thread, a new one where it is met first; THREADS_MAX: no room. */
+/* The index of a thread, added if it is new; THREADS_MAX if there is no room. */
 static size_t thread_of(struct picture *p, const char *name)
 {
 	size_t i = 0;
@@ -101,7 +101,7 @@ static size_t block_of(struct picture *p, const struct finding_step *s)
 	return i;
 }
 
-static int by_event(const void *a, const void *b)
+static int compare_rows(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
@@ -110,8 +110,8 @@ static int by_event(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-/* False where it cannot be drawn. */
-static bool collect(struct picture *p)
+/* Collect blocks and rows. False if there is too much to draw. */
+static bool picture_collect(struct picture *p)
 {
 	const struct finding *f = p->f;
 
@@ -125,7 +125,7 @@ static bool collect(struct picture *p)
 		add_row(p, s, false, block_of(p, s));
 	}
 	if (f->status != FINDING_PREDICTED)
-		qsort(p->row, p->nrows, sizeof p->row[0], by_event);
+		qsort(p->row, p->nrows, sizeof p->row[0], compare_rows);
 	for (size_t i = p->nrows; i-- > 0;)
 		if (p->row[i].block != NO_BLOCK)
 			p->block[p->row[i].block].begin = i;
@@ -160,7 +160,7 @@ static void write_footnotes(const struct finding *f, FILE *out)
 	}
 }
 
-/* "r(balance)", "r([1])" */
+/* Add "r(balance)" or "r([1])". */
 static void add_op(struct str *b, const struct finding *f, const struct finding_step *s)
 {
 	size_t footnote = step_footnote(f, s);
@@ -171,7 +171,7 @@ static void add_op(struct str *b, const struct finding *f, const struct finding_
 		step_add_op(b, s, SIZE_MAX);
 }
 
-/* The row's own event: its number, what it does, where. */
+/* Fill in the row's own event: its number, its operation and its place. */
 static void set_event(struct grid *g, struct picture *p, const struct row *r)
 {
 	const struct finding_step *s = r->step;
@@ -214,15 +214,15 @@ static void set_row(struct grid *g, struct picture *p, size_t i)
 	set_event(g, p, &p->row[i]);
 }
 
-/* From the step that closes the cycle back to where it starts, in the margin. */
-static bool closes(const struct finding *f)
+/* Does the last step return to the first, so that the margin shows a loop? */
+static bool closes_cycle(const struct finding *f)
 {
 	return f->nsteps > 1 && !step_same_name(f->kind, "movers") &&
 	       (f->pattern || f->blame.thread || step_same_name(f->kind, "cycle")) &&
 	       step_same_block(&f->steps[0], &f->steps[f->nsteps - 1]);
 }
 
-static bool draw(const struct report *rep, struct picture *p, FILE *out)
+static bool picture_draw(const struct report *rep, struct picture *p, FILE *out)
 {
 	const struct finding *f = p->f;
 	const struct finding_step *last = &f->steps[f->nsteps - 1];
@@ -230,7 +230,7 @@ static bool draw(const struct report *rep, struct picture *p, FILE *out)
 	size_t from = 0, to = 0;
 	bool fits;
 
-	if (closes(f)) {
+	if (closes_cycle(f)) {
 		from = row_of(p, &f->steps[0]);
 		to = row_of(p, last);
 	}
@@ -264,20 +264,20 @@ static bool draw(const struct report *rep, struct picture *p, FILE *out)
 	return fits;
 }
 
-static void set_tie(struct grid *g, size_t col, const struct finding_step *before,
-		    const struct finding_step *s)
+static void set_link(struct grid *g, size_t col, const struct finding_step *before,
+		     const struct finding_step *s)
 {
-	static const char *const ties[] = {
+	static const char *const links[] = {
 		[STEP_SAME_BLOCK] = "same block",
 		[STEP_SAME_THREAD] = "same thread",
 		[STEP_FORK] = "forked by it",
 		[STEP_JOIN] = "joins its thread",
 	};
 	struct str text = STR_INIT;
-	enum step_tie tie = step_tie(before, s);
+	enum step_link link = step_link(before, s);
 
-	if (tie != STEP_CONFLICT)
-		str_add(&text, ties[tie]);
+	if (link != STEP_CONFLICT)
+		str_add(&text, links[link]);
 	else if (s->operand) {
 		str_add(&text, "conflicts on ");
 		step_add_operand(&text, s);
@@ -287,8 +287,8 @@ static void set_tie(struct grid *g, size_t col, const struct finding_step *befor
 	str_free(&text);
 }
 
-/* One step a line, in the order of the cycle. */
-static void list(const struct report *rep, const struct finding *f, FILE *out)
+/* Write the steps as a list in the order of the cycle, one per line. */
+static void write_list(const struct report *rep, const struct finding *f, FILE *out)
 {
 	static const char *const heads[] = {
 		NULL, "event", "thread", "block", "step", "place", "link to previous step"};
@@ -330,7 +330,7 @@ static void list(const struct report *rep, const struct finding *f, FILE *out)
 		step_add_place(&text, f, s);
 		grid_set(&g, 5, SHOW_PLAIN, text.s);
 		if (i)
-			set_tie(&g, 6, s - 1, s);
+			set_link(&g, 6, s - 1, s);
 	}
 	if (grid_fit(&g))
 		grid_print(&g, out, rep->color);
@@ -346,8 +346,8 @@ void text_cycle_write(const struct report *rep, const struct finding *f, FILE *o
 		return;
 	p = mem_zalloc(sizeof *p);
 	p->f = f;
-	if (!collect(p) || !draw(rep, p, out))
-		list(rep, f, out);
+	if (!picture_collect(p) || !picture_draw(rep, p, out))
+		write_list(rep, f, out);
 	write_footnotes(f, out);
 	mem_free(p);
 }

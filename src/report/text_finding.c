@@ -1,4 +1,4 @@
-/* A group of findings: heading, sentences, picture, what it rests on, summary. */
+/* Writes a group of findings: heading, sentences, picture, what it rests on, summary. */
 #include "report/text.h"
 
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-/* How much of what may go on for ever is printed without -v. */
+/* Limits on lists of any length, without -v. */
 enum { ALSO_MAX = 8, NESTED_MAX = 6, RUNS_MAX = 24 };
 
 static void write_heading(const struct report *rep, const struct finding *f, FILE *out)
@@ -39,7 +39,7 @@ static void write_story(const struct report *rep, const struct finding *f, FILE 
 	str_free(&b);
 }
 
-/* "* Blamed: ...": the star is the picture's. */
+/* Write "* Blamed: ...". The star is the one in the picture. */
 static void write_blamed(const struct report *rep, const struct finding *f, FILE *out)
 {
 	size_t first, shown = rep->verbosity > 0 ? SIZE_MAX : NESTED_MAX;
@@ -104,13 +104,13 @@ static void write_rests_on(const struct finding *f, FILE *out)
 	show_wrap(out, text, 2, 2);
 }
 
-/* The order of events that would show it: "1-4, 9, 5-7". */
+/* Write the order of events that would show it: "1-4, 9, 5-7". */
 static void write_schedule(const struct report *rep, const struct finding *f, FILE *out)
 {
 	size_t runs = 0;
 	struct str b = STR_INIT;
 
-	/* Of a live finding, nobody could look up the events. */
+	/* A live finding has no trace to look the events up in. */
 	if (!f->nschedule || f->live)
 		return;
 	str_add(&b, "Schedule that shows it (event numbers): ");
@@ -138,7 +138,10 @@ static void write_seen(const struct finding *f, FILE *out)
 		fprintf(out, "  Seen %" PRIu64 " times.\n", f->count);
 }
 
-/* One of the group that is not shown: "Also closes at event 14: acq(l) bank.c:13 (lock order)". */
+/*
+ * Write a line for another finding of the group:
+ * "Also closes a cycle at event 14: acq(l) bank.c:13 (lock order)".
+ */
 static void write_also(const struct finding *f, FILE *out)
 {
 	struct str b = STR_INIT, place = STR_INIT;
@@ -212,7 +215,7 @@ void text_finding_summary(const struct report *rep, const struct group *g, FILE 
 
 	str_add(&b, "SUMMARY: AtomSan: ");
 	story_add_kind(&b, f);
-	/* In one line, with the names whole: it is for scripts. */
+	/* One line with complete names, because scripts parse it. */
 	if (place.n)
 		str_fmt(&b, " %s", place.s);
 	if (place.n && block.n)
@@ -227,7 +230,7 @@ void text_finding_summary(const struct report *rep, const struct group *g, FILE 
 	str_free(&b);
 }
 
-/* Ready to be copied: never broken, never cut. */
+/* The user copies this line, so it is never wrapped or shortened. */
 static void write_suppression(const struct finding *f, FILE *out)
 {
 	struct str b = STR_INIT;

@@ -1,5 +1,5 @@
 /*
- * ThreadSanitizer's part of the report: each step with its stack.
+ * The part of the report that looks like ThreadSanitizer's: each step with its stack.
  *
  *	  Read of balance by thread T1 (event 5, block 'deposit'):
  *	    #0 deposit bank.c:12:14 (bank+0x1234)
@@ -20,10 +20,10 @@
 
 #include "base/banned.h"
 
-/* Of more steps than these, so many at the start and at the end have their stacks without -v. */
+/* Without -v, a finding with more steps shows only the first and last stacks. */
 enum { STEPS_MAX = 8, STEPS_HEAD = 4, STEPS_TAIL = 3 };
 
-/* Events and locks that a sentence can bear. */
+/* Maximal number of events and locks in a sentence. */
 enum { EVENTS_MAX = 12, LOCKS_MAX = 8 };
 
 static bool has_stacks(const struct finding *f)
@@ -34,7 +34,7 @@ static bool has_stacks(const struct finding *f)
 	return false;
 }
 
-/* "l, k (shared), [1]", "none" */
+/* Add "l, k (shared), [1]", or "none". */
 static void add_locks(struct str *b, const struct finding *f, const struct finding_step *s)
 {
 	if (!s->nheld)
@@ -89,7 +89,7 @@ static void write_heading(const struct finding *f, const struct finding_step *s,
 	str_free(&footnote);
 }
 
-/* The first step of the same thread that has a stack: it is printed whole. */
+/* The first step of the same thread that has a stack. Its stack is printed in full. */
 static const struct finding_step *first_of_thread(const struct finding *f,
 						  const struct finding_step *s)
 {
@@ -113,8 +113,8 @@ static void write_step(const struct report *rep, const struct finding *f,
 		if (first != s)
 			shared = stack_shared(rep, &first->stack, &s->stack);
 		if (shared == n)
-			shared--; /* something of its own must be there */
-		/* It takes a line to say so. */
+			shared--; /* at least one frame of its own */
+		/* The note about shared frames takes a line itself. */
 		if (shared < 2)
 			shared = 0;
 		stack_write(rep, &s->stack, n - shared, stack_step_frame(s), out);
@@ -161,7 +161,7 @@ static bool created_alike(const struct report *rep, const struct finding_thread 
 	       n == stack_shared(rep, &a->created, &b->created);
 }
 
-/* Those that were created alike together. */
+/* Write where threads were created; threads created at the same place share an entry. */
 static void write_threads(const struct report *rep, const struct finding *f, FILE *out)
 {
 	for (size_t i = 0; i < f->nthreads; i++) {
@@ -227,8 +227,8 @@ static bool have_same_locks(const struct finding *f)
 	return true;
 }
 
-/* All steps have the same locks: did they change hands, and so were free for a moment? */
-static bool were_given_up(const struct finding *f)
+/* All steps hold the same locks. Did these change hands, so that they were free in between? */
+static bool were_released(const struct finding *f)
 {
 	const struct finding_step *s = f->steps;
 	bool others = false;
@@ -241,7 +241,7 @@ static bool were_given_up(const struct finding *f)
 	return s->nheld && others && step_same_block(&s[0], &s[f->nsteps - 1]);
 }
 
-/* "l at events 5, 9": this step and those behind it with the same locks. */
+/* Add "l at events 5, 9" for this step and all later ones with the same locks. */
 static void add_events(struct str *b, const struct finding *f, size_t from)
 {
 	size_t n = 0, shown = 0;
@@ -251,7 +251,7 @@ static void add_events(struct str *b, const struct finding *f, size_t from)
 	add_locks(b, f, &f->steps[from]);
 	if (n == f->nsteps) {
 		str_add(b, f->steps[from].nheld ? " at each step" : " at any step");
-		if (were_given_up(f))
+		if (were_released(f))
 			str_add(b, ", released in between");
 		return;
 	}
@@ -271,11 +271,11 @@ void text_steps_locks(const struct finding *f, FILE *out)
 {
 	struct str b = STR_INIT;
 
-	/* A deadlock's own sentences say who holds what. */
+	/* A deadlock's sentences already say which thread holds which lock. */
 	if (step_same_name(f->kind, "deadlock"))
 		return;
 	if (has_stacks(f)) {
-		if (have_same_locks(f) && were_given_up(f))
+		if (have_same_locks(f) && were_released(f))
 			show_wrap(out, "Locks held: the same at each step, released in between.", 2,
 				  4);
 		return;

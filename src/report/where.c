@@ -32,7 +32,7 @@ bool where_of_frame(struct where *w, const struct finding_frame *frame)
 	return is_known(w);
 }
 
-/* Take ":123" off the end; 0 where there is none. */
+/* Remove ":123" from the end of s[0..*n) and return the number; 0 if there is none. */
 static uint32_t take_number(const char *s, size_t *n)
 {
 	uint64_t value = 0, unit = 1;
@@ -76,7 +76,7 @@ bool where_of_finding(struct where *w, const struct finding *f)
 	return where_of_place(w, story_subject(f)->place);
 }
 
-static void add_here(struct str *b)
+static void add_current_directory(struct str *b)
 {
 	char cwd[PATH_MAX];
 
@@ -99,26 +99,26 @@ void where_add_root(struct str *b)
 {
 	struct str folder = STR_INIT;
 
-	add_here(&folder);
+	add_current_directory(&folder);
 	while (folder.n && !is_repository(&folder))
 		while (folder.n && folder.s[--folder.n] != '/')
 			;
-	/* Up to the root and none found. */
+	/* No repository up to the root. */
 	if (!folder.n)
-		add_here(b);
+		add_current_directory(b);
 	else
 		str_addn(b, folder.s, folder.n);
 	str_free(&folder);
 }
 
-/* Without "." and ".." and doubled slashes; nothing is looked up. */
+/* Add the absolute path without ".", ".." and doubled slashes. Symbolic links are not resolved. */
 static void add_absolute(struct str *b, const char *file)
 {
 	struct str whole = STR_INIT;
 	size_t start = b->n;
 
 	if (*file != '/')
-		add_here(&whole);
+		add_current_directory(&whole);
 	str_addc(&whole, '/');
 	str_add(&whole, file);
 	for (const char *s = whole.s; *s;) {
@@ -140,7 +140,7 @@ static void add_absolute(struct str *b, const char *file)
 }
 
 /* The part of `path` below `folder`, or NULL. */
-static const char *below(const char *path, const char *folder)
+static const char *part_below(const char *path, const char *folder)
 {
 	size_t n = strlen(folder);
 
@@ -149,13 +149,13 @@ static const char *below(const char *path, const char *folder)
 	return !strncmp(path, folder, n) && path[n] == '/' && path[n + 1] ? path + n + 1 : NULL;
 }
 
-static bool add_from(struct str *b, const char *file, const char *folder)
+static bool add_relative_to(struct str *b, const char *file, const char *folder)
 {
 	struct str path = STR_INIT;
 	const char *rest;
 
 	add_absolute(&path, file);
-	rest = below(path.s, folder);
+	rest = part_below(path.s, folder);
 	str_add(b, rest ? rest : path.s);
 	str_free(&path);
 	return rest;
@@ -167,7 +167,7 @@ bool where_add_from_root(struct str *b, const char *file)
 	bool found;
 
 	where_add_root(&root);
-	found = add_from(b, file, root.s);
+	found = add_relative_to(b, file, root.s);
 	str_free(&root);
 	return found;
 }
@@ -176,7 +176,7 @@ void where_add_from_here(struct str *b, const char *file)
 {
 	struct str here = STR_INIT;
 
-	add_here(&here);
-	add_from(b, file, here.s);
+	add_current_directory(&here);
+	add_relative_to(b, file, here.s);
 	str_free(&here);
 }

@@ -1,5 +1,5 @@
 /*
- * Text for XML and for Graphviz's labels, which are read as such.
+ * Escapes text for XML and for Graphviz's HTML-like labels.
  *
  * Who may include this: report writers.
  */
@@ -11,8 +11,9 @@
 #include "base/str.h"
 
 /*
- * Add any text as the content of an element or attribute: markup escaped, what XML does
- * not allow (not even as a reference) as U+FFFD. A newline stays unless `one_line`.
+ * Add any text as the content of an element or attribute. Markup is escaped; characters
+ * that XML forbids even as references become U+FFFD. With `one_line`, newlines and tabs
+ * become spaces.
  */
 void xml_add(struct str *b, const char *s, bool one_line);
 

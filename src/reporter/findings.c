@@ -37,7 +37,7 @@ static struct reporter_entry *told_by(struct reporter_process *p, const struct f
 
 	for (size_t i = 0; i < s->nentries && p->verbosity == 0 && !s->o.all; i++)
 		if (s->entry[i].whole == where && stands(&s->entry[i]) &&
-		    report_text_told(best, s->entry[i].f)) {
+		    report_text_is_repeat(best, s->entry[i].f)) {
 			++*(p->own_out ? &p->told : &s->told);
 			return &s->entry[i];
 		}
