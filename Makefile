@@ -71,7 +71,7 @@ help:
 	@echo 'make bench      measure; bench/README.md says what'
 	@echo 'make fuzz       fuzz the readers, FUZZ_SECONDS=600 each'
 	@echo 'make format     clang-format, in place'
-	@echo 'make lint       clang-format, clang-tidy, cppcheck, shellcheck'
+	@echo 'make lint       clang-format, clang-tidy, cppcheck, shellcheck, prose, commits'
 	@echo 'make install    to PREFIX=/usr/local, below DESTDIR'
 	@echo 'make deb        a Debian package, in build/deb'
 	@echo 'make clean      remove every build tree'
