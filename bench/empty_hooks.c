@@ -1,7 +1,6 @@
 /*
- * A runtime that does nothing: linked in the real one's place, it shows what the calls
- * themselves cost. Atomic operations have to be performed, since the compilers leave that to
- * the hooks.
+ * A runtime that does nothing. Linked instead of the real one, it shows what the calls themselves
+ * cost. Its hooks must still perform atomic operations, because compilers leave that to the hooks.
  */
 #include <stddef.h>
 #include <string.h>
@@ -29,7 +28,7 @@ NOTHING(void, __tsan_write_range)
 NOTHING(void, __tsan_vptr_read)
 NOTHING(void, __tsan_vptr_update)
 NOTHING(void, __tsan_atomic_signal_fence)
-/* The wrappers make every program refer to it. */
+/* Programs linked by atomsan-cc refer to this symbol. */
 NOTHING(void, atomsan_rt_version)
 
 HOOK void __tsan_atomic_thread_fence(int order)

@@ -1,15 +1,18 @@
 /*
- * measure SECONDS OUTPUT COMMAND ARGS...: run it, what it prints goes to the file OUTPUT, and
- * print four numbers: microseconds of wall-clock time from before the fork to
- * after the wait, peak resident memory in KiB, the exit status (128 and the
- * signal where one ended it, 124 where SECONDS were over), and microseconds of
- * processor time.
+ * measure SECONDS OUTPUT COMMAND ARGS...: run COMMAND with its standard output in the file OUTPUT,
+ * and print four numbers:
  *
- * It runs without random addresses: with many random bits, older
- * ThreadSanitizers do not start.
+ *  - wall-clock time from before the fork to after the wait, in microseconds;
+ *  - peak resident memory in KiB;
+ *  - the exit status: 128 plus the signal if a signal ended COMMAND, 124 if it ran for longer than
+ *    SECONDS;
+ *  - processor time in microseconds.
  *
- * /usr/bin/time would do, but is not there on a fresh Debian, and its clock
- * ticks in hundredths.
+ * COMMAND runs without address randomisation: with many random bits, older versions of
+ * ThreadSanitizer do not start.
+ *
+ * /usr/bin/time would do, but a fresh Debian does not have it, and it measures only hundredths of a
+ * second.
  */
 #include <errno.h>
 #include <fcntl.h>

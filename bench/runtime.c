@@ -1,7 +1,7 @@
 /*
- * What the runtime costs an event: nanoseconds of processor time for an access, a pair
- * of lock and unlock, a call and its return, an atomic addition. While a second
- * thread is there, since accesses of a lone thread are not noted.
+ * Measure what the runtime costs per event: nanoseconds of processor time for an access, a lock and
+ * unlock, a call and return, and an atomic addition. A second thread exists meanwhile, because the
+ * runtime does not note accesses of a single thread.
  *
  *	build/bin/atomsan-cc -O2 -pthread bench/runtime.c -o runtime-cost
  *	ATOMSAN_OPTIONS=record=cost.raw ./runtime-cost
@@ -45,7 +45,7 @@ static void locks(void)
 	}
 }
 
-/* Keeps the compiler from leaving out the hooks of a function in which nothing happens. */
+/* Keeps the compiler from omitting the hooks of a function that does nothing. */
 static __attribute__((noinline)) void calls_one(int i)
 {
 	if (i < 0)

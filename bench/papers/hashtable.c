@@ -25,7 +25,7 @@ void hashtable_new_copy(struct hashtable *t, struct hashtable *from)
 	hashtable_put_all(t, from);
 }
 
-/* As a garbage collector would: nobody has it any more. */
+/* Frees what a garbage collector would: nothing refers to it any more. */
 void hashtable_delete(struct hashtable *t)
 {
 	for (int i = 0; i < t->length; i++)
@@ -151,7 +151,7 @@ long hashtable_remove(struct hashtable *t, long key)
 			t->mod_count++;
 			*at = e->next;
 			t->count--;
-			e->value = 0; /* not freed: an enumerator may still have it */
+			e->value = 0; /* not freed: an enumerator may still refer to it */
 			return old;
 		}
 	return NOTHING;
@@ -234,7 +234,7 @@ int hashtable_hash_code(struct hashtable *t)
 	return (int)h;
 }
 
-/* Enumerators read the table that they began with, and take no lock. */
+/* Enumerators read the table that they began with, without a lock. */
 void hashtable_enumerate(struct hashtable *t, struct enumerator *e, bool iterator)
 {
 	*e = (struct enumerator){t, t->table, NULL, t->length, t->mod_count, iterator};

@@ -43,7 +43,7 @@ int hashtable_to_string(struct hashtable *t, char *to, int length);
 bool hashtable_equals(struct hashtable *t, struct hashtable *o);
 int hashtable_hash_code(struct hashtable *t);
 
-/* keys(), elements(), and what keySet(), values() and entrySet() iterate with. */
+/* keys(), elements(), and the iterators of keySet(), values() and entrySet(). */
 struct enumerator {
 	struct hashtable *of;
 	struct entry **table;

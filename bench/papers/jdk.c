@@ -1,11 +1,10 @@
 /*
- * jdk CLASS: calls each pair of the class's methods from two threads, on new
- * objects each time: once both on the same object, once the second on the
- * object that the first has as its argument.
+ * jdk CLASS: call each pair of the class's methods from two threads, on new objects each time: once
+ * both on the same object, and once the second on the object that is the first call's argument.
  *
- * The two calls do not overlap, so that none can deadlock or disturb the other; but
- * nothing that a tool sees keeps them apart, so it must take them for concurrent.
- * What the two threads call are the methods themselves: a method is a transaction.
+ * The two calls do not overlap, so they can neither deadlock nor disturb each other. But no tool
+ * sees what keeps them apart, so a tool must assume that they are concurrent. The two threads call
+ * the methods directly, so each method is a transaction.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -17,12 +16,12 @@
 #include "stringbuffer.h"
 #include "vector.h"
 
-/* Not instrumented: neither a block nor an order that is seen. */
+/* Not instrumented: a tool sees neither a block nor an order here. */
 #define UNSEEN __attribute__((no_sanitize_thread, noinline))
 
 enum { ROOM = 4096 };
 
-/* The objects that a call may use; its own scratch for what it returns. */
+/* The objects that a call may use, and its own scratch space for results. */
 union object {
 	struct vector vector;
 	struct hashtable hashtable;
@@ -31,7 +30,7 @@ union object {
 
 struct call {
 	union object *on, *with;
-	union object result; /* what it constructs */
+	union object result; /* the object that the call constructs */
 	long *array;
 	char text[ROOM];
 	int n;
@@ -185,7 +184,7 @@ static const struct class
 	{"StringBuffer", stringbuffer_methods, make_stringbuffer},
 };
 
-/* The second thread waits here for the first to be done. */
+/* The second thread waits here until the first has finished. */
 static volatile int turn;
 
 struct job {
@@ -205,7 +204,7 @@ static UNSEEN void done(int mine)
 	__atomic_store_n(&turn, mine + 1, __ATOMIC_RELEASE);
 }
 
-/* Instrumented: a thread's first function is no transaction, what it calls is one. */
+/* Instrumented: a thread's first function is not a transaction, the functions that it calls are. */
 static void *work(void *arg)
 {
 	struct job *job = arg;
@@ -219,7 +218,7 @@ static void *work(void *arg)
 static UNSEEN void run_pair(const struct class *class, const struct method *a,
 			    const struct method *b, bool on_argument)
 {
-	/* Not freed: addresses that are never used again keep one pair out of the next. */
+	/* Not freed: addresses are never reused, so that no pair affects the next one. */
 	union object *one = calloc(1, sizeof *one), *two = calloc(1, sizeof *two);
 	struct call *calls = calloc(2, sizeof *calls);
 	struct job jobs[2] = {{a, &calls[0], 0}, {b, &calls[1], 1}};

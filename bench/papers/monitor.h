@@ -1,6 +1,6 @@
 /*
- * Java's monitors for the classes in this folder: a lock in each object, that its
- * thread may take again. SYNCHRONIZED(x) holds x's to the end of the scope.
+ * Java's monitors for the classes in this folder: each object has a recursive lock. SYNCHRONIZED(x)
+ * holds x's lock until the end of the scope.
  *
  * Who may include this: bench/papers.
  */

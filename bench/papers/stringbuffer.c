@@ -9,7 +9,7 @@
 
 enum { NOTHING = -1 };
 
-/* Plain loops in place of System.arraycopy: each access counts. */
+/* Plain loops instead of System.arraycopy, because each access counts. */
 static void copy(char *to, const char *from, int n)
 {
 	for (int i = 0; i < n; i++)
@@ -81,7 +81,7 @@ void stringbuffer_get_chars(struct stringbuffer *s, int from, int to, char *dst)
 {
 	SYNCHRONIZED(s);
 	if (from < 0 || to > s->count || from > to)
-		return; /* Java throws */
+		return; /* Java throws an exception */
 	copy(dst, s->value + from, to - from);
 }
 
@@ -119,7 +119,7 @@ void stringbuffer_append_char(struct stringbuffer *s, char c)
 	s->value[s->count++] = c;
 }
 
-/* Goes by way of the method for text, and takes the lock only there. */
+/* Calls the method for text, which is the first to take the lock. */
 void stringbuffer_append_int(struct stringbuffer *s, int i)
 {
 	char text[16];

@@ -6,7 +6,7 @@
 
 #include "monitor.h"
 
-/* Where Java throws, this gives the value back; the accesses before it are the same. */
+/* Returned when Java would throw an exception; the accesses before that are the same. */
 enum { NOTHING = -1 };
 
 void vector_new(struct vector *v, int capacity)
@@ -244,8 +244,7 @@ int vector_to_array_in(struct vector *v, long *a, int length)
 {
 	SYNCHRONIZED(v);
 	if (length < v->element_count)
-		return v->element_count; /* Java returns a new array, and leaves this one as it is
-					  */
+		return v->element_count; /* Java returns a new array and does not change this one */
 	for (int i = 0; i < v->element_count; i++)
 		a[i] = v->element_data[i];
 	if (length > v->element_count)
@@ -310,7 +309,7 @@ void vector_clear(struct vector *v)
 	vector_remove_all_elements(v);
 }
 
-/* Iterators check that nobody has modified the vector: they read its counter without the lock. */
+/* Iterators check that the vector was not modified: they read its counter without the lock. */
 static bool modified(const struct vector *v, int expected)
 {
 	return v->mod_count != expected;

@@ -1,9 +1,9 @@
 /*
- * Vector and Stack of JDK 1.4.2 in C: the same locks around the same accesses. What
- * Java has as overloads has a number or a word more here. Elements are integers.
+ * Vector and Stack of JDK 1.4.2 in C: the same locks around the same accesses. The names of Java's
+ * overloads have an additional number or word here. Elements are integers.
  *
- * A method that Java inherits from AbstractCollection or AbstractList and locks as
- * a whole is written out, with the calls that it makes on the other collection.
+ * A method that Java inherits from AbstractCollection or AbstractList, and locks as a whole, is
+ * written out, with the calls that it makes on the other collection.
  *
  * Who may include this: bench/papers.
  */

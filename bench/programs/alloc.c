@@ -1,7 +1,7 @@
 /*
- * alloc [THREADS [THOUSANDS]]: that many thousand small blocks in all. Each thread allocates
- * lists of them, writes into them, and leaves a list in the mailbox of the next thread,
- * which reads it and frees it. Where the mailbox is full, it frees the list itself.
+ * alloc [THREADS [THOUSANDS]]: make that many thousand small allocations in total. Each thread
+ * allocates lists of them, writes into them, and puts each list into the mailbox of the next
+ * thread, which reads and frees it. If the mailbox is full, the thread frees the list itself.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ struct node {
 	char text[];
 };
 
-/* Lists, one behind the other. */
+/* One list in a mailbox, linked to the next letter. */
 struct letter {
 	struct letter *next;
 	struct node *list;

@@ -1,7 +1,8 @@
 /*
- * barnes [THREADS [BODIES]]: bodies that attract each other, by Barnes and Hut's tree: all threads
- * put bodies into one tree under locks; its masses are summed; each thread takes some bodies at a
- * time and works out what pulls at them. Then everything moves a little; three times.
+ * barnes [THREADS [BODIES]]: simulate bodies that attract each other, with the tree of Barnes and
+ * Hut. All threads put bodies into one tree under locks; the masses in the tree are summed; each
+ * thread takes some bodies at a time and computes the pull on them; then all bodies move a little.
+ * This is repeated three times.
  */
 #include <math.h>
 #include <pthread.h>
@@ -43,7 +44,7 @@ static struct cell *cells; /* cell 1 is the root */
 static int n_cells, max_cells;
 static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t cell_locks[LOCKS];
-static int next_body; /* for whom the pull is to be worked out */
+static int next_body; /* the next one to compute the pull on */
 static pthread_mutex_t next_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t barrier;
 
@@ -106,7 +107,7 @@ static struct vector octant_middle(const struct cell *c, int k)
 	return v;
 }
 
-/* The slot k of c has a body: put a cell there, with that body in it. */
+/* Slot k of c holds a body: put a cell there that contains the body. */
 static int split(struct cell *c, int k)
 {
 	int old = c->slot[k], cell = new_cell(octant_middle(c, k), c->half / 2);
@@ -116,7 +117,7 @@ static int split(struct cell *c, int k)
 	return cell;
 }
 
-/* Into the tree below a cell: where to go on, 0 where the body is in. */
+/* One step down the tree from a cell: returns the cell to go on with, or 0 if the body is in. */
 static int insert_below(struct cell *c, int body)
 {
 	int k = octant(c, &bodies[body].at), next = 0;
@@ -280,7 +281,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* For some bodies: how far the tree's pull is from the sum of all pulls, on the average. */
+/* For some bodies: the average difference between the tree's pull and the sum of all pulls. */
 static double error_of_pulls(void)
 {
 	double error = 0;

@@ -1,7 +1,7 @@
 /*
- * fft [THREADS [LOG2]]: a transform of 2^LOG2 complex numbers (LOG2 is even) in six
- * steps, forth and back. The numbers are a square of side 2^(LOG2/2); a thread has some of
- * its rows, and a barrier stands between a step that writes rows and one that reads columns.
+ * fft [THREADS [LOG2]]: a Fourier transform of 2^LOG2 complex numbers (LOG2 is even) in six steps,
+ * forward and back. The numbers form a square of side 2^(LOG2/2). Each thread has some of its rows,
+ * and a barrier separates a step that writes rows from one that reads columns.
  */
 #include <math.h>
 #include <pthread.h>
@@ -54,7 +54,7 @@ static struct complex root(long k, long n, int direction)
 	return c;
 }
 
-/* What number i is at the start: smooth, with some noise. */
+/* The initial value of number i: smooth, with some noise. */
 static struct complex initial(long i)
 {
 	struct complex c;
@@ -145,7 +145,7 @@ static void twiddle(struct square *s, const struct worker *w, int direction)
 	}
 }
 
-/* data to data, by way of scratch. */
+/* Transforms data in place, with scratch for intermediate results. */
 static void transform(const struct worker *w, int direction)
 {
 	transpose(&data, &scratch, w->first, w->end);

@@ -1,7 +1,7 @@
 /*
- * grid [THREADS [SIDE]]: Laplace's equation on a square, by over-relaxation of red and
- * black points in turn, until the points hardly move. A thread has some rows; a
- * barrier stands between the colours.
+ * grid [THREADS [SIDE]]: solve Laplace's equation on a square, by over-relaxation of red and black
+ * points in turn, until the points hardly change. Each thread has some rows; a barrier separates
+ * the two colours.
  */
 #include <math.h>
 #include <pthread.h>
@@ -19,10 +19,10 @@ struct worker {
 	int first, end; /* rows */
 };
 
-/* What the threads agree on after each sweep. */
+/* The state that threads agree on after each sweep. */
 struct progress {
 	pthread_mutex_t lock;
-	double change; /* the largest one of this sweep */
+	double change; /* the largest change in this sweep */
 	int sweeps;
 	int done;
 };
@@ -36,7 +36,7 @@ static double *point(int row, int column)
 	return &grid.at[(long)row * (grid.side + 2) + column];
 }
 
-/* The solution that the border has: x y + x - y is harmonic. */
+/* The solution, which also gives the border: x y + x - y is harmonic. */
 static double exact(int row, int column)
 {
 	double x = (double)row / (grid.side + 1), y = (double)column / (grid.side + 1);

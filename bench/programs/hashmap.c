@@ -1,7 +1,7 @@
 /*
- * hashmap [THREADS [THOUSANDS]]: a map from words to counts with chains and a mutex for every few
- * of them. Each thread adds to counts, moves amounts from one entry to another, looks up and
- * removes, that many thousand times: many small critical sections.
+ * hashmap [THREADS [THOUSANDS]]: a map from words to counts, with chains and one mutex for every
+ * few chains. Each thread adds to counts, moves amounts from one entry to another, looks up and
+ * removes entries, that many thousand times: many small critical sections.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ struct worker {
 	pthread_t thread;
 	unsigned random;
 	int operations;
-	long added, removed; /* what it did to the total */
+	long added, removed; /* the thread's changes of the total */
 	int found;
 };
 
@@ -70,7 +70,8 @@ static struct stripe *stripe_of(unsigned hash)
 	return &map.stripe[hash % BUCKETS % STRIPES];
 }
 
-/* The link that leads to the entry, or to the end of its chain. The stripe is locked. */
+/* The link that leads to the entry, or to the end of its chain. The caller holds the stripe's lock.
+ */
 static struct entry **find(const char *word, unsigned hash)
 {
 	struct entry **link = &map.bucket[hash % BUCKETS];
@@ -128,7 +129,7 @@ static int look_up(const char *word, int *count)
 	return e != NULL;
 }
 
-/* What its count was. */
+/* Returns the count that the entry had. */
 static int drop(const char *word)
 {
 	unsigned hash = hash_of(word);
@@ -206,7 +207,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* The counts, the totals and the numbers of entries say the same. */
+/* Checks that the counts, the totals and the numbers of entries agree. */
 static int is_consistent(long total)
 {
 	int entries = 0;

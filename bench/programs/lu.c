@@ -1,7 +1,7 @@
 /*
- * lu [THREADS [SIDE]]: a dense matrix into a lower and an upper triangle, by blocks of 16 x 16
- * that each belong to a thread. A barrier stands between the block on the diagonal, the
- * blocks below and beside it, and all that is behind.
+ * lu [THREADS [SIDE]]: factor a dense matrix into a lower and an upper triangle, in blocks of 16 x
+ * 16 that each belong to a thread. Barriers separate three steps: the block on the diagonal, the
+ * blocks below and beside it, and all blocks below and to the right of these.
  */
 #include <math.h>
 #include <pthread.h>
@@ -46,7 +46,7 @@ static struct block *block_at(int row, int column)
 	return &m.block[row * m.blocks + column];
 }
 
-/* Large on the diagonal: no row need be exchanged. */
+/* Large on the diagonal, so that no rows must be exchanged. */
 static double initial(int row, int column)
 {
 	unsigned x = (unsigned)row * 2654435761U ^ (unsigned)column * 40503U;
@@ -77,7 +77,7 @@ static void factor(struct block *d)
 	}
 }
 
-/* b, below the diagonal: times the inverse of d's upper triangle. */
+/* Multiplies b, below the diagonal, by the inverse of d's upper triangle from the right. */
 static void divide_below(struct block *b, const struct block *d)
 {
 	for (int i = 0; i < BLOCK; i++) {
@@ -91,7 +91,7 @@ static void divide_below(struct block *b, const struct block *d)
 	}
 }
 
-/* b, beside the diagonal: the inverse of d's lower triangle, times it. */
+/* Multiplies b, beside the diagonal, by the inverse of d's lower triangle from the left. */
 static void divide_beside(struct block *b, const struct block *d)
 {
 	for (int k = 0; k < BLOCK; k++) {
@@ -168,7 +168,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Row by row: the product of the triangles, times a vector, is the matrix times it. */
+/* Checks, row by row, that the product of the triangles times a vector is the matrix times it. */
 static double largest_error(void)
 {
 	double *x = need((size_t)m.side, sizeof *x), *y = need((size_t)m.side, sizeof *y);
@@ -197,7 +197,7 @@ static double largest_error(void)
 	return error;
 }
 
-/* Threads as a rectangle that is laid over the blocks again and again. */
+/* Assigns blocks to threads: a rectangle of threads is repeated over all blocks. */
 static void deal(int threads)
 {
 	int rows = (int)sqrt(threads);

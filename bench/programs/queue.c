@@ -1,7 +1,7 @@
 /*
  * queue [THREADS [THOUSANDS]]: half of the threads make that many thousand packets and put them
- * into a bounded queue, the others take them out and check them: a mutex and two condition
- * variables.
+ * into a bounded queue; the other threads take them out and check them. The queue has a mutex and
+ * two condition variables.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ struct queue {
 	pthread_cond_t not_empty, not_full;
 	struct packet ring[ROOM];
 	int first, used;
-	int producers; /* that are still at it */
+	int producers; /* that have not finished */
 	int longest;
 };
 
@@ -53,7 +53,7 @@ static void put(const struct packet *p)
 	pthread_mutex_unlock(&queue.lock);
 }
 
-/* 0 at the end of all. */
+/* Returns 0 if the queue is empty and all producers have finished. */
 static int take(struct packet *p)
 {
 	int got = 0;

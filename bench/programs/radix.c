@@ -1,7 +1,7 @@
 /*
- * radix [THREADS [THOUSANDS]]: sort that many thousand numbers of 32 bits, eight bits at a
- * time. Each thread counts the digits of its part; thread 0 makes places of the counts; each
- * thread moves its part there. Barriers stand between.
+ * radix [THREADS [THOUSANDS]]: sort that many thousand numbers of 32 bits, eight bits at a time.
+ * Each thread counts the digits of its part; thread 0 turns the counts into places; each thread
+ * moves its part to these places. Barriers separate the steps.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -13,7 +13,7 @@ enum { BITS = 8, DIGITS = 1 << BITS, ROUNDS = 32 / BITS };
 struct worker {
 	pthread_t thread;
 	int first, end;
-	int place[DIGITS]; /* how many of a digit, then where the next one goes */
+	int place[DIGITS]; /* the count of each digit, then the place of the next number with it */
 	uint64_t sum;
 };
 
@@ -106,7 +106,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* An even number of rounds: the result is in keys again. */
+/* The number of rounds is even, so that the result is in keys again. */
 static int is_sorted(void)
 {
 	uint64_t sum = 0;
