@@ -73,7 +73,7 @@ static void source_init(struct source *s, const struct reporter_process *p,
 	for (size_t i = 0; i < p->nmodules; i++)
 		raw_names_module(&s->raw, p->module[i].bias, p->module[i].text, p->module[i].len);
 	s->memory = raw_memory_new(0);
-	s->names.resolver = symbol_resolver_beside(p->resolver);
+	s->names.resolver = symbol_resolver_share(p->resolver);
 }
 
 static void source_free(struct source *s)

@@ -12,7 +12,7 @@ struct reader *recording_open(struct reporter_process *p, int fd, const char *na
 
 	if (!reader)
 		return NULL;
-	reader_set_resolver(reader, symbol_resolver_beside(p->resolver));
+	reader_set_resolver(reader, symbol_resolver_share(p->resolver));
 	reader_set_blocks(reader, rules);
 	reader_set_modules(reader, p->module, p->nmodules);
 	return reader;

@@ -4,8 +4,8 @@
 
 #include "base/banned.h"
 
-/* Behind a class's '[': where it ends, at its ']'; NULL where it has none. */
-static const char *class_end(const char *p)
+/* p is just after the '[' of a class. Returns its ']', or NULL if there is none. */
+static const char *find_class_end(const char *p)
 {
 	p += *p == '!' || *p == '^';
 	if (*p == ']')
@@ -16,14 +16,14 @@ static const char *class_end(const char *p)
 	return *p ? p : NULL;
 }
 
-const char *pattern_wrong(const char *p)
+const char *pattern_error(const char *p)
 {
 	for (; *p; p++) {
 		if (*p == '\\') {
 			if (!*++p)
 				return "the pattern ends in a '\\'";
 		} else if (*p == '[') {
-			p = class_end(p + 1);
+			p = find_class_end(p + 1);
 			if (!p)
 				return "a '[' without its ']' (write '\\[' for the character)";
 		}
@@ -44,8 +44,8 @@ bool pattern_is_wild(const char *p, struct str *plain)
 	return false;
 }
 
-/* One character of a pattern against one of the text; `*next` is what follows it there. */
-static bool match_one(const char *p, char c, const char **next)
+/* Matches one character or class of the pattern with c; sets *next to the rest of the pattern. */
+static bool match_char(const char *p, char c, const char **next)
 {
 	const unsigned char ch = (unsigned char)c;
 	const char *end;
@@ -60,7 +60,7 @@ static bool match_one(const char *p, char c, const char **next)
 	}
 	if (*p != '[')
 		return *p == c;
-	end = class_end(p + 1);
+	end = find_class_end(p + 1);
 	*next = end + 1;
 	p++;
 	negated = *p == '!' || *p == '^';
@@ -84,12 +84,12 @@ bool pattern_match(const char *p, const char *t)
 {
 	const char *star = NULL, *from = NULL, *next;
 
-	/* Only the last star seen needs another try: what stood before it has matched. */
+	/* Only the last star needs another try: everything before it has matched. */
 	while (*t) {
 		if (*p == '*') {
 			star = ++p;
 			from = t;
-		} else if (*p && match_one(p, *t, &next)) {
+		} else if (*p && match_char(p, *t, &next)) {
 			p = next;
 			t++;
 		} else if (star) {
@@ -110,9 +110,9 @@ void pattern_quote(struct str *out, const char *text)
 
 	for (; *text; text++) {
 		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			str_addc(out, '?'); /* a line holds no line ends */
+			str_addc(out, '?'); /* a rule is one line */
 		else if (*text == ' ' && (text == begin || !text[1]))
-			str_add(out, "[ ]"); /* blanks around a pattern do not count */
+			str_add(out, "[ ]"); /* blanks around a pattern are ignored */
 		else {
 			if (strchr("*?[\\", *text))
 				str_addc(out, '\\');
@@ -121,8 +121,8 @@ void pattern_quote(struct str *out, const char *text)
 	}
 }
 
-/* Are these letters a word by themselves: "operator" but not "my_operators"? */
-static bool word_at(const char *text, size_t at, const char *word)
+/* Returns whether `word` is at text[at] and is a whole word: not "operator" in "my_operators". */
+static bool is_word_at(const char *text, size_t at, const char *word)
 {
 	static const char ident[] =
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_$";
@@ -138,7 +138,7 @@ void pattern_split_function(const char *text, size_t *name, size_t *params)
 	size_t end = clone ? (size_t)(clone - text) : strlen(text), i = end;
 	int depth = 0;
 
-	/* The last parentheses are the parameters' own. */
+	/* The last pair of parentheses has the parameters. */
 	*name = 0;
 	*params = end;
 	while (i > 0 && text[i - 1] != ')')
@@ -152,13 +152,13 @@ void pattern_split_function(const char *text, size_t *name, size_t *params)
 			break;
 		}
 	}
-	/* "operator()" has been cut down to "operator": there were no parameters. */
-	if (*params >= 8 && word_at(text, *params - 8, "operator"))
+	/* What is left of "operator()" is "operator": then there were no parameters. */
+	if (*params >= 8 && is_word_at(text, *params - 8, "operator"))
 		*params = end;
 	depth = 0;
 	for (i = 0; i < *params; i++) {
-		if (!depth && word_at(text, i, "operator"))
-			break; /* what follows may hold anything */
+		if (!depth && is_word_at(text, i, "operator"))
+			break; /* any characters may follow */
 		depth += text[i] && strchr("<({[", text[i]) ? 1 : 0;
 		depth -= text[i] && strchr(">)}]", text[i]) ? 1 : 0;
 		if (!depth && text[i] == ' ')
@@ -171,8 +171,8 @@ bool pattern_is_library(const char *s)
 	if (strncmp(s, "_Z", 2))
 		return false;
 	s += 2;
-	/* Nested, local and static names, and what member functions are qualified with. */
+	/* Prefixes of nested, local and static names, and qualifiers of member functions. */
 	s += strspn(s, "ZNKVrROL");
-	/* Names that begin so are not for programs: __gnu_cxx, __cxxabiv1, __gthread_once(). */
+	/* Names that begin with __ are reserved: __gnu_cxx, __cxxabiv1, __gthread_once(). */
 	return !strncmp(s, "St", 2) || !strncmp(s + strspn(s, "0123456789"), "__", 2);
 }

@@ -1,5 +1,6 @@
 /*
- * Patterns of a specification, and the names that they are held against.
+ * The patterns of a specification, and the forms of names that they are matched
+ * against.
  *
  * Who may include this: src/spec, tests.
  */
@@ -11,26 +12,29 @@
 
 #include "base/str.h"
 
-/* NULL, or what is wrong with it. */
-const char *pattern_wrong(const char *pattern);
+/* Returns NULL, or a sentence that says what is wrong with the pattern. */
+const char *pattern_error(const char *pattern);
 
-/* Does it have wildcards? Where not, `plain` becomes the text it stands for. */
+/* Returns whether the pattern has wildcards; if not, sets `plain` to the text that it matches. */
 bool pattern_is_wild(const char *pattern, struct str *plain);
 
-/* Does the whole text match? Takes time |pattern| * |text| at most. */
+/* Returns whether the whole text matches. Takes at most time |pattern| * |text|. */
 bool pattern_match(const char *pattern, const char *text);
 
-/* Add the pattern that matches this text and no other on one line of a file. */
+/*
+ * Adds a pattern that matches this text and no other, except that it has '?' for a control
+ * character: a rule is one line.
+ */
 void pattern_quote(struct str *out, const char *text);
 
 /*
- * A function's name, as demanglers write it, in pieces: the parameters, and
- * what follows them, begin at `params`; what stands before the name itself (a
- * template's return type, "non-virtual thunk to") ends at `name`.
+ * Splits the demangled name of a function. *name is set to the index where the name
+ * itself begins, after a template's return type or "non-virtual thunk to"; *params
+ * to the index where the parameters begin.
  */
 void pattern_split_function(const char *text, size_t *name, size_t *params);
 
-/* Is this a name of the linker's for something in the C++ library's own namespaces? */
+/* Returns whether this linker name belongs to the C++ library's own namespaces. */
 bool pattern_is_library(const char *linkage);
 
 #endif

@@ -14,41 +14,41 @@ static const char *const what_names[SPEC_WHATS] = {"function", "file", "module",
 struct rule {
 	const char *text;    /* the whole line, without blanks around it */
 	const char *pattern; /* as written */
-	const char *plain;   /* what it stands for, where it has no wildcards */
+	const char *plain;   /* the text that it matches; NULL: it has wildcards */
 	unsigned line;
 	enum spec_what what;
 	bool include, used;
 };
 
 struct spec {
-	struct block_rules rules; /* first: cast back from it */
+	struct block_rules rules; /* first: it is cast to struct spec */
 	struct rule *v;
 	size_t n, cap;
-	bool on_functions; /* some rule speaks of functions, files or modules */
+	bool on_functions; /* a rule is about functions, files or modules */
 	struct arena arena;
 };
 
-/* A function's name in all forms that a pattern may match; the list ends with NULL. */
+/* A pattern may match this many forms of a function's name. */
 enum { MAX_FORMS = 5 };
 
-static bool matches(const struct rule *r, const char *text)
+static bool rule_matches(const struct rule *r, const char *text)
 {
 	return r->plain ? !strcmp(r->plain, text) : pattern_match(r->pattern, text);
 }
 
-static bool matches_form(const struct rule *r, const char *const *forms)
+static bool rule_matches_form(const struct rule *r, const char *const *forms)
 {
 	for (; *forms; forms++)
-		if (matches(r, *forms))
+		if (rule_matches(r, *forms))
 			return true;
 	return false;
 }
 
-/* A path as a whole, or from behind any of its slashes. */
-static bool matches_path(const struct rule *r, const char *path)
+/* The pattern may match the whole path, or any end of it that begins after a slash. */
+static bool rule_matches_path(const struct rule *r, const char *path)
 {
 	while (path) {
-		if (matches(r, path))
+		if (rule_matches(r, path))
 			return true;
 		path = strchr(path, '/');
 		path = path ? path + 1 : NULL;
@@ -56,8 +56,8 @@ static bool matches_path(const struct rule *r, const char *path)
 	return false;
 }
 
-/* With `buf` for the forms that are a part of the name. */
-static void function_forms(const struct names_frame *f, struct str *buf, const char **out)
+/* Fills `out`, which is all NULL, with the forms of the name; `buf` holds new strings. */
+static void list_forms(const struct names_frame *f, struct str *buf, const char **out)
 {
 	size_t name, params, n, at[2] = {0};
 
@@ -80,20 +80,20 @@ static void function_forms(const struct names_frame *f, struct str *buf, const c
 		*out++ = buf->s + at[i];
 }
 
-/* The last rule that matches the function, or NULL; every one that does has been of use. */
-static const struct rule *find_for_function(struct spec *s, const struct names_frame *f)
+/* Returns the last rule that matches the function, or NULL; marks all that match as used. */
+static const struct rule *find_function_rule(struct spec *s, const struct names_frame *f)
 {
 	struct str buf = STR_INIT;
 	const char *forms[MAX_FORMS + 1] = {0};
 	const struct rule *found = NULL;
 
-	function_forms(f, &buf, forms);
+	list_forms(f, &buf, forms);
 	for (size_t i = 0; i < s->n; i++) {
 		struct rule *r = &s->v[i];
 
-		if ((r->what == SPEC_FUNCTION && matches_form(r, forms)) ||
-		    (r->what == SPEC_FILE && f->file && matches_path(r, f->file)) ||
-		    (r->what == SPEC_MODULE && f->module && matches_path(r, f->module))) {
+		if ((r->what == SPEC_FUNCTION && rule_matches_form(r, forms)) ||
+		    (r->what == SPEC_FILE && f->file && rule_matches_path(r, f->file)) ||
+		    (r->what == SPEC_MODULE && f->module && rule_matches_path(r, f->module))) {
 			r->used = true;
 			found = r;
 		}
@@ -102,19 +102,19 @@ static const struct rule *find_for_function(struct spec *s, const struct names_f
 	return found;
 }
 
-static const struct rule *find_for_label(struct spec *s, const char *label)
+static const struct rule *find_label_rule(struct spec *s, const char *label)
 {
 	const struct rule *found = NULL;
 
 	for (size_t i = 0; i < s->n; i++)
-		if (s->v[i].what == SPEC_LABEL && matches(&s->v[i], label)) {
+		if (s->v[i].what == SPEC_LABEL && rule_matches(&s->v[i], label)) {
 			s->v[i].used = true;
 			found = &s->v[i];
 		}
 	return found;
 }
 
-static enum spec_answer answer_of(const struct rule *r)
+static enum spec_answer rule_answer(const struct rule *r)
 {
 	if (!r)
 		return SPEC_DEFAULT;
@@ -125,12 +125,12 @@ static enum spec_answer answer_of(const struct rule *r)
 
 enum spec_answer spec_function(struct spec *s, const struct names_frame *f)
 {
-	return answer_of(find_for_function(s, f));
+	return rule_answer(find_function_rule(s, f));
 }
 
 enum spec_answer spec_label(struct spec *s, const char *label)
 {
-	return answer_of(find_for_label(s, label));
+	return rule_answer(find_label_rule(s, label));
 }
 
 bool spec_rule_at(const struct spec *s, size_t i, struct spec_rule *out)
@@ -144,8 +144,8 @@ bool spec_rule_at(const struct spec *s, size_t i, struct spec_rule *out)
 	return true;
 }
 
-static unsigned decide(struct block_rules *rules, const struct names *names, strref label,
-		       char kind, bool start)
+static unsigned decide_block(struct block_rules *rules, const struct names *names, strref label,
+			     char kind, bool start)
 {
 	struct spec *s = (struct spec *)rules;
 	const struct names_frame *f = NULL;
@@ -154,14 +154,14 @@ static unsigned decide(struct block_rules *rules, const struct names *names, str
 	enum spec_answer said;
 
 	if (kind == 'a') {
-		r = find_for_label(s, names->table[NAMES_STRING].text[label] + 2);
+		r = find_label_rule(s, names->table[NAMES_STRING].text[label] + 2);
 	} else if (names->resolver && (start || s->on_functions)) {
-		/* Names cost time: nobody asks for them without need. */
+		/* Looking names up takes time: only if they are needed. */
 		f = names->resolver->function(names->resolver, names, label);
 		if (f)
-			r = find_for_function(s, f);
+			r = find_function_rule(s, f);
 	}
-	said = answer_of(r);
+	said = rule_answer(r);
 	if (said == SPEC_OUT)
 		answer = BLOCK_BY_RULE;
 	else if (said == SPEC_IN)
@@ -171,8 +171,8 @@ static unsigned decide(struct block_rules *rules, const struct names *names, str
 	return answer;
 }
 
-/* The innermost function there, inlined or not, is the library's. */
-static bool hands_on_at(struct block_rules *rules, const struct names *names, strref place)
+/* A call hands on if the innermost function there, inlined or not, is the C++ library's. */
+static bool call_hands_on(struct block_rules *rules, const struct names *names, strref place)
 {
 	const struct names_frame *f;
 
@@ -180,10 +180,10 @@ static bool hands_on_at(struct block_rules *rules, const struct names *names, st
 	if (!names->resolver || !names->resolver->stack(names->resolver, names, place, &f))
 		return true;
 	if (!f->inlined)
-		return true; /* the function itself, of which that is known */
+		return true; /* the function itself, which is the library's */
 	if (f->linkage)
 		return pattern_is_library(f->linkage);
-	/* Inlined and not for others: the debug information does not say whose it is. */
+	/* Inlined, and local to its file: the debug information has no linker name for it. */
 	return f->file && strstr(f->file, "/c++/");
 }
 
@@ -191,8 +191,8 @@ struct spec *spec_new(void)
 {
 	struct spec *s = mem_zalloc(sizeof *s);
 
-	s->rules.decide = decide;
-	s->rules.hands_on_at = hands_on_at;
+	s->rules.decide = decide_block;
+	s->rules.hands_on_at = call_hands_on;
 	return s;
 }
 
@@ -215,8 +215,8 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* The next word of a line, and where the one behind it begins. */
-static size_t word(const char *p, const char **next)
+/* Returns the length of the word at p, and sets *next to the word after it. */
+static size_t split_word(const char *p, const char **next)
 {
 	size_t n = strcspn(p, " \t\r");
 
@@ -232,12 +232,12 @@ static bool word_is(const char *p, size_t n, const char *what)
 	return strlen(what) == n && !strncmp(p, what, n);
 }
 
-/* `text` has no blanks around it and is no comment. Returns 0 or, with what is wrong, -1. */
+/* Parses a line without blanks around it. Returns 0, or -1 with what is wrong in `wrong`. */
 static int parse_rule(struct spec *s, const char *text, struct rule *r, struct str *wrong)
 {
 	struct str plain = STR_INIT;
 	const char *what, *reason;
-	size_t n = word(text, &what);
+	size_t n = split_word(text, &what);
 
 	*r = (struct rule){.text = text};
 	r->include = word_is(text, n, "include");
@@ -247,7 +247,7 @@ static int parse_rule(struct spec *s, const char *text, struct rule *r, struct s
 		str_addc(wrong, '\'');
 		return -1;
 	}
-	n = word(what, &r->pattern);
+	n = split_word(what, &r->pattern);
 	while (r->what < SPEC_WHATS && !word_is(what, n, what_names[r->what]))
 		r->what++;
 	if (r->what == SPEC_WHATS) {
@@ -264,7 +264,7 @@ static int parse_rule(struct spec *s, const char *text, struct rule *r, struct s
 		str_fmt(wrong, "which %s? the pattern is missing", what_names[r->what]);
 		return -1;
 	}
-	reason = pattern_wrong(r->pattern);
+	reason = pattern_error(r->pattern);
 	if (reason) {
 		str_add(wrong, reason);
 		return -1;

@@ -6,24 +6,23 @@
  *	# comment
  *	include|exclude function|file|module|label PATTERN
  *
- * The pattern is the rest of the line, without the blanks around it: names in
- * C++ have spaces. It is a glob: * ? [a-z] [!a-z], and \ in front of a
- * character that stands for itself. The whole name must match:
+ * The pattern is the rest of the line, without the blanks around it: C++ names
+ * have spaces. It is a glob: * ? [a-z] [!a-z], and \ before a character that has no
+ * special meaning. The whole name must match:
  *
- *	function  as a person writes it, with or without parameters and return
- *	          type; or as the linker knows it
- *	file      the source file's path, or any end of it that begins behind a /
- *	module    the same of the executable or library
- *	label     of a block that is marked in the source
+ *	function  its name in the source, with or without parameters and return
+ *	          type; or its linker name
+ *	file      the source file's path, or any end of it that begins after a /
+ *	module    the same for the path of the executable or library
+ *	label     the label of a block that is marked in the source
  *
- * The last rule that matches wins. Where none does, the default stands: every
- * function and every marked block is one, but for what blocks.h lists. An
- * exclude takes blocks out. An include takes back what rules before it
- * excluded. One that names a function outright, without wildcards, is taken at
- * its word: main, the start of a thread or a function that waits is then a
- * block all the same.
+ * The last rule that matches wins. If none matches, the default holds: every
+ * function and every marked block is a block, except for those that blocks.h lists.
+ * An exclude rule removes blocks. An include rule takes back what earlier rules
+ * excluded; if it names a function exactly, without wildcards, the function is a
+ * block even if it is main, the start function of a thread, or waits.
  *
- * Marked blocks answer to label rules only, and functions to the others.
+ * Only label rules apply to marked blocks, and only the others to functions.
  */
 #ifndef ATOMSAN_SPEC_SPEC_H
 #define ATOMSAN_SPEC_SPEC_H
@@ -40,27 +39,28 @@ enum spec_what { SPEC_FUNCTION, SPEC_FILE, SPEC_MODULE, SPEC_LABEL, SPEC_WHATS }
 
 struct spec;
 
-/* No rule: the default. */
+/* Returns a specification without rules, for spec_free(). */
 struct spec *spec_new(void);
-/* NULL, with "file:line: what" in `err`, where it is not a specification. */
+/* Reads a file. Returns NULL, with "file:line: what" in `err`, if it is not a specification. */
 struct spec *spec_read(const char *path, struct err *err);
 /* The same from memory; `path` is for messages. */
 struct spec *spec_parse(const char *path, const char *text, size_t n, struct err *err);
 void spec_free(struct spec *s);
 
-/* For reader_set_blocks(). Functions are found by the names' resolver, as far as there is one. */
+/* Returns the rules for reader_set_blocks(), owned by `s`. Without a resolver, functions match
+ * none. */
 struct block_rules *spec_rules(struct spec *s);
 
-/* What the rules say of a function or a marked block, whatever it does. */
+/* What the rules say about a function or a marked block, whatever it does. */
 enum spec_answer {
-	SPEC_DEFAULT, /* it is one, unless the default says otherwise */
-	SPEC_OUT,
-	SPEC_IN, /* it is one also if it waits: named outright */
+	SPEC_DEFAULT, /* a block, unless blocks.h lists it */
+	SPEC_OUT,     /* not a block */
+	SPEC_IN,      /* a block even if it waits: a rule names it exactly */
 };
 enum spec_answer spec_function(struct spec *s, const struct names_frame *f);
 enum spec_answer spec_label(struct spec *s, const char *label);
 
-/* The rules, in their order; false behind the last. `plain` is NULL where there are wildcards. */
+/* Sets *out to rule i; returns false if there is none. `plain` is NULL if it has wildcards. */
 struct spec_rule {
 	const char *text, *plain;
 	unsigned line;
@@ -69,16 +69,16 @@ struct spec_rule {
 bool spec_rule_at(const struct spec *s, size_t i, struct spec_rule *out);
 
 /*
- * The rules that matched nothing so far, from `*at` on (0 at first): the line of
- * the next one and its text, or 0 when there is no more.
+ * Iterates over the rules that have matched nothing so far; *at is 0 at first. Sets
+ * *rule to the text of the next one and returns its line, or 0 if there is no more.
  */
 unsigned spec_unused(const struct spec *s, size_t *at, const char **rule);
-/* Print "unused rule: PATH:LINE: TEXT" for each of them. */
+/* Prints "unused rule: PATH:LINE: TEXT" for each of them. */
 void spec_print_unused(const struct spec *s, const char *path, FILE *out, const char *prefix);
 
-/* Add a line, with its newline, that speaks of exactly this name. */
+/* Adds a rule, with its newline, for exactly this name. */
 void spec_add_rule(struct str *out, bool include, enum spec_what what, const char *name);
-/* Add text as comment lines. */
+/* Adds text as comment lines. */
 void spec_add_comment(struct str *out, const char *text);
 
 #endif

@@ -2,21 +2,21 @@
 
 #include <dwarf.h>
 
-#include "symbol/units.h"
+#include "symbol/debug_info.h"
 
 #include "base/banned.h"
 
-/* Deeper than this is nobody's inlining: the file is damaged. */
+/* No compiler inlines deeper than this: the file is damaged. */
 enum { DEEPEST = 128 };
 
-/* The function, then the inlined calls that have the address, innermost last. */
+/* The function, then the inlined calls at the address, innermost last. */
 struct chain {
 	Dwarf_Die v[DEEPEST];
 	size_t n;
 };
 
-/* Find what has the address below `die`, and what below that. */
-static void descend(struct chain *c, Dwarf_Die *parent, uint64_t addr, int depth)
+/* Adds the inlined calls at the address below `parent`, at any depth. */
+static void find_inlined(struct chain *c, Dwarf_Die *parent, uint64_t addr, int depth)
 {
 	Dwarf_Die die;
 
@@ -33,22 +33,22 @@ static void descend(struct chain *c, Dwarf_Die *parent, uint64_t addr, int depth
 		if (has && tag == DW_TAG_inlined_subroutine)
 			c->v[c->n++] = die;
 		if (has) {
-			descend(c, &die, addr, depth + 1);
+			find_inlined(c, &die, addr, depth + 1);
 			return;
 		}
-		/* A block without addresses says nothing about what is in it. */
+		/* A lexical block without addresses may still contain the address. */
 		if (tag == DW_TAG_lexical_block && !dwarf_hasattr(&die, DW_AT_low_pc) &&
 		    !dwarf_hasattr(&die, DW_AT_ranges)) {
 			size_t before = c->n;
 
-			descend(c, &die, addr, depth + 1);
+			find_inlined(c, &die, addr, depth + 1);
 			if (c->n > before)
 				return;
 		}
 	} while (dwarf_siblingof(&die, &die) == 0);
 }
 
-static uint32_t number_of(Dwarf_Die *die, unsigned name)
+static uint32_t read_u32(Dwarf_Die *die, unsigned name)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word v;
@@ -58,17 +58,17 @@ static uint32_t number_of(Dwarf_Die *die, unsigned name)
 	return (uint32_t)v;
 }
 
-/* Where an inlined call stands: in the frame of who made it. */
-static void call_site(struct naming *n, const struct units_unit *unit, Dwarf_Die *die,
-		      struct names_frame *f)
+/* Sets the place of an inlined call, in the frame of its caller. */
+static void set_call_site(struct naming *n, const struct compile_unit *unit, Dwarf_Die *die,
+			  struct names_frame *f)
 {
-	f->line = number_of(die, DW_AT_call_line);
-	f->column = number_of(die, DW_AT_call_column);
+	f->line = read_u32(die, DW_AT_call_line);
+	f->column = read_u32(die, DW_AT_call_column);
 	f->file = naming_file(n, unit, die, DW_AT_call_file);
 }
 
-static void source_line(struct naming *n, struct units_unit *unit, uint64_t addr,
-			struct names_frame *f)
+static void set_source_line(struct naming *n, struct compile_unit *unit, uint64_t addr,
+			    struct names_frame *f)
 {
 	Dwarf_Line *line = dwarf_getsrc_die(&unit->lines, addr);
 	const char *file;
@@ -85,8 +85,8 @@ static void source_line(struct naming *n, struct units_unit *unit, uint64_t addr
 		f->column = (uint32_t)v;
 }
 
-/* The row of the line table that has the address; -1: none. */
-static ptrdiff_t row_at(Dwarf_Lines *lines, size_t n, uint64_t addr)
+/* Returns the row of the line table for the address, or -1. */
+static ptrdiff_t find_row(Dwarf_Lines *lines, size_t n, uint64_t addr)
 {
 	size_t lo = 0, hi = n;
 
@@ -103,11 +103,11 @@ static ptrdiff_t row_at(Dwarf_Lines *lines, size_t n, uint64_t addr)
 }
 
 /*
- * Line 0: the compiler has merged code of several lines into one. The last line before it of the
- * same function, inlined or not, is better than none.
+ * If the line is 0, the compiler has merged code of several lines. Then uses the last line before
+ * it of the same function, inlined or not: that is better than none.
  */
-static void line_before(struct naming *n, struct units_unit *unit, struct chain *c, uint64_t addr,
-			struct names_frame *f)
+static void set_line_before(struct naming *n, struct compile_unit *unit, struct chain *c,
+			    uint64_t addr, struct names_frame *f)
 {
 	enum { ROWS = 32 };
 	Dwarf_Die *own = &c->v[c->n - 1];
@@ -116,7 +116,7 @@ static void line_before(struct naming *n, struct units_unit *unit, struct chain 
 
 	if (dwarf_getsrclines(&unit->lines, &lines, &count))
 		return;
-	for (ptrdiff_t i = row_at(lines, count, addr), last = i - ROWS; i >= 0 && i > last; i--) {
+	for (ptrdiff_t i = find_row(lines, count, addr), last = i - ROWS; i >= 0 && i > last; i--) {
 		Dwarf_Line *line = dwarf_onesrcline(lines, (size_t)i);
 		struct chain there = {.v = {c->v[0]}, .n = 1};
 		struct names_frame before = {0};
@@ -129,10 +129,10 @@ static void line_before(struct naming *n, struct units_unit *unit, struct chain 
 			return;
 		if (dwarf_lineno(line, &v) || v <= 0)
 			continue;
-		descend(&there, &c->v[0], at, 0);
+		find_inlined(&there, &c->v[0], at, 0);
 		if (dwarf_dieoffset(&there.v[there.n - 1]) != dwarf_dieoffset(own))
 			continue;
-		source_line(n, unit, at, &before);
+		set_source_line(n, unit, at, &before);
 		if (before.file != f->file)
 			continue;
 		f->line = before.line;
@@ -141,7 +141,7 @@ static void line_before(struct naming *n, struct units_unit *unit, struct chain 
 	}
 }
 
-static void elf_function(struct naming *n, const struct module *m, struct names_frame *f)
+static void set_elf_function(struct naming *n, const struct module *m, struct names_frame *f)
 {
 	const struct module_symbol *s = module_symbol_at(&m->functions, f->offset);
 
@@ -153,24 +153,24 @@ static void elf_function(struct naming *n, const struct module *m, struct names_
 
 struct frames frames_at(struct naming *n, struct module *m, uint64_t addr)
 {
-	struct units_unit *unit = m->units ? units_at(m->units, addr) : NULL;
+	struct compile_unit *unit = m->debug_info ? debug_info_unit_at(m->debug_info, addr) : NULL;
 	struct names_frame at = {.module = m->path, .offset = addr};
 	struct chain c = {.n = 0};
 	struct frames out;
 
 	if (unit) {
-		source_line(n, unit, addr, &at);
-		if (units_function_at(m->units, unit, addr, &c.v[0])) {
+		set_source_line(n, unit, addr, &at);
+		if (debug_info_function_at(m->debug_info, unit, addr, &c.v[0])) {
 			c.n = 1;
-			descend(&c, &c.v[0], addr, 0);
+			find_inlined(&c, &c.v[0], addr, 0);
 			if (!at.line)
-				line_before(n, unit, &c, addr, &at);
+				set_line_before(n, unit, &c, addr, &at);
 		}
 	}
 	out.n = c.n ? c.n : 1;
 	out.v = arena_alloc(&n->arena, out.n * sizeof *out.v);
 	if (!c.n) {
-		elf_function(n, m, &at);
+		set_elf_function(n, m, &at);
 		out.v[0] = at;
 	}
 	for (size_t i = 0; i < c.n; i++) {
@@ -179,11 +179,11 @@ struct frames frames_at(struct naming *n, struct module *m, uint64_t addr)
 		naming_function(n, m, die, &at.function, &at.linkage);
 		at.inlined = i + 1 < c.n;
 		if (!at.function && !at.inlined)
-			elf_function(n, m, &at);
+			set_elf_function(n, m, &at);
 		out.v[i] = at;
 		if (at.inlined) {
 			at = (struct names_frame){.module = m->path, .offset = addr};
-			call_site(n, unit, die, &at);
+			set_call_site(n, unit, die, &at);
 		}
 	}
 	return out;
@@ -192,17 +192,17 @@ struct frames frames_at(struct naming *n, struct module *m, uint64_t addr)
 struct names_frame frames_function_at(struct naming *n, struct module *m, uint64_t addr)
 {
 	struct names_frame f = {.module = m->path, .offset = addr};
-	struct units_unit *unit = m->units ? units_at(m->units, addr) : NULL;
+	struct compile_unit *unit = m->debug_info ? debug_info_unit_at(m->debug_info, addr) : NULL;
 	Dwarf_Die die;
 	int v;
 
-	if (!unit || !units_function_at(m->units, unit, addr, &die)) {
-		elf_function(n, m, &f);
+	if (!unit || !debug_info_function_at(m->debug_info, unit, addr, &die)) {
+		set_elf_function(n, m, &f);
 		return f;
 	}
 	naming_function(n, m, &die, &f.function, &f.linkage);
 	if (!f.function)
-		elf_function(n, m, &f);
+		set_elf_function(n, m, &f);
 	f.file = naming_file(n, unit, &die, DW_AT_decl_file);
 	if (!dwarf_decl_line(&die, &v) && v > 0)
 		f.line = (uint32_t)v;

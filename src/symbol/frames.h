@@ -1,5 +1,5 @@
 /*
- * Program counter -> functions, with the place in each.
+ * Finds the functions of a program counter, with the source line in each.
  *
  * Who may include this: src/symbol.
  */
@@ -10,17 +10,17 @@
 #include "trace/names.h"
 
 struct frames {
-	struct names_frame *v; /* in the naming's arena */
+	struct names_frame *v; /* lives in the arena of `struct naming` */
 	size_t n;              /* at least 1 */
 };
 
 /*
- * The frames of the instruction at this address of an open module, innermost
- * first: inlined calls, then the function that has the code.
+ * Returns the frames of the instruction at an address in an open module, innermost
+ * first: the inlined calls, then the function that has the code.
  */
 struct frames frames_at(struct naming *n, struct module *m, uint64_t addr);
 
-/* The function that has the code, and where it is declared. */
+/* Returns the function that has the code at an address, and where it is declared. */
 struct names_frame frames_function_at(struct naming *n, struct module *m, uint64_t addr);
 
 #endif

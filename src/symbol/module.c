@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "symbol/units.h"
+#include "symbol/debug_info.h"
 
 #include "base/banned.h"
 
@@ -41,7 +41,7 @@ void module_free(struct module *m)
 {
 	if (!m)
 		return;
-	units_free(m->units);
+	debug_info_free(m->debug_info);
 	if (m->dwarf)
 		dwarf_end(m->dwarf);
 	file_close(&m->debug);
@@ -54,12 +54,12 @@ void module_free(struct module *m)
 	mem_free(m);
 }
 
-/* False, with errno set or 0, where it is no ELF file. */
+/* Returns false if it is not a readable ELF file: errno says why, or is 0. */
 static bool file_open(struct module_file *f, const char *path)
 {
 	struct stat st;
 
-	/* Whatever the recording names: a pipe must not make us wait. */
+	/* The recording may name any file: opening a pipe must not block. */
 	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (f->fd < 0)
 		return false;
@@ -73,8 +73,8 @@ static bool file_open(struct module_file *f, const char *path)
 	return false;
 }
 
-/* As hexadecimal; "" where there is none. */
-static void file_build_id(const struct module_file *f, struct str *out)
+/* Adds the build id in hexadecimal, or nothing if there is none. */
+static void read_build_id(const struct module_file *f, struct str *out)
 {
 	const void *bytes;
 	ssize_t n = dwelf_elf_gnu_build_id(f->elf, &bytes);
@@ -83,8 +83,8 @@ static void file_build_id(const struct module_file *f, struct str *out)
 		str_fmt(out, "%02x", ((const unsigned char *)bytes)[i]);
 }
 
-/* Debug information in this file? Not the mere tables to unwind stacks. */
-static Dwarf *file_dwarf(const struct module_file *f)
+/* Returns the debug information of the file, or NULL; tables for unwinding alone do not count. */
+static Dwarf *open_dwarf(const struct module_file *f)
 {
 	Dwarf *dwarf = dwarf_begin_elf(f->elf, DWARF_C_READ, NULL);
 	Dwarf_CU *cu = NULL;
@@ -96,8 +96,8 @@ static Dwarf *file_dwarf(const struct module_file *f)
 	return NULL;
 }
 
-/* The checksum that .gnu_debuglink has: CRC-32 as in zip files. */
-static bool file_crc(int fd, uint32_t *crc)
+/* Computes the checksum that .gnu_debuglink has: the CRC-32 of zip files. */
+static bool compute_crc(int fd, uint32_t *crc)
 {
 	uint32_t table[256];
 	unsigned char buf[65536];
@@ -116,7 +116,10 @@ static bool file_crc(int fd, uint32_t *crc)
 	return n == 0;
 }
 
-/* Is the file at `path` the other half of m->file? By build id, else by checksum. */
+/*
+ * Opens the debug information at `path` if it belongs to m->file, as the build ids or, without
+ * them, the checksum show. Returns whether it does.
+ */
 static bool try_debug_file(struct module *m, const char *path, const char *build_id,
 			   const GElf_Word *want_crc)
 {
@@ -126,22 +129,22 @@ static bool try_debug_file(struct module *m, const char *path, const char *build
 
 	if (!file_open(&m->debug, path))
 		return false;
-	file_build_id(&m->debug, &id);
+	read_build_id(&m->debug, &id);
 	if (*build_id || id.n)
 		same = !strcmp(build_id, id.s);
-	else if (want_crc && file_crc(m->debug.fd, &crc))
+	else if (want_crc && compute_crc(m->debug.fd, &crc))
 		same = crc == *want_crc;
 	str_free(&id);
 	if (same)
-		m->dwarf = file_dwarf(&m->debug);
+		m->dwarf = open_dwarf(&m->debug);
 	if (!m->dwarf)
 		file_close(&m->debug);
 	return m->dwarf != NULL;
 }
 
 /*
- * The places where debuggers look for separate debug information. By hand and not
- * by libdwfl's own search, whose last resort is a server on the network.
+ * Searches for separate debug information where debuggers do. libdwfl's own search
+ * is not used, because its last resort is a server on the network.
  */
 static void find_debug_file(struct module *m, const char *build_id)
 {
@@ -186,7 +189,7 @@ static void read_segments(struct module *m)
 	}
 }
 
-static bool has(const struct module *m, uint64_t addr, bool code)
+static bool segment_has(const struct module *m, uint64_t addr, bool code)
 {
 	for (size_t i = 0; i < m->nsegments; i++)
 		if (addr >= m->segment[i].lo && addr < m->segment[i].hi)
@@ -196,15 +199,15 @@ static bool has(const struct module *m, uint64_t addr, bool code)
 
 bool module_has_code(const struct module *m, uint64_t addr)
 {
-	return has(m, addr, true);
+	return segment_has(m, addr, true);
 }
 
 bool module_has_data(const struct module *m, uint64_t addr)
 {
-	return has(m, addr, false);
+	return segment_has(m, addr, false);
 }
 
-static void take_symbol(struct module *m, Elf *elf, size_t strings, const GElf_Sym *sym)
+static void add_symbol(struct module *m, Elf *elf, size_t strings, const GElf_Sym *sym)
 {
 	int type = GELF_ST_TYPE(sym->st_info);
 	Elf_Scn *scn = elf_getscn(elf, sym->st_shndx);
@@ -251,14 +254,14 @@ static bool read_symbols(struct module *m, Elf *elf, GElf_Word type)
 			GElf_Sym sym;
 
 			if (gelf_getsym(data, (int)i, &sym))
-				take_symbol(m, elf, sh.sh_link, &sym);
+				add_symbol(m, elf, sh.sh_link, &sym);
 		}
 	}
 	return m->functions.n || m->objects.n;
 }
 
-/* Of several at one address the first is shown: one with a size, and a global one. */
-static int by_address(const void *a, const void *b)
+/* The first of several at one address is shown: prefers one with a size, then a global one. */
+static int compare_symbols(const void *a, const void *b)
 {
 	const struct module_symbol *x = a, *y = b;
 
@@ -320,7 +323,7 @@ void module_open(struct module *m, struct str *warning)
 				e ? strerror(e) : "not an ELF file");
 		return;
 	}
-	file_build_id(&m->file, &id);
+	read_build_id(&m->file, &id);
 	if (*m->build_id && strcmp(m->build_id, id.s) != 0) {
 		str_add_shown(warning, m->path, strlen(m->path), SIZE_MAX);
 		str_fmt(warning, " has changed since it was recorded (build id %.8s... then, ",
@@ -331,21 +334,22 @@ void module_open(struct module *m, struct str *warning)
 		file_close(&m->file);
 	} else {
 		read_segments(m);
-		m->dwarf = file_dwarf(&m->file);
+		m->dwarf = open_dwarf(&m->file);
 		if (!m->dwarf)
 			find_debug_file(m, id.s);
 		if (!read_symbols(m, m->file.elf, SHT_SYMTAB) &&
 		    !read_symbols(m, m->debug.elf, SHT_SYMTAB))
 			read_symbols(m, m->file.elf, SHT_DYNSYM);
 		if (m->functions.n)
-			qsort(m->functions.v, m->functions.n, sizeof *m->functions.v, by_address);
+			qsort(m->functions.v, m->functions.n, sizeof *m->functions.v,
+			      compare_symbols);
 		if (m->objects.n)
-			qsort(m->objects.v, m->objects.n, sizeof *m->objects.v, by_address);
+			qsort(m->objects.v, m->objects.n, sizeof *m->objects.v, compare_symbols);
 		if (m->dwarf) {
 			const char *gone;
 
-			m->units = units_new(m);
-			gone = units_gone(m->units);
+			m->debug_info = debug_info_new(m);
+			gone = debug_info_missing_file(m->debug_info);
 			if (gone) {
 				str_add_shown(warning, gone, strlen(gone), SIZE_MAX);
 				str_add(warning, " has no debug information of ");

@@ -2,7 +2,7 @@
  * An executable or library of a recorded run: its file, the file that has its
  * debug information, its ELF symbols.
  *
- * All addresses are the file's own, as its ELF headers have them.
+ * All addresses are those of the file, as in its ELF headers.
  *
  * Who may include this: src/symbol.
  */
@@ -18,13 +18,13 @@
 
 struct module_symbol {
 	uint64_t addr, size;
-	uint64_t end; /* of its section: one without a size goes on up to the next, or to there */
+	uint64_t end; /* end of its section: a symbol without a size ends at the next, or here */
 	const char *name;
 	bool global;
 };
 
 struct module_symbols {
-	struct module_symbol *v; /* by address */
+	struct module_symbol *v; /* sorted by address */
 	size_t n, cap;
 };
 
@@ -40,12 +40,12 @@ struct module_file {
 
 struct module {
 	char *path;
-	const char *name; /* the path's last part */
-	char *build_id;   /* hexadecimal, as recorded; "" where there was none */
+	const char *name; /* the last part of the path */
+	char *build_id;   /* hexadecimal, as recorded; "": none */
 	bool opened;
-	struct module_file file, debug; /* elf NULL: there is none, or it must not be used */
+	struct module_file file, debug; /* elf is NULL if there is none or it must not be used */
 	Dwarf *dwarf;                   /* NULL: there is none */
-	struct units *units;            /* with `dwarf`: units.h */
+	struct debug_info *debug_info;  /* with `dwarf`: debug_info.h */
 	struct module_segment *segment;
 	size_t nsegments;
 	struct module_symbols functions, objects;
@@ -55,18 +55,18 @@ struct module *module_new(const char *path, const char *build_id, size_t build_i
 void module_free(struct module *m);
 
 /*
- * Open the file, once; later calls do nothing. Adds a sentence to `warning` where
- * there will be no names, or functions only.
+ * Opens the file; later calls do nothing. Adds a sentence to `warning` if there will
+ * be no names, or only functions.
  */
 void module_open(struct module *m, struct str *warning);
 
-/* Did the system bring it along? Then nobody can compile it with -g. */
+/* Returns whether the module is part of the system: then the user cannot compile it with -g. */
 bool module_is_system(const char *path);
 
 bool module_has_code(const struct module *m, uint64_t addr);
 bool module_has_data(const struct module *m, uint64_t addr);
 
-/* The symbol that covers the address, or NULL. */
+/* Returns the symbol that covers the address, or NULL. */
 const struct module_symbol *module_symbol_at(const struct module_symbols *s, uint64_t addr);
 
 #endif

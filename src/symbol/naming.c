@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* The C++ library's: <cxxabi.h> is for C++ only. Memory comes from malloc(). */
+/* Of the C++ library; <cxxabi.h> is for C++ only. The result is allocated by malloc(). */
 char *__cxa_demangle(const char *mangled, char *buf, size_t *n, int *status);
 
 enum { LONGEST_MANGLED = 1 << 14 };
@@ -18,7 +18,7 @@ void naming_init(struct naming *n)
 	struct str s = STR_INIT;
 
 	*n = (struct naming){0};
-	if (cwd && cwd[0] == '/' && cwd[1]) { /* at "/" everything lies beneath */
+	if (cwd && cwd[0] == '/' && cwd[1]) { /* below "/" is everything */
 		str_fmt(&s, "%s/", cwd);
 		n->cwd = mem_strdup(s.s);
 	}
@@ -34,8 +34,8 @@ void naming_free(struct naming *n)
 	mem_free(n->cwd);
 }
 
-/* The length of a symbol's name without ".part.0", ".cold", ".constprop.3", ".llvm.123". */
-static size_t without_clone(const char *s)
+/* Returns the length of a symbol's name without ".part.0", ".cold", ".constprop.3", ".llvm.123". */
+static size_t clone_suffix_start(const char *s)
 {
 	static const char *const suffix[] = {".part.",     ".cold",  ".constprop.", ".isra.",
 					     ".lto_priv.", ".llvm.", ".localalias"};
@@ -52,7 +52,7 @@ static size_t without_clone(const char *s)
 
 const char *naming_demangle(struct naming *n, const char *linkage)
 {
-	char *plain = arena_strndup(&n->arena, linkage, without_clone(linkage));
+	char *plain = arena_strndup(&n->arena, linkage, clone_suffix_start(linkage));
 	char *name;
 
 	if (strncmp(plain, "_Z", 2) != 0 || strlen(plain) > LONGEST_MANGLED)
@@ -65,8 +65,8 @@ const char *naming_demangle(struct naming *n, const char *linkage)
 	return plain;
 }
 
-/* "/a/./b//../c" -> "/a/c" */
-static void clean(struct str *path)
+/* Turns "/a/./b//../c" into "/a/c". */
+static void clean_path(struct str *path)
 {
 	char *from = path->s, *to = path->s;
 
@@ -98,7 +98,7 @@ const char *naming_path(struct naming *n, const char *file, const char *dir)
 		str_fmt(&s, "%s/", dir);
 	str_add(&s, file);
 	if (s.s[0] == '/')
-		clean(&s);
+		clean_path(&s);
 	shown = s.s;
 	while (!strncmp(shown, "./", 2))
 		shown += 2;
@@ -112,7 +112,7 @@ const char *naming_path(struct naming *n, const char *file, const char *dir)
 	return shown;
 }
 
-static bool is_c(Dwarf_Die *die)
+static bool is_c_code(Dwarf_Die *die)
 {
 	Dwarf_Die unit;
 
@@ -130,14 +130,17 @@ static bool is_c(Dwarf_Die *die)
 	}
 }
 
-/* The linker's name of a function that has none in the debug information: it is not for others. */
-static const char *local_linkage(const struct module *m, Dwarf_Die *die)
+/*
+ * Returns the linker's name of a function that has none in the debug information, because it is
+ * local to its file; or NULL.
+ */
+static const char *find_local_linkage(const struct module *m, Dwarf_Die *die)
 {
 	const struct module_symbol *s;
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 
-	/* One that is split into a hot and a cold part has no entry, but ranges. */
+	/* A function that is split into a hot and a cold part has ranges instead of an entry. */
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
 		s = module_symbol_at(&m->functions, start);
 		if (s && s->addr == start && !strstr(s->name, ".cold"))
@@ -157,10 +160,10 @@ void naming_function(struct naming *n, const struct module *m, Dwarf_Die *die,
 	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) ||
 	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr)) {
 		*linkage = dwarf_formstring(&attr);
-	} else if (name && is_c(die)) {
+	} else if (name && is_c_code(die)) {
 		*linkage = name;
 	} else if (dwarf_tag(die) == DW_TAG_subprogram) {
-		*linkage = local_linkage(m, die);
+		*linkage = find_local_linkage(m, die);
 	}
 	if (*linkage && !strncmp(*linkage, "_Z", 2))
 		*function = naming_demangle(n, *linkage);
@@ -178,17 +181,17 @@ const char *naming_unit_dir(Dwarf_Die *die)
 	return dwarf_formstring(&attr);
 }
 
-/* The unit whose table of files the numbers in another are for. */
-static void files_unit(const struct units_unit *unit, Dwarf_CU *cu, Dwarf_Die *out)
+/* Finds the unit with the table of files that file numbers in `cu` refer to. */
+static void find_files_unit(const struct compile_unit *unit, Dwarf_CU *cu, Dwarf_Die *out)
 {
-	/* With -gsplit-dwarf it is the one that stayed in the program: the other may have none. */
+	/* With -gsplit-dwarf it is the unit in the program itself: the other may have no table. */
 	if (cu == unit->die.cu)
 		*out = unit->lines;
 	else
 		dwarf_cu_info(cu, NULL, NULL, out, NULL, NULL, NULL, NULL);
 }
 
-const char *naming_file(struct naming *n, const struct units_unit *unit, Dwarf_Die *die,
+const char *naming_file(struct naming *n, const struct compile_unit *unit, Dwarf_Die *die,
 			unsigned attribute)
 {
 	Dwarf_Attribute attr;
@@ -200,7 +203,7 @@ const char *naming_file(struct naming *n, const struct units_unit *unit, Dwarf_D
 
 	if (!dwarf_attr_integrate(die, attribute, &attr) || dwarf_formudata(&attr, &number))
 		return NULL;
-	files_unit(unit, attr.cu, &of);
+	find_files_unit(unit, attr.cu, &of);
 	if (dwarf_getsrcfiles(&of, &files, &nfiles) || number >= nfiles)
 		return NULL;
 	file = dwarf_filesrc(files, number, NULL, NULL);

@@ -1,6 +1,5 @@
 /*
- * How things are called: C++ names demangled, paths as a person at the current
- * directory would write them.
+ * How names are shown: C++ names demangled, paths relative to the current directory.
  *
  * Who may include this: src/symbol.
  */
@@ -10,12 +9,12 @@
 #include "base/mem.h"
 #include "symbol/map.h"
 #include "symbol/module.h"
-#include "symbol/units.h"
+#include "symbol/debug_info.h"
 
 struct naming {
-	struct arena arena; /* what is handed out lives here, or in the modules */
-	char *cwd;          /* ends in '/'; NULL: not known */
-	struct map paths;   /* of libdw's strings, by address */
+	struct arena arena; /* returned strings live here, or in the modules */
+	char *cwd;          /* ends in '/'; NULL: unknown */
+	struct map paths;   /* addresses of libdw's strings (file, directory) -> index in `path` */
 	const char **path;
 	size_t npaths, path_cap;
 };
@@ -23,21 +22,20 @@ struct naming {
 void naming_init(struct naming *n);
 void naming_free(struct naming *n);
 
-/* Demangled, without what compilers put behind names of clones; as it is where it is not mangled.
- */
+/* Returns the name demangled if it is mangled, without the suffix of a compiler's clone. */
 const char *naming_demangle(struct naming *n, const char *linkage);
 
-/* A source file: cleaned, and relative where it lies beneath the current directory. */
+/* Returns a source file's path without "." and "..", relative if below the current directory. */
 const char *naming_path(struct naming *n, const char *file, const char *dir);
 
-/* What a function (or inlined call) is called; each may be NULL. */
+/* Sets the names of a function or inlined call, for people and for the linker; or NULL. */
 void naming_function(struct naming *n, const struct module *m, Dwarf_Die *die,
 		     const char **function, const char **linkage);
 
-/* The directory that the DIE's unit was compiled in, or NULL. */
+/* Returns the directory in which the DIE's compilation unit was compiled, or NULL. */
 const char *naming_unit_dir(Dwarf_Die *die);
-/* The file in DW_AT_decl_file or DW_AT_call_file, as it is shown, or NULL. */
-const char *naming_file(struct naming *n, const struct units_unit *unit, Dwarf_Die *die,
+/* Returns the file in DW_AT_decl_file or DW_AT_call_file, as naming_path() has it, or NULL. */
+const char *naming_file(struct naming *n, const struct compile_unit *unit, Dwarf_Die *die,
 			unsigned attribute);
 
 #endif

@@ -13,13 +13,13 @@
 
 #include "base/banned.h"
 
-/* A stack that is deeper says how much deeper. */
+/* The last frame of a deeper stack says how many frames are missing. */
 enum { MOST_FRAMES = 1024 };
 
-/* What `known` is asked for, by number. */
+/* What the keys in `known` ask for. */
 enum question { ASK_MODULE, ASK_THREAD, ASK_STACK, ASK_FUNCTION, ASK_PC, ASK_TEXT };
 
-/* What the files say, whatever the trace: for all resolvers that stand beside each other. */
+/* What was read from the files, independent of the trace: shared by resolvers of one program. */
 struct symbols {
 	size_t users;
 	struct naming naming;
@@ -33,12 +33,12 @@ struct symbols {
 	size_t nwarnings, warning_cap;
 };
 
-/* One trace: what its numbers stand for. */
+/* What the numbers of one trace stand for. */
 struct resolver {
 	struct names_resolver base; /* first: cast back from it */
 	struct symbols *symbols;
 	struct arena arena;
-	uint32_t notes; /* of the trace, read so far */
+	uint32_t notes; /* number of the trace's notes read so far */
 
 	struct recorded_thread *thread;
 	size_t nthreads, thread_cap;
@@ -46,18 +46,18 @@ struct resolver {
 	size_t nframes, frames_cap;
 	struct map known; /* questions that were answered, and where the answer is */
 
-	const char **text[NAMES_KINDS]; /* by number; NULL: not asked for yet */
+	const char **text[NAMES_KINDS]; /* by number; NULL: not needed so far */
 	size_t text_cap[NAMES_KINDS];
 };
 
-/* The key of a question in `known`; `more` has 32 bits at most. */
-static uint64_t key(enum question q, uint32_t more)
+/* Returns the key of a question in `known`. */
+static uint64_t question_key(enum question q, uint32_t more)
 {
 	return (uint64_t)q << 32 | more;
 }
 
-/* The index of a module that these notes speak of. */
-static uint32_t find_module(struct symbols *s, const struct recorded_module *m)
+/* Returns the index of the module in a note; adds it if it is new. */
+static uint32_t intern_module(struct symbols *s, const struct recorded_module *m)
 {
 	for (size_t i = 0; i < s->nmodules; i++)
 		if (!strcmp(s->module[i]->path, m->path) &&
@@ -79,24 +79,25 @@ static void read_notes(struct resolver *r, const struct names *names)
 		struct recorded_module m;
 		struct recorded_thread thread;
 
-		/* The first word on a thing holds. */
+		/* The first note about a module or thread counts. */
 		if (recorded_module(note, &m)) {
-			if (map_get(&r->known, key(ASK_MODULE, 0), m.number) != MAP_NONE)
+			if (map_get(&r->known, question_key(ASK_MODULE, 0), m.number) != MAP_NONE)
 				continue;
-			map_put(&r->known, key(ASK_MODULE, 0), m.number,
-				find_module(r->symbols, &m));
+			map_put(&r->known, question_key(ASK_MODULE, 0), m.number,
+				intern_module(r->symbols, &m));
 		} else if (recorded_thread(note, &thread)) {
-			if (map_get(&r->known, key(ASK_THREAD, 0), thread.number) != MAP_NONE)
+			if (map_get(&r->known, question_key(ASK_THREAD, 0), thread.number) !=
+			    MAP_NONE)
 				continue;
 			MEM_GROW(r->thread, r->thread_cap, r->nthreads + 1);
-			map_put(&r->known, key(ASK_THREAD, 0), thread.number,
+			map_put(&r->known, question_key(ASK_THREAD, 0), thread.number,
 				(uint32_t)r->nthreads);
 			r->thread[r->nthreads++] = thread;
 		}
 	}
 }
 
-static struct resolver *resolver_of(struct names_resolver *base, const struct names *names)
+static struct resolver *update_resolver(struct names_resolver *base, const struct names *names)
 {
 	struct resolver *r = (struct resolver *)base;
 
@@ -104,11 +105,11 @@ static struct resolver *resolver_of(struct names_resolver *base, const struct na
 	return r;
 }
 
-/* NULL: no such module. Its index is in *at. */
-static struct module *module_at(struct resolver *r, uint32_t number, uint32_t *at)
+/* Returns a module, opened, and sets *at to its index; NULL: there is no such module. */
+static struct module *open_module_at(struct resolver *r, uint32_t number, uint32_t *at)
 {
 	struct symbols *s = r->symbols;
-	uint32_t i = number ? map_get(&r->known, key(ASK_MODULE, 0), number) : MAP_NONE;
+	uint32_t i = number ? map_get(&r->known, question_key(ASK_MODULE, 0), number) : MAP_NONE;
 
 	*at = i;
 	if (i == MAP_NONE)
@@ -124,15 +125,15 @@ static struct module *module_at(struct resolver *r, uint32_t number, uint32_t *a
 	return s->module[i];
 }
 
-static struct module *module_of(struct resolver *r, uint32_t number)
+static struct module *open_module(struct resolver *r, uint32_t number)
 {
 	uint32_t at;
 
-	return module_at(r, number, &at);
+	return open_module_at(r, number, &at);
 }
 
-/* The text of a string of the trace, or NULL. */
-static const char *string_of(const struct names *names, strref ref)
+/* Returns the text of a string of the trace, or NULL. */
+static const char *find_string(const struct names *names, strref ref)
 {
 	const struct table *t = &names->table[NAMES_STRING];
 
@@ -146,8 +147,8 @@ static uint32_t keep_frames(struct resolver *r, struct frames f)
 	return (uint32_t)r->nframes++;
 }
 
-static struct frames keep_symbol(struct symbols *s, uint64_t question, uint64_t addr,
-				 struct frames f)
+static struct frames keep_symbol_frames(struct symbols *s, uint64_t question, uint64_t addr,
+					struct frames f)
 {
 	MEM_GROW(s->frames, s->frames_cap, s->nframes + 1);
 	map_put(&s->known, question, addr, (uint32_t)s->nframes);
@@ -155,16 +156,16 @@ static struct frames keep_symbol(struct symbols *s, uint64_t question, uint64_t 
 	return f;
 }
 
-/* The frames of one program counter; what was done there stands before it. */
-static struct frames pc_frames(struct resolver *r, const struct recorded_pc *pc)
+/* Returns the frames of a program counter: a return address, so the instruction is before it. */
+static struct frames find_pc_frames(struct resolver *r, const struct recorded_pc *pc)
 {
 	struct symbols *s = r->symbols;
 	uint64_t addr = pc->offset - (pc->offset > 0);
 	uint32_t i, at;
-	struct module *m = module_at(r, pc->module, &at);
+	struct module *m = open_module_at(r, pc->module, &at);
 	struct frames f;
 
-	i = map_get(&s->known, key(ASK_PC, at), addr);
+	i = map_get(&s->known, question_key(ASK_PC, at), addr);
 	if (i != MAP_NONE)
 		return s->frames[i];
 	if (m) {
@@ -173,26 +174,26 @@ static struct frames pc_frames(struct resolver *r, const struct recorded_pc *pc)
 		f = (struct frames){arena_alloc(&s->naming.arena, sizeof *f.v), 1};
 		f.v[0] = (struct names_frame){.offset = addr};
 	}
-	return keep_symbol(s, key(ASK_PC, at), addr, f);
+	return keep_symbol_frames(s, question_key(ASK_PC, at), addr, f);
 }
 
 /*
- * The place that the PARENT of `place` is, in `p` on return; false at the end of a
- * stack. Parents come before their children in the table: else it is damaged, and
- * could go round for ever.
+ * Replaces *place, whose text is *p, by its PARENT. Returns false at the end of the
+ * stack. Parents come before their children in the table; otherwise the trace is
+ * damaged, and its stacks could have loops.
  */
-static bool parent_place(const struct names *names, strref *place, struct recorded_place *p)
+static bool go_to_parent(const struct names *names, strref *place, struct recorded_place *p)
 {
 	const char *text;
 
 	if (p->parent >= *place)
 		return false;
 	*place = p->parent;
-	text = string_of(names, *place);
+	text = find_string(names, *place);
 	return text && recorded_place(text, p);
 }
 
-static struct frames place_stack(struct resolver *r, const struct names *names, strref place,
+static struct frames build_stack(struct resolver *r, const struct names *names, strref place,
 				 struct recorded_place p)
 {
 	struct frames f = {NULL, 0};
@@ -206,11 +207,11 @@ static struct frames place_stack(struct resolver *r, const struct names *names, 
 			more++;
 			continue;
 		}
-		here = pc_frames(r, &p.pc);
+		here = find_pc_frames(r, &p.pc);
 		MEM_GROW(v, cap, f.n + here.n + 1);
 		memcpy(v + f.n, here.v, here.n * sizeof *v);
 		f.n += here.n;
-	} while (parent_place(names, &place, &p));
+	} while (go_to_parent(names, &place, &p));
 	if (more) {
 		struct str s = STR_INIT;
 
@@ -224,7 +225,7 @@ static struct frames place_stack(struct resolver *r, const struct names *names, 
 	return f;
 }
 
-/* "prog+0x1234", or the mere address */
+/* Adds "prog+0x1234", or only the address. */
 static void add_offset(struct str *out, const char *module, uint64_t offset)
 {
 	const char *slash = module ? strrchr(module, '/') : NULL;
@@ -234,7 +235,7 @@ static void add_offset(struct str *out, const char *module, uint64_t offset)
 	str_fmt(out, "0x%" PRIx64, offset);
 }
 
-/* "file.c:12:3", "add (prog+0x1234)", "prog+0x1234" */
+/* Adds "file.c:12:3", "add (prog+0x1234)" or "prog+0x1234". */
 static void add_frame(struct str *out, const struct names_frame *f)
 {
 	if (f->file && f->line) {
@@ -250,14 +251,14 @@ static void add_frame(struct str *out, const struct names_frame *f)
 		str_addc(out, ')');
 }
 
-/* Code that came with the system: its libraries, and the C++ library's headers. */
+/* Returns whether code is part of the system: its libraries, or the headers of the C++ library. */
 static bool is_system(const struct names_frame *f)
 {
 	return (f->file && !strncmp(f->file, "/usr/", 5)) ||
 	       (f->module && module_is_system(f->module));
 }
 
-/* Where memory was allocated: by the user's own code, if there is any in the stack. */
+/* Adds where memory was allocated: the innermost frame of the user's own code, if there is one. */
 static void add_allocated(struct resolver *r, const struct names *names, strref place,
 			  struct str *out)
 {
@@ -291,7 +292,7 @@ static void add_memory(struct resolver *r, const struct names *names,
 	}
 	switch (mem->kind) {
 	case 'g':
-		m = module_of(r, mem->pc.module);
+		m = open_module(r, mem->pc.module);
 		if (m && variable_name(&r->symbols->naming, m, &v, out, declared))
 			break;
 		if (mem->lock)
@@ -329,11 +330,11 @@ static void add_memory(struct resolver *r, const struct names *names,
 	}
 }
 
-/* Two things are never shown by one text: "count", "count (b.c:3)", "count #2" */
-static void make_different(struct resolver *r, enum names_kind kind, const struct str *declared,
-			   struct str *s)
+/* Changes the text if it is not unique: "count", "count (b.c:3)", "count #2". */
+static void make_text_unique(struct resolver *r, enum names_kind kind, const struct str *declared,
+			     struct str *s)
 {
-	uint64_t hash = XXH3_64bits(s->s, s->n), k = key(ASK_TEXT, kind);
+	uint64_t hash = XXH3_64bits(s->s, s->n), k = question_key(ASK_TEXT, kind);
 	uint32_t i = map_get(&r->known, k, hash);
 	size_t n = s->n;
 
@@ -352,7 +353,7 @@ static void make_different(struct resolver *r, enum names_kind kind, const struc
 		s->n = n;
 		str_fmt(s, " #%" PRIu32, ++i);
 	} while (map_get(&r->known, k, XXH3_64bits(s->s, s->n)) != MAP_NONE);
-	map_set(&r->known, k, hash, i); /* so that the next need not count again */
+	map_set(&r->known, k, hash, i); /* so that the next one need not count again */
 	map_put(&r->known, k, XXH3_64bits(s->s, s->n), 1);
 }
 
@@ -374,8 +375,8 @@ static void add_label(struct resolver *r, const struct names *names, strref ref,
 		str_fmt(out, "0x%" PRIx64, l->pc.offset);
 }
 
-static void show_new(struct resolver *r, const struct names *names, enum names_kind kind,
-		     uint32_t id, struct str *out)
+static void make_text(struct resolver *r, const struct names *names, enum names_kind kind,
+		      uint32_t id, struct str *out)
 {
 	const char *text = names->table[kind].text[id];
 	struct str declared = STR_INIT;
@@ -386,57 +387,57 @@ static void show_new(struct resolver *r, const struct names *names, enum names_k
 	if (kind == NAMES_STRING && recorded_label(text, &l))
 		add_label(r, names, id, &l, out);
 	else if (kind == NAMES_STRING && recorded_place(text, &p))
-		add_frame(out, &pc_frames(r, &p.pc).v[0]);
+		add_frame(out, &find_pc_frames(r, &p.pc).v[0]);
 	else if ((kind == NAMES_VAR || kind == NAMES_LOCK) && recorded_memory(text, &mem))
 		add_memory(r, names, &mem, out, &declared);
 	else
 		str_addn(out, text, names->table[kind].len[id]);
 	if (kind == NAMES_VAR || kind == NAMES_LOCK)
-		make_different(r, kind, &declared, out);
+		make_text_unique(r, kind, &declared, out);
 	str_free(&declared);
 }
 
-static void show(struct names_resolver *base, const struct names *names, enum names_kind kind,
-		 uint32_t id, struct str *out)
+static void add_text(struct names_resolver *base, const struct names *names, enum names_kind kind,
+		     uint32_t id, struct str *out)
 {
-	struct resolver *r = resolver_of(base, names);
+	struct resolver *r = update_resolver(base, names);
 
 	MEM_GROW0(r->text[kind], r->text_cap[kind], (size_t)id + 1);
 	if (!r->text[kind][id]) {
 		struct str s = STR_INIT;
 
-		show_new(r, names, kind, id, &s);
+		make_text(r, names, kind, id, &s);
 		r->text[kind][id] = arena_strndup(&r->arena, s.s, s.n);
 		str_free(&s);
 	}
 	str_add(out, r->text[kind][id]);
 }
 
-static size_t stack(struct names_resolver *base, const struct names *names, strref place,
-		    const struct names_frame **frames)
+static size_t find_stack(struct names_resolver *base, const struct names *names, strref place,
+			 const struct names_frame **frames)
 {
-	struct resolver *r = resolver_of(base, names);
-	const char *text = string_of(names, place);
-	uint32_t i = map_get(&r->known, key(ASK_STACK, 0), place);
+	struct resolver *r = update_resolver(base, names);
+	const char *text = find_string(names, place);
+	uint32_t i = map_get(&r->known, question_key(ASK_STACK, 0), place);
 	struct recorded_place p;
 
 	*frames = NULL;
 	if (!text || !recorded_place(text, &p))
 		return 0;
 	if (i == MAP_NONE) {
-		i = keep_frames(r, place_stack(r, names, place, p));
-		map_put(&r->known, key(ASK_STACK, 0), place, i);
+		i = keep_frames(r, build_stack(r, names, place, p));
+		map_put(&r->known, question_key(ASK_STACK, 0), place, i);
 	}
 	*frames = r->frames[i].v;
 	return r->frames[i].n;
 }
 
-static const struct names_frame *function(struct names_resolver *base, const struct names *names,
-					  strref label)
+static const struct names_frame *find_function(struct names_resolver *base,
+					       const struct names *names, strref label)
 {
-	struct resolver *r = resolver_of(base, names);
-	const char *text = string_of(names, label);
-	uint32_t i = map_get(&r->known, key(ASK_FUNCTION, 0), label);
+	struct resolver *r = update_resolver(base, names);
+	const char *text = find_string(names, label);
+	uint32_t i = map_get(&r->known, question_key(ASK_FUNCTION, 0), label);
 	struct symbols *s = r->symbols;
 	struct recorded_label l;
 	struct module *m;
@@ -447,41 +448,42 @@ static const struct names_frame *function(struct names_resolver *base, const str
 		return r->frames[i].v;
 	if (!text || !recorded_label(text, &l) || l.kind == 'a')
 		return NULL;
-	m = module_at(r, l.pc.module, &at);
+	m = open_module_at(r, l.pc.module, &at);
 	if (!m)
 		return NULL;
-	i = map_get(&s->known, key(ASK_FUNCTION, at), l.pc.offset);
+	i = map_get(&s->known, question_key(ASK_FUNCTION, at), l.pc.offset);
 	if (i != MAP_NONE) {
 		f = s->frames[i];
 	} else {
 		f = (struct frames){arena_alloc(&s->naming.arena, sizeof *f.v), 1};
 		f.v[0] = frames_function_at(&s->naming, m, l.pc.offset);
-		keep_symbol(s, key(ASK_FUNCTION, at), l.pc.offset, f);
+		keep_symbol_frames(s, question_key(ASK_FUNCTION, at), l.pc.offset, f);
 	}
-	map_put(&r->known, key(ASK_FUNCTION, 0), label, keep_frames(r, f));
+	map_put(&r->known, question_key(ASK_FUNCTION, 0), label, keep_frames(r, f));
 	return f.v;
 }
 
-static strref allocated(struct names_resolver *base, const struct names *names, uint32_t var)
+static strref find_allocation_place(struct names_resolver *base, const struct names *names,
+				    uint32_t var)
 {
 	const struct table *t = &names->table[NAMES_VAR];
 	struct recorded_memory mem;
 
 	(void)base;
-	if (var >= t->n || !recorded_memory(t->text[var], &mem) || !string_of(names, mem.place))
+	if (var >= t->n || !recorded_memory(t->text[var], &mem) || !find_string(names, mem.place))
 		return 0;
 	return mem.place;
 }
 
-static bool created(struct names_resolver *base, const struct names *names, uint32_t thread,
-		    strref *place, uint32_t *creator)
+static bool find_creator(struct names_resolver *base, const struct names *names, uint32_t thread,
+			 strref *place, uint32_t *creator)
 {
-	struct resolver *r = resolver_of(base, names);
-	uint32_t i = map_get(&r->known, key(ASK_THREAD, 0), thread);
+	struct resolver *r = update_resolver(base, names);
+	uint32_t i = map_get(&r->known, question_key(ASK_THREAD, 0), thread);
 
 	if (i == MAP_NONE || r->thread[i].creator == thread ||
 	    r->thread[i].creator >= names->table[NAMES_THREAD].n ||
-	    !string_of(names, r->thread[i].place))
+	    !find_string(names, r->thread[i].place))
 		return false;
 	*place = r->thread[i].place;
 	*creator = r->thread[i].creator;
@@ -492,7 +494,8 @@ static struct names_resolver *resolver_new(struct symbols *s)
 {
 	struct resolver *r = mem_zalloc(sizeof *r);
 
-	r->base = (struct names_resolver){show, stack, function, allocated, created};
+	r->base = (struct names_resolver){add_text, find_stack, find_function,
+					  find_allocation_place, find_creator};
 	r->symbols = s;
 	s->users++;
 	return &r->base;
@@ -507,7 +510,7 @@ struct names_resolver *symbol_resolver_new(void)
 	return resolver_new(s);
 }
 
-struct names_resolver *symbol_resolver_beside(struct names_resolver *other)
+struct names_resolver *symbol_resolver_share(struct names_resolver *other)
 {
 	return resolver_new(((struct resolver *)other)->symbols);
 }

@@ -1,21 +1,21 @@
 /*
- * What the names of a recorded run mean: program counters become functions,
- * files, lines and columns with all inlined frames; addresses become variables
- * with the way into them (trace/recorded.h says what is recorded).
+ * Finds out what the names of a recorded run mean (trace/recorded.h says what is
+ * recorded): program counters become functions, files, lines and columns, with all
+ * inlined frames; addresses become variables, with members and indices.
  *
- * The program and its libraries are read where the recording says they lie, when
- * a name is first asked for, and never over the network. What was not compiled
- * with -g has functions only; what is gone or has changed since, as its build id
- * tells, has modules and offsets only; of each a warning is kept. Everything is
- * looked up once and kept until the resolver is freed.
+ * The program and its libraries are read from the paths in the recording, when
+ * a name in them is first needed, and never over the network. For code that was not
+ * compiled with -g only functions are known. For a file that is missing, or that
+ * has changed as its build id shows, only modules and offsets are known. A warning
+ * is kept for each of these. Everything is looked up once and kept until the
+ * resolver is freed.
  *
  * The notes of a trace may grow while it is read.
  *
- * Two variables, or two locks, are never shown by the same text, so that what was
- * shown can be read back as a trace: the second of a kind says where it is
- * declared, or gets a number.
+ * Two variables, or two locks, never have the same text, so that the output can be
+ * read back as a trace: the second one gets the place of its declaration or a number.
  *
- * Who may include this: the command line, tests.
+ * Who may include this: src/symbol, src/reporter, the command line, tests.
  */
 #ifndef ATOMSAN_SYMBOL_SYMBOL_H
 #define ATOMSAN_SYMBOL_SYMBOL_H
@@ -25,20 +25,25 @@
 #include "base/err.h"
 #include "trace/names.h"
 
+/* Returns a resolver for one trace, for symbol_resolver_free(). */
 struct names_resolver *symbol_resolver_new(void);
 /*
- * One for another trace of the same program, that has its own numbers: the two share what they
- * have read of its files. Each is freed by itself, in any order.
+ * Returns a resolver for another trace of the same program, which has numbers of its own. The two
+ * share what they have read from the program's files. Each is freed separately, in any order.
  */
-struct names_resolver *symbol_resolver_beside(struct names_resolver *other);
+struct names_resolver *symbol_resolver_share(struct names_resolver *other);
 void symbol_resolver_free(struct names_resolver *r);
 
-/* Sentences without "atomsan: " in front, each once; they live as long as the resolver. */
+/*
+ * Sets *v to the warnings so far, each once and without "atomsan: " in front, and returns how many
+ * there are. The next look-up may move *v; the sentences live as long as the resolver.
+ */
 size_t symbol_resolver_warnings(struct names_resolver *r, const char *const **v);
 
 /*
- * All functions of an executable or library that have code of their own, once
- * each; what `each` is given lives as long as the call. -1: it cannot be read.
+ * Calls `each` once for every function with code of its own in an executable or
+ * library. The frame lives only during the call. Returns 0, or -1 with a sentence in
+ * `err` if the file cannot be read.
  */
 int symbol_functions(const char *path, void (*each)(void *arg, const struct names_frame *f),
 		     void *arg, struct err *err);

@@ -5,21 +5,21 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "symbol/units.h"
+#include "symbol/debug_info.h"
 
 #include "base/banned.h"
 
-/* Types nested, or renamed, more often than this are damaged. */
+/* A type that is nested or renamed more often than this is damaged. */
 enum { DEEPEST = 64 };
 
-/* A part of a struct: which bits of it, and what they are. */
+/* A member of a struct or union, or a base class. */
 struct part {
 	Dwarf_Die die;
 	uint64_t lo, hi; /* in bits, from the start of the struct */
 	bool bits;       /* a bit-field */
 };
 
-static bool unsigned_of(Dwarf_Die *die, unsigned name, uint64_t *out)
+static bool read_unsigned(Dwarf_Die *die, unsigned name, uint64_t *out)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word v;
@@ -30,8 +30,8 @@ static bool unsigned_of(Dwarf_Die *die, unsigned name, uint64_t *out)
 	return true;
 }
 
-/* The type of a variable, member, array or typedef, without names and qualifiers. */
-static bool type_of(Dwarf_Die *die, Dwarf_Die *type)
+/* Finds the type of a variable, member, array or typedef, without typedefs and qualifiers. */
+static bool find_type(Dwarf_Die *die, Dwarf_Die *type)
 {
 	Dwarf_Die at = *die;
 
@@ -56,47 +56,47 @@ static bool type_of(Dwarf_Die *die, Dwarf_Die *type)
 	return false;
 }
 
-/* How many elements a dimension has; 0: not known. */
-static uint64_t dimension(Dwarf_Die *die)
+/* Returns the number of elements in a dimension; 0: unknown. */
+static uint64_t dimension_length(Dwarf_Die *die)
 {
 	uint64_t v;
 
-	if (unsigned_of(die, DW_AT_count, &v))
+	if (read_unsigned(die, DW_AT_count, &v))
 		return v;
-	return unsigned_of(die, DW_AT_upper_bound, &v) && v + 1 ? v + 1 : 0;
+	return read_unsigned(die, DW_AT_upper_bound, &v) && v + 1 ? v + 1 : 0;
 }
 
-static uint64_t size_of(Dwarf_Die *type, int depth);
+static uint64_t type_size(Dwarf_Die *type, int depth);
 
-/* The elements' size, and how many there are in all (0: not known). */
-static uint64_t array_of(Dwarf_Die *type, uint64_t *count, int depth)
+/* Returns the size of an array's elements, and sets how many there are in all; 0: unknown. */
+static uint64_t element_size(Dwarf_Die *type, uint64_t *count, int depth)
 {
 	Dwarf_Die element, die;
 
 	*count = 1;
 	if (dwarf_child(type, &die) == 0)
 		do {
-			uint64_t n = dimension(&die);
+			uint64_t n = dimension_length(&die);
 
 			if (dwarf_tag(&die) == DW_TAG_subrange_type &&
 			    __builtin_mul_overflow(*count, n, count))
 				*count = 0;
 		} while (dwarf_siblingof(&die, &die) == 0);
-	return type_of(type, &element) ? size_of(&element, depth + 1) : 0;
+	return find_type(type, &element) ? type_size(&element, depth + 1) : 0;
 }
 
-/* In bytes; 0: not known. */
-static uint64_t size_of(Dwarf_Die *type, int depth)
+/* Returns the size of a type in bytes; 0: unknown. */
+static uint64_t type_size(Dwarf_Die *type, int depth)
 {
 	uint64_t v, count;
 
-	if (unsigned_of(type, DW_AT_byte_size, &v))
+	if (read_unsigned(type, DW_AT_byte_size, &v))
 		return v;
 	if (depth > DEEPEST)
 		return 0;
 	switch (dwarf_tag(type)) {
 	case DW_TAG_array_type:
-		v = array_of(type, &count, depth);
+		v = element_size(type, &count, depth);
 		return __builtin_mul_overflow(v, count, &v) ? 0 : v;
 	case DW_TAG_pointer_type:
 	case DW_TAG_reference_type:
@@ -107,7 +107,7 @@ static uint64_t size_of(Dwarf_Die *type, int depth)
 	}
 }
 
-/* A constant, or an expression that adds one to the struct's address. */
+/* Reads a member's offset: a constant, or an expression that adds one to the struct's address. */
 static bool member_offset(Dwarf_Die *die, uint64_t *out)
 {
 	Dwarf_Attribute attr;
@@ -125,7 +125,7 @@ static bool member_offset(Dwarf_Die *die, uint64_t *out)
 	return true;
 }
 
-static bool part_of(Dwarf_Die *die, struct part *p)
+static bool read_part(Dwarf_Die *die, struct part *p)
 {
 	uint64_t offset, size, bits, first;
 	Dwarf_Die type;
@@ -134,22 +134,22 @@ static bool part_of(Dwarf_Die *die, struct part *p)
 	/* A static member is not in the struct. */
 	if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) ||
 	    dwarf_hasattr(die, DW_AT_external) || dwarf_hasattr(die, DW_AT_declaration) ||
-	    !type_of(die, &type) || !member_offset(die, &offset) || offset > UINT64_MAX / 16)
+	    !find_type(die, &type) || !member_offset(die, &offset) || offset > UINT64_MAX / 16)
 		return false;
-	size = size_of(&type, 0);
+	size = type_size(&type, 0);
 	*p = (struct part){.die = *die, .lo = offset * 8};
-	if (unsigned_of(die, DW_AT_bit_size, &bits)) {
+	if (read_unsigned(die, DW_AT_bit_size, &bits)) {
 		p->bits = true;
-		if (unsigned_of(die, DW_AT_data_bit_offset, &first)) {
+		if (read_unsigned(die, DW_AT_data_bit_offset, &first)) {
 			p->lo += first;
-		} else if (unsigned_of(die, DW_AT_bit_offset, &first)) {
+		} else if (read_unsigned(die, DW_AT_bit_offset, &first)) {
 			/* Counted from the other end of the storage unit. */
-			unsigned_of(die, DW_AT_byte_size, &size);
+			read_unsigned(die, DW_AT_byte_size, &size);
 			p->lo += size * 8 - first - bits;
 		}
 		p->hi = p->lo + bits;
 	} else {
-		/* An array without a size at the end of a struct goes on. */
+		/* An array without a size at the end of a struct has no end. */
 		p->hi = size ? p->lo + size * 8 : UINT64_MAX;
 		if (!size && dwarf_tag(&type) != DW_TAG_array_type)
 			return false;
@@ -168,7 +168,7 @@ static void add_offset(struct str *out, uint64_t offset)
 		str_fmt(out, "+0x%" PRIx64, offset);
 }
 
-/* What is looked for: bytes [offset, offset + size) of something. */
+/* The accessed bytes of a variable or a part of it: [offset, offset + size). */
 struct want {
 	uint64_t offset, size;
 	bool lock;
@@ -176,8 +176,8 @@ struct want {
 
 static void add_path(Dwarf_Die *type, struct want w, struct str *out, int depth);
 
-/* The part of a union that fits best: the smallest; the first of several. */
-static bool best_of_union(Dwarf_Die *type, struct want w, struct part *best)
+/* Finds the smallest member of a union that covers the bytes; the first of several. */
+static bool find_union_part(Dwarf_Die *type, struct want w, struct part *best)
 {
 	bool found = false, twice = false;
 	struct part p;
@@ -186,7 +186,7 @@ static bool best_of_union(Dwarf_Die *type, struct want w, struct part *best)
 	if (dwarf_child(type, &die))
 		return false;
 	do {
-		if (!part_of(&die, &p) || p.hi < (w.offset + w.size) * 8)
+		if (!read_part(&die, &p) || p.hi < (w.offset + w.size) * 8)
 			continue;
 		if (!found || p.hi - p.lo < best->hi - best->lo) {
 			*best = p;
@@ -196,12 +196,13 @@ static bool best_of_union(Dwarf_Die *type, struct want w, struct part *best)
 			twice = twice || p.hi == best->hi;
 		}
 	} while (dwarf_siblingof(&die, &die) == 0);
-	/* All of it, and several ways to see it: it has no better name than its own. */
+	/* If the bytes are all of several members, no member is a better name than the union. */
 	return found && !(twice && !w.offset && w.size * 8 == best->hi - best->lo);
 }
 
-/* How many parts of a struct the bytes touch; the first and last of them. */
-static size_t touched(Dwarf_Die *type, struct want w, struct part *first, struct part *last)
+/* Finds the first and last member that the bytes overlap; returns the number of all. */
+static size_t find_touched_parts(Dwarf_Die *type, struct want w, struct part *first,
+				 struct part *last)
 {
 	uint64_t lo = w.offset * 8, hi = lo + w.size * 8;
 	struct part p;
@@ -211,7 +212,7 @@ static size_t touched(Dwarf_Die *type, struct want w, struct part *first, struct
 	if (dwarf_child(type, &die))
 		return 0;
 	do {
-		if (!part_of(&die, &p) || p.lo >= hi || p.hi <= lo)
+		if (!read_part(&die, &p) || p.lo >= hi || p.hi <= lo)
 			continue;
 		if (!n++)
 			*first = p;
@@ -220,7 +221,7 @@ static size_t touched(Dwarf_Die *type, struct want w, struct part *first, struct
 	return n;
 }
 
-/* One part has it all, or is at least the only one: its name, and go on inside. */
+/* Adds the name of the only member that the bytes overlap, and continues inside it. */
 static void add_part(struct part *p, struct want w, struct str *out, int depth)
 {
 	const char *name = dwarf_diename(&p->die);
@@ -234,7 +235,7 @@ static void add_part(struct part *p, struct want w, struct str *out, int depth)
 	}
 	if (dwarf_tag(&p->die) == DW_TAG_member && name)
 		str_fmt(out, ".%s", name);
-	if (p->bits || lo < p->lo || hi > p->hi || !type_of(&p->die, &type))
+	if (p->bits || lo < p->lo || hi > p->hi || !find_type(&p->die, &type))
 		return;
 	w.offset -= p->lo / 8;
 	add_path(&type, w, out, depth + 1);
@@ -244,14 +245,15 @@ static void add_struct(Dwarf_Die *type, struct want w, struct str *out, int dept
 {
 	struct part first, last;
 	bool is_union = dwarf_tag(type) == DW_TAG_union_type;
-	size_t n = is_union ? best_of_union(type, w, &first) : touched(type, w, &first, &last);
+	size_t n = is_union ? find_union_part(type, w, &first)
+			    : find_touched_parts(type, w, &first, &last);
 	const char *a, *b;
 
 	if (n == 1) {
 		add_part(&first, w, out, depth);
 		return;
 	}
-	if (w.lock || (!w.offset && w.size >= size_of(type, 0)))
+	if (w.lock || (!w.offset && w.size >= type_size(type, 0)))
 		return;
 	a = n ? dwarf_diename(&first.die) : NULL;
 	b = n ? dwarf_diename(&last.die) : NULL;
@@ -263,10 +265,10 @@ static void add_struct(Dwarf_Die *type, struct want w, struct str *out, int dept
 
 static void add_array(Dwarf_Die *type, struct want w, struct str *out, int depth)
 {
-	uint64_t count, size = array_of(type, &count, 0), index, last, below = count;
+	uint64_t count, size = element_size(type, &count, 0), index, last, below = count;
 	Dwarf_Die element, die;
 
-	if (!size || !type_of(type, &element)) {
+	if (!size || !find_type(type, &element)) {
 		add_offset(out, w.offset);
 		return;
 	}
@@ -274,10 +276,10 @@ static void add_array(Dwarf_Die *type, struct want w, struct str *out, int depth
 	last = w.size ? (w.offset + w.size - 1) / size : index;
 	if (index == 0 && count && last + 1 >= count && count > 1)
 		return; /* all of it */
-	/* One index for each dimension; the last where its size is not known. */
+	/* One index for each dimension; if its length is unknown, the last gets the whole index. */
 	if (dwarf_child(type, &die) == 0)
 		do {
-			uint64_t n = dimension(&die), at = index;
+			uint64_t n = dimension_length(&die), at = index;
 
 			if (dwarf_tag(&die) != DW_TAG_subrange_type)
 				continue;
@@ -316,8 +318,8 @@ static void add_path(Dwarf_Die *type, struct want w, struct str *out, int depth)
 	}
 }
 
-/* "ns::Class::member", "f()::calls", "count" */
-static bool add_own_name(struct naming *n, struct module *m, const struct units_variable *v,
+/* Adds the name of the variable itself: "ns::Class::member", "f()::calls", "count". */
+static bool add_own_name(struct naming *n, struct module *m, const struct debug_variable *v,
 			 Dwarf_Die *die, struct str *out)
 {
 	const struct module_symbol *s = module_symbol_at(&m->objects, v->addr);
@@ -340,7 +342,7 @@ static bool add_own_name(struct naming *n, struct module *m, const struct units_
 	}
 	if (!name)
 		return false;
-	if (v->function && units_die(m->units, v->unit, v->function, &in)) {
+	if (v->function && debug_info_die(m->debug_info, v->unit, v->function, &in)) {
 		naming_function(n, m, &in, &function, &linkage);
 		if (function)
 			str_fmt(out, strchr(function, '(') ? "%s::" : "%s()::", function);
@@ -349,13 +351,13 @@ static bool add_own_name(struct naming *n, struct module *m, const struct units_
 	return true;
 }
 
-static bool from_dwarf(struct naming *n, struct module *m, const struct variable *v,
-		       struct str *out, struct str *declared)
+static bool add_dwarf_name(struct naming *n, struct module *m, const struct variable *v,
+			   struct str *out, struct str *declared)
 {
-	const struct units_variable *at;
-	size_t count = m->units ? units_variables_at(m->units, v->addr, &at) : 0;
+	const struct debug_variable *at;
+	size_t count = m->debug_info ? debug_info_variables_at(m->debug_info, v->addr, &at) : 0;
 
-	/* Several: one variable, told by several units. Take the first that is large enough. */
+	/* Several units may describe it: take the first description that is large enough. */
 	for (size_t i = 0; i < count; i++) {
 		const struct module_symbol *s = module_symbol_at(&m->objects, v->addr);
 		uint64_t offset = v->addr - at[i].addr, size = 0;
@@ -364,12 +366,12 @@ static bool from_dwarf(struct naming *n, struct module *m, const struct variable
 		bool typed;
 		int line;
 
-		if (!units_die(m->units, at[i].unit, at[i].die, &die))
+		if (!debug_info_die(m->debug_info, at[i].unit, at[i].die, &die))
 			continue;
-		typed = type_of(&die, &type);
+		typed = find_type(&die, &type);
 		if (typed)
-			size = size_of(&type, 0);
-		/* An array without a size at its end may reach further than its type. */
+			size = type_size(&type, 0);
+		/* With an array without a size at its end, it may be larger than its type. */
 		if (s && s->addr == at[i].addr && s->size > size)
 			size = s->size;
 		if (offset && offset >= size)
@@ -380,7 +382,8 @@ static bool from_dwarf(struct naming *n, struct module *m, const struct variable
 			add_path(&type, (struct want){offset, v->size, v->lock}, out, 0);
 		else
 			add_offset(out, offset);
-		file = naming_file(n, units_unit(m->units, at[i].unit), &die, DW_AT_decl_file);
+		file = naming_file(n, debug_info_unit(m->debug_info, at[i].unit), &die,
+				   DW_AT_decl_file);
 		if (file && !dwarf_decl_line(&die, &line))
 			str_fmt(declared, "%s:%d", file, line);
 		return true;
@@ -393,7 +396,7 @@ bool variable_name(struct naming *n, struct module *m, const struct variable *v,
 {
 	const struct module_symbol *s;
 
-	if (from_dwarf(n, m, v, out, declared))
+	if (add_dwarf_name(n, m, v, out, declared))
 		return true;
 	s = module_symbol_at(&m->objects, v->addr);
 	if (!s)

@@ -1,6 +1,7 @@
 /*
- * Address -> global or static variable, and the way into it: "account.balance",
- * "table[3].next", "f()::calls", "ns::Class::member", "buffer+0x8".
+ * Finds the name of a global or static variable by its address, down to the member
+ * or element: "account.balance", "table[3].next", "f()::calls", "ns::Class::member",
+ * "buffer+0x8".
  *
  * Who may include this: src/symbol.
  */
@@ -10,14 +11,14 @@
 #include "symbol/naming.h"
 
 struct variable {
-	uint64_t addr, size; /* of the memory that was used */
-	bool lock;           /* do not look into it where its type is the system's */
+	uint64_t addr, size; /* the accessed memory */
+	bool lock;           /* a lock: do not name members of the system's types */
 };
 
 /*
- * Add the name of what lies there in an open module; false, and nothing added,
- * where that is not known. `declared` gets "file:line" where the debug
- * information has it.
+ * Adds the name of the variable at this address of an open module, and to
+ * `declared` "file:line" if the debug information has it. Returns false, and adds
+ * nothing, if the name is unknown.
  */
 bool variable_name(struct naming *n, struct module *m, const struct variable *v, struct str *out,
 		   struct str *declared);

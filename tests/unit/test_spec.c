@@ -57,7 +57,7 @@ static void matching(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof v / sizeof *v; i++) {
-		assert_null(pattern_wrong(v[i].pattern));
+		assert_null(pattern_error(v[i].pattern));
 		if (pattern_match(v[i].pattern, v[i].text) != v[i].match)
 			fail_msg("'%s' against '%s'", v[i].pattern, v[i].text);
 	}
@@ -101,7 +101,7 @@ static void matching_by_chance(void **state)
 		for (uint32_t k = 0; k < m; k++)
 			t[k] = "ab*?\\"[below(&seed, 5)];
 		t[m] = 0;
-		assert_null(pattern_wrong(p));
+		assert_null(pattern_error(p));
 		if (pattern_match(p, t) != naive(p, t))
 			fail_msg("'%s' against '%s'", p, t);
 	}
