@@ -363,8 +363,8 @@ static void evicted_in_block(void **state)
 	add_end(&s);
 	play_and_stop(b, &s);
 	assert_int_equal(count(b->text.s, "+ begin(bank+0x1000)"), 1);
-	assert_int_equal(count(b->text.s, "block is to blame is not known"), 1);
-	assert_int_equal(count(b->text.s, "Some operation by thread T1 (block"), 2);
+	assert_int_equal(count(b->text.s, "The block to blame is unknown"), 1);
+	assert_int_equal(count(b->text.s, "Unknown operation by thread T1 (block"), 2);
 	assert_int_equal(count(b->text.s, "Blamed: block 'bank+0x1000' (thread T1"), 2);
 	known = (struct known){0};
 	str_free(&s);
@@ -382,7 +382,7 @@ static void evicted_and_small(void **state)
 	add_finding(&s, 5, DEPOSIT, false, true);
 	add_end(&s);
 	play_and_stop(b, &s);
-	assert_non_null(strstr(b->text.s, "Some operation by thread T1 (block"));
+	assert_non_null(strstr(b->text.s, "Unknown operation by thread T1 (block"));
 	assert_non_null(strstr(b->text.s, "history_size=N"));
 	known = (struct known){0};
 	str_free(&s);
@@ -400,7 +400,7 @@ static void evicted_kept(void **state)
 	add_finding(&s, 5, DEPOSIT, false, false);
 	add_end(&s);
 	play_and_stop(b, &s);
-	assert_null(strstr(b->text.s, "Some operation"));
+	assert_null(strstr(b->text.s, "Unknown operation"));
 	assert_non_null(strstr(b->text.s, "Release of [1] by thread T1 (block"));
 	assert_non_null(strstr(b->text.s, "[1] mutex at bank+0x9000\n"));
 	assert_non_null(strstr(b->text.s, "    #0 ?? (bank+0x1003)\n"

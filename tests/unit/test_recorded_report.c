@@ -604,7 +604,7 @@ static void test_given_up(void **state)
 	emit(b, blamed(cycle(steps, N(steps), RESTS_ON_DATA), NULL));
 	assert_has(print(b, "text"), "  Locks held: the same at each step, released in between.\n");
 	steps[1].nheld = 0;
-	assert_null(strstr(print(b, "text"), "given up"));
+	assert_null(strstr(print(b, "text"), "released in between"));
 }
 
 static char *quoted(const char *text, uint32_t line, uint32_t column)
