@@ -109,7 +109,7 @@ void reporter_disconnect(struct reporter_process *p)
 	raw_names_free(&p->raw);
 	names_free(&p->names);
 	symbol_resolver_free(p->resolver);
-	raw_map_free(&p->keys);
+	map_free(&p->keys);
 	left_out_free(&p->out_names);
 	mem_free(p->module);
 	mem_free(p->bytes);
@@ -269,8 +269,8 @@ static int module(struct reporter_process *p, const char *body, size_t n, struct
 	MEM_GROW(p->module, p->module_cap, p->nmodules + 1);
 	p->module[p->nmodules++] = m;
 	/* Something else may have been there before. */
-	raw_map_free(&p->raw.places);
-	raw_map_free(&p->raw.labels);
+	map_free(&p->raw.places);
+	map_free(&p->raw.labels);
 	raw_names_module(&p->raw, m.bias, m.text, m.len);
 	return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "engine/tell.h"
 #include "reporter/reporter_impl.h"
@@ -57,7 +58,7 @@ struct source {
 	struct names names;
 	struct raw_names raw;
 	struct raw_memory *memory;   /* empty */
-	struct raw_map vars;         /* address, and what lies there: number */
+	struct map vars;             /* address, and what lies there: number */
 	const struct raw_file *file; /* NULL: there is none */
 	struct calls calls;          /* scratch */
 };
@@ -82,7 +83,7 @@ static void source_free(struct source *s)
 
 	raw_names_free(&s->raw);
 	raw_memory_free(s->memory);
-	raw_map_free(&s->vars);
+	map_free(&s->vars);
 	names_free(&s->names);
 	symbol_resolver_free(resolver);
 	mem_free(s->calls.pc);
@@ -219,9 +220,9 @@ static uint32_t memory_at(struct source *from, const struct live_step *s, bool l
 	struct block block = block_at(from, s, closes);
 	uint64_t size = lock || !s->aux ? 1 : s->aux;
 	uint64_t b = (uint64_t)block.place << 32 | size << 1 | lock;
-	uint32_t id = raw_map_get(&from->vars, s->address, b);
+	uint32_t id = map_get2(&from->vars, s->address, b);
 
-	if (id != RAW_MAP_NONE)
+	if (id != MAP_NONE)
 		return id;
 	str_reset(&from->raw.text);
 	if (lock)
@@ -236,7 +237,7 @@ static uint32_t memory_at(struct source *from, const struct live_step *s, bool l
 	else
 		raw_names_add_memory(&from->raw, from->memory, s->address, size);
 	id = raw_names_next(&from->raw, lock ? NAMES_LOCK : NAMES_VAR);
-	raw_map_put(&from->vars, s->address, b, id);
+	map_set2(&from->vars, s->address, b, id);
 	return id;
 }
 

@@ -142,7 +142,7 @@ static struct reporter_entry *add_entry(struct reporter_process *p, struct findi
 	e->suppressed = suppress_matches(s->o.suppress, f);
 	e->suppressed |= suppress_matches(p->suppress, f);
 	if (!s->o.all)
-		raw_map_put(&s->known, f->fingerprint, 0, (uint32_t)s->nentries);
+		map_set(&s->known, f->fingerprint, (uint32_t)s->nentries);
 	s->nentries++;
 	return e;
 }
@@ -162,10 +162,9 @@ size_t findings_add(struct reporter_process *p, const struct live_finding *head,
 
 	MEM_GROW(p->entries, p->entries_cap, p->nentries + n);
 	for (size_t i = 0; i < n; i++) {
-		uint32_t index =
-			s->o.all ? RAW_MAP_NONE : raw_map_get(&s->known, v[i]->fingerprint, 0);
+		uint32_t index = s->o.all ? MAP_NONE : map_get(&s->known, v[i]->fingerprint);
 
-		if (index != RAW_MAP_NONE) {
+		if (index != MAP_NONE) {
 			count(s, index, v[i]->count);
 			finding_free(v[i]);
 		} else {
@@ -178,7 +177,7 @@ size_t findings_add(struct reporter_process *p, const struct live_finding *head,
 		}
 		p->entries[p->nentries++] = index;
 	}
-	raw_map_put(&p->keys, head->key, 0, (uint32_t)p->nkinds);
+	map_set(&p->keys, head->key, (uint32_t)p->nkinds);
 	MEM_GROW(p->kinds, p->kinds_cap, p->nkinds + 1);
 	p->kinds[p->nkinds++] = kind;
 	show(p, head, from);
@@ -187,9 +186,9 @@ size_t findings_add(struct reporter_process *p, const struct live_finding *head,
 
 void findings_add_repeats(struct reporter_process *p, uint64_t key, uint64_t times)
 {
-	uint32_t index = raw_map_get(&p->keys, key, 0);
+	uint32_t index = map_get(&p->keys, key);
 
-	if (index == RAW_MAP_NONE)
+	if (index == MAP_NONE)
 		return; /* of a finding that we were not told about */
 	for (uint32_t i = 0; i < p->kinds[index].n; i++)
 		count(p->session, p->entries[p->kinds[index].first + i], times);

@@ -15,6 +15,7 @@
 #ifndef ATOMSAN_REPORTER_REPORTER_IMPL_H
 #define ATOMSAN_REPORTER_REPORTER_IMPL_H
 
+#include "base/map.h"
 #include "engine/engine.h"
 #include "engine/doublechecker/suspects.h"
 #include "report/left_out.h"
@@ -40,7 +41,7 @@ struct reporter {
 	struct reporter_options o;
 	struct reporter_entry *entry;
 	size_t nentries, entry_cap;
-	struct raw_map known; /* fingerprint: index of the entry */
+	struct map known; /* fingerprint: index of the entry */
 	uint32_t nprocesses;
 	uint64_t ngroups;
 	size_t told; /* in one line each, where all print */
@@ -110,7 +111,7 @@ struct reporter_process {
 	uint64_t *out_pcs; /* whose names were not needed so far */
 	size_t nout_pcs, out_pcs_cap;
 
-	struct raw_map keys; /* of findings: index into `kinds` */
+	struct map keys; /* of findings: index into `kinds` */
 	struct reporter_kind *kinds;
 	size_t nkinds, kinds_cap;
 	uint32_t *entries; /* of the session */

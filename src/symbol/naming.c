@@ -88,7 +88,7 @@ static void clean_path(struct str *path)
 
 const char *naming_path(struct naming *n, const char *file, const char *dir)
 {
-	uint32_t known = map_get(&n->paths, (uintptr_t)file, (uintptr_t)dir);
+	uint32_t known = map_get2(&n->paths, (uintptr_t)file, (uintptr_t)dir);
 	struct str s = STR_INIT;
 	const char *shown;
 
@@ -107,7 +107,7 @@ const char *naming_path(struct naming *n, const char *file, const char *dir)
 	shown = arena_strdup(&n->arena, shown);
 	str_free(&s);
 	MEM_GROW(n->path, n->path_cap, n->npaths + 1);
-	map_put(&n->paths, (uintptr_t)file, (uintptr_t)dir, (uint32_t)n->npaths);
+	map_set2(&n->paths, (uintptr_t)file, (uintptr_t)dir, (uint32_t)n->npaths);
 	n->path[n->npaths++] = shown;
 	return shown;
 }

@@ -7,7 +7,7 @@
 #define ATOMSAN_SYMBOL_NAMING_H
 
 #include "base/mem.h"
-#include "symbol/map.h"
+#include "base/map.h"
 #include "symbol/module.h"
 #include "symbol/debug_info.h"
 

@@ -2,10 +2,10 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "symbol/frames.h"
-#include "symbol/map.h"
 #include "symbol/module.h"
 #include "symbol/symbol.h"
 #include "symbol/variable.h"
@@ -81,17 +81,17 @@ static void read_notes(struct resolver *r, const struct names *names)
 
 		/* The first note about a module or thread counts. */
 		if (recorded_module(note, &m)) {
-			if (map_get(&r->known, question_key(ASK_MODULE, 0), m.number) != MAP_NONE)
+			if (map_get2(&r->known, question_key(ASK_MODULE, 0), m.number) != MAP_NONE)
 				continue;
-			map_put(&r->known, question_key(ASK_MODULE, 0), m.number,
-				intern_module(r->symbols, &m));
+			map_set2(&r->known, question_key(ASK_MODULE, 0), m.number,
+				 intern_module(r->symbols, &m));
 		} else if (recorded_thread(note, &thread)) {
-			if (map_get(&r->known, question_key(ASK_THREAD, 0), thread.number) !=
+			if (map_get2(&r->known, question_key(ASK_THREAD, 0), thread.number) !=
 			    MAP_NONE)
 				continue;
 			MEM_GROW(r->thread, r->thread_cap, r->nthreads + 1);
-			map_put(&r->known, question_key(ASK_THREAD, 0), thread.number,
-				(uint32_t)r->nthreads);
+			map_set2(&r->known, question_key(ASK_THREAD, 0), thread.number,
+				 (uint32_t)r->nthreads);
 			r->thread[r->nthreads++] = thread;
 		}
 	}
@@ -109,7 +109,7 @@ static struct resolver *update_resolver(struct names_resolver *base, const struc
 static struct module *open_module_at(struct resolver *r, uint32_t number, uint32_t *at)
 {
 	struct symbols *s = r->symbols;
-	uint32_t i = number ? map_get(&r->known, question_key(ASK_MODULE, 0), number) : MAP_NONE;
+	uint32_t i = number ? map_get2(&r->known, question_key(ASK_MODULE, 0), number) : MAP_NONE;
 
 	*at = i;
 	if (i == MAP_NONE)
@@ -151,7 +151,7 @@ static struct frames keep_symbol_frames(struct symbols *s, uint64_t question, ui
 					struct frames f)
 {
 	MEM_GROW(s->frames, s->frames_cap, s->nframes + 1);
-	map_put(&s->known, question, addr, (uint32_t)s->nframes);
+	map_set2(&s->known, question, addr, (uint32_t)s->nframes);
 	s->frames[s->nframes++] = f;
 	return f;
 }
@@ -165,7 +165,7 @@ static struct frames find_pc_frames(struct resolver *r, const struct recorded_pc
 	struct module *m = open_module_at(r, pc->module, &at);
 	struct frames f;
 
-	i = map_get(&s->known, question_key(ASK_PC, at), addr);
+	i = map_get2(&s->known, question_key(ASK_PC, at), addr);
 	if (i != MAP_NONE)
 		return s->frames[i];
 	if (m) {
@@ -335,26 +335,26 @@ static void make_text_unique(struct resolver *r, enum names_kind kind, const str
 			     struct str *s)
 {
 	uint64_t hash = XXH3_64bits(s->s, s->n), k = question_key(ASK_TEXT, kind);
-	uint32_t i = map_get(&r->known, k, hash);
+	uint32_t i = map_get2(&r->known, k, hash);
 	size_t n = s->n;
 
 	if (i == MAP_NONE) {
-		map_put(&r->known, k, hash, 1);
+		map_set2(&r->known, k, hash, 1);
 		return;
 	}
 	if (declared->n) {
 		str_fmt(s, " (%s)", declared->s);
-		if (map_get(&r->known, k, XXH3_64bits(s->s, s->n)) == MAP_NONE) {
-			map_put(&r->known, k, XXH3_64bits(s->s, s->n), 1);
+		if (map_get2(&r->known, k, XXH3_64bits(s->s, s->n)) == MAP_NONE) {
+			map_set2(&r->known, k, XXH3_64bits(s->s, s->n), 1);
 			return;
 		}
 	}
 	do {
 		s->n = n;
 		str_fmt(s, " #%" PRIu32, ++i);
-	} while (map_get(&r->known, k, XXH3_64bits(s->s, s->n)) != MAP_NONE);
-	map_set(&r->known, k, hash, i); /* so that the next one need not count again */
-	map_put(&r->known, k, XXH3_64bits(s->s, s->n), 1);
+	} while (map_get2(&r->known, k, XXH3_64bits(s->s, s->n)) != MAP_NONE);
+	map_set2(&r->known, k, hash, i); /* so that the next one need not count again */
+	map_set2(&r->known, k, XXH3_64bits(s->s, s->n), 1);
 }
 
 static void add_label(struct resolver *r, const struct names *names, strref ref,
@@ -418,7 +418,7 @@ static size_t find_stack(struct names_resolver *base, const struct names *names,
 {
 	struct resolver *r = update_resolver(base, names);
 	const char *text = find_string(names, place);
-	uint32_t i = map_get(&r->known, question_key(ASK_STACK, 0), place);
+	uint32_t i = map_get2(&r->known, question_key(ASK_STACK, 0), place);
 	struct recorded_place p;
 
 	*frames = NULL;
@@ -426,7 +426,7 @@ static size_t find_stack(struct names_resolver *base, const struct names *names,
 		return 0;
 	if (i == MAP_NONE) {
 		i = keep_frames(r, build_stack(r, names, place, p));
-		map_put(&r->known, question_key(ASK_STACK, 0), place, i);
+		map_set2(&r->known, question_key(ASK_STACK, 0), place, i);
 	}
 	*frames = r->frames[i].v;
 	return r->frames[i].n;
@@ -437,7 +437,7 @@ static const struct names_frame *find_function(struct names_resolver *base,
 {
 	struct resolver *r = update_resolver(base, names);
 	const char *text = find_string(names, label);
-	uint32_t i = map_get(&r->known, question_key(ASK_FUNCTION, 0), label);
+	uint32_t i = map_get2(&r->known, question_key(ASK_FUNCTION, 0), label);
 	struct symbols *s = r->symbols;
 	struct recorded_label l;
 	struct module *m;
@@ -451,7 +451,7 @@ static const struct names_frame *find_function(struct names_resolver *base,
 	m = open_module_at(r, l.pc.module, &at);
 	if (!m)
 		return NULL;
-	i = map_get(&s->known, question_key(ASK_FUNCTION, at), l.pc.offset);
+	i = map_get2(&s->known, question_key(ASK_FUNCTION, at), l.pc.offset);
 	if (i != MAP_NONE) {
 		f = s->frames[i];
 	} else {
@@ -459,7 +459,7 @@ static const struct names_frame *find_function(struct names_resolver *base,
 		f.v[0] = frames_function_at(&s->naming, m, l.pc.offset);
 		keep_symbol_frames(s, question_key(ASK_FUNCTION, at), l.pc.offset, f);
 	}
-	map_put(&r->known, question_key(ASK_FUNCTION, 0), label, keep_frames(r, f));
+	map_set2(&r->known, question_key(ASK_FUNCTION, 0), label, keep_frames(r, f));
 	return f.v;
 }
 
@@ -479,7 +479,7 @@ static bool find_creator(struct names_resolver *base, const struct names *names,
 			 strref *place, uint32_t *creator)
 {
 	struct resolver *r = update_resolver(base, names);
-	uint32_t i = map_get(&r->known, question_key(ASK_THREAD, 0), thread);
+	uint32_t i = map_get2(&r->known, question_key(ASK_THREAD, 0), thread);
 
 	if (i == MAP_NONE || r->thread[i].creator == thread ||
 	    r->thread[i].creator >= names->table[NAMES_THREAD].n ||

@@ -87,9 +87,9 @@ static void emit_waiting_begins(struct raw *a, uint32_t thread)
 		strref place;
 
 		if (f->kind == 'a') {
-			uint32_t i = raw_map_get(&a->label_texts, f->pc, 0);
+			uint32_t i = map_get(&a->label_texts, f->pc);
 
-			if (i != RAW_MAP_NONE) {
+			if (i != MAP_NONE) {
 				text = a->label[i].text;
 				len = a->label[i].len;
 			}
@@ -256,13 +256,13 @@ static struct raw_object *find_object(struct raw *a, uint64_t address, enum raw_
 				      bool is_var)
 {
 	uint64_t age = raw_memory_age(a->memory, address);
-	uint32_t index = raw_map_get(&a->objects, address, is_var);
+	uint32_t index = map_get2(&a->objects, address, is_var);
 	struct raw_object *o;
 
-	if (index == RAW_MAP_NONE) {
+	if (index == MAP_NONE) {
 		index = (uint32_t)a->nobjects++;
 		MEM_GROW0(a->object, a->objects_cap, a->nobjects);
-		raw_map_put(&a->objects, address, is_var, index);
+		map_set2(&a->objects, address, is_var, index);
 	}
 	o = &a->object[index];
 	if (o->made && o->age == age && o->generation == a->generation)
@@ -356,7 +356,7 @@ static void use_semaphore(struct raw *a, uint32_t thread, const struct raw_item 
 {
 	struct raw_item lock = *i;
 
-	if (raw_map_get(&a->not_locks, i->address, 0) != RAW_MAP_NONE) {
+	if (map_get(&a->not_locks, i->address) != MAP_NONE) {
 		struct raw_object *o = find_object(a, i->address, RAW_SEMAPHORE, true);
 
 		emit_operation(a, thread, OP_UPDATE, o->id, i->pc);
@@ -467,9 +467,9 @@ void raw_take_unit(struct raw *a, uint32_t thread, const struct raw_item *i)
 		break;
 	case RAW_LOCK_NEW:
 		for (int is_var = 0; is_var < 2; is_var++) {
-			uint32_t index = raw_map_get(&a->objects, i->address, (uint64_t)is_var);
+			uint32_t index = map_get2(&a->objects, i->address, (uint64_t)is_var);
 
-			if (index != RAW_MAP_NONE)
+			if (index != MAP_NONE)
 				a->object[index].made = false;
 		}
 		break;

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/map.h"
 #include "trace/raw_file.h"
 #include "trace/raw_memory.h"
 #include "trace/raw_names.h"
@@ -68,12 +69,12 @@ struct raw {
 	size_t nthreads;
 	uint32_t *heap; /* threads, the one with the earliest unit on top */
 	size_t nheap;
-	struct raw_map objects; /* (address, is a variable) -> index in `object` */
+	struct map objects; /* (address, is a variable) -> index in `object` */
 	struct raw_object *object;
 	size_t nobjects, objects_cap;
-	uint32_t generation;        /* number of the pass */
-	struct raw_map not_locks;   /* semaphores that are not used as locks */
-	struct raw_map label_texts; /* number of a label -> index in `label` */
+	uint32_t generation;    /* number of the pass */
+	struct map not_locks;   /* semaphores that are not used as locks */
+	struct map label_texts; /* number of a label -> index in `label` */
 	struct {
 		const char *text;
 		size_t len;

@@ -9,46 +9,6 @@
 
 #include "base/banned.h"
 
-static struct raw_map_slot *find_slot(const struct raw_map *m, uint64_t a, uint64_t b)
-{
-	uint64_t h = (a * 0x9e3779b97f4a7c15ull ^ b) * 0xff51afd7ed558ccdull;
-	size_t i = (h ^ h >> 32) & (m->cap - 1);
-
-	while (m->slot[i].value_plus_1 && (m->slot[i].a != a || m->slot[i].b != b))
-		i = (i + 1) & (m->cap - 1);
-	return &m->slot[i];
-}
-
-uint32_t raw_map_get(const struct raw_map *m, uint64_t a, uint64_t b)
-{
-	return m->cap ? find_slot(m, a, b)->value_plus_1 - 1 : RAW_MAP_NONE;
-}
-
-void raw_map_put(struct raw_map *m, uint64_t a, uint64_t b, uint32_t value)
-{
-	struct raw_map_slot *slot;
-
-	if (2 * (m->n + 1) > m->cap) {
-		struct raw_map old = *m;
-
-		m->cap = old.cap ? 2 * old.cap : 1024;
-		m->slot = mem_zalloc(m->cap * sizeof *m->slot);
-		for (size_t i = 0; i < old.cap; i++)
-			if (old.slot[i].value_plus_1)
-				*find_slot(m, old.slot[i].a, old.slot[i].b) = old.slot[i];
-		mem_free(old.slot);
-	}
-	slot = find_slot(m, a, b);
-	m->n += !slot->value_plus_1;
-	*slot = (struct raw_map_slot){a, b, value + 1};
-}
-
-void raw_map_free(struct raw_map *m)
-{
-	mem_free(m->slot);
-	*m = (struct raw_map){0};
-}
-
 void raw_names_init(struct raw_names *n, struct names *names)
 {
 	*n = (struct raw_names){.names = names, .text = STR_INIT};
@@ -65,8 +25,8 @@ void raw_names_restart(struct raw_names *n)
 void raw_names_free(struct raw_names *n)
 {
 	str_free(&n->text);
-	raw_map_free(&n->places);
-	raw_map_free(&n->labels);
+	map_free(&n->places);
+	map_free(&n->labels);
 	mem_free(n->module);
 }
 
@@ -119,23 +79,23 @@ static void add_pc(struct raw_names *n, uint64_t pc)
 
 strref raw_names_place(struct raw_names *n, strref parent, uint64_t pc)
 {
-	uint32_t ref = raw_map_get(&n->places, pc, parent);
+	uint32_t ref = map_get2(&n->places, pc, parent);
 
-	if (ref == RAW_MAP_NONE) {
+	if (ref == MAP_NONE) {
 		str_reset(&n->text);
 		str_fmt(&n->text, "%" PRIu32 " ", parent);
 		add_pc(n, pc);
 		ref = raw_names_next(n, NAMES_STRING);
-		raw_map_put(&n->places, pc, parent, ref);
+		map_set2(&n->places, pc, parent, ref);
 	}
 	return ref;
 }
 
 strref raw_names_label(struct raw_names *n, char kind, uint64_t pc, const char *text, size_t len)
 {
-	uint32_t ref = raw_map_get(&n->labels, pc, (unsigned char)kind);
+	uint32_t ref = map_get2(&n->labels, pc, (unsigned char)kind);
 
-	if (ref == RAW_MAP_NONE) {
+	if (ref == MAP_NONE) {
 		str_reset(&n->text);
 		str_addc(&n->text, kind);
 		str_addc(&n->text, ' ');
@@ -144,7 +104,7 @@ strref raw_names_label(struct raw_names *n, char kind, uint64_t pc, const char *
 		else
 			add_pc(n, pc);
 		ref = raw_names_next(n, NAMES_STRING);
-		raw_map_put(&n->labels, pc, (unsigned char)kind, ref);
+		map_set2(&n->labels, pc, (unsigned char)kind, ref);
 	}
 	return ref;
 }

@@ -11,23 +11,11 @@
 #ifndef ATOMSAN_TRACE_RAW_NAMES_H
 #define ATOMSAN_TRACE_RAW_NAMES_H
 
+#include "base/map.h"
 #include "base/str.h"
 #include "trace/names.h"
 #include "trace/raw_format.h"
 #include "trace/raw_memory.h"
-
-/* Two numbers to one; open addressing. */
-struct raw_map {
-	struct raw_map_slot {
-		uint64_t a, b;
-		uint32_t value_plus_1; /* 0: empty */
-	} * slot;
-	size_t n, cap;
-};
-#define RAW_MAP_NONE UINT32_MAX
-uint32_t raw_map_get(const struct raw_map *m, uint64_t a, uint64_t b);
-void raw_map_put(struct raw_map *m, uint64_t a, uint64_t b, uint32_t value);
-void raw_map_free(struct raw_map *m);
 
 struct raw_module {
 	uint64_t base, end;
@@ -37,7 +25,7 @@ struct raw_module {
 struct raw_names {
 	struct names *names;
 	struct str text; /* the text of the next name */
-	struct raw_map places, labels;
+	struct map places, labels;
 	struct raw_module *module; /* in the order in which they were loaded */
 	size_t nmodules, modules_cap;
 	uint32_t counted[NAMES_KINDS]; /* names of each kind in this pass */

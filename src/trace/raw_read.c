@@ -62,9 +62,9 @@ static void raw_destroy(struct reader *r)
 	mem_free(a->label);
 	mem_free(a->out);
 	mem_free(a->part);
-	raw_map_free(&a->objects);
-	raw_map_free(&a->not_locks);
-	raw_map_free(&a->label_texts);
+	map_free(&a->objects);
+	map_free(&a->not_locks);
+	map_free(&a->label_texts);
 	if (a->names.names)
 		raw_names_free(&a->names);
 	raw_memory_free(a->memory);
@@ -106,12 +106,12 @@ static int get_bytes(struct reader *r, const char **bytes, size_t *size)
  */
 enum { NOT_HELD, HELD, NO_LOCK };
 
-static void track_semaphore(struct raw *a, struct raw_map *uses, const struct raw_item *i,
+static void track_semaphore(struct raw *a, struct map *uses, const struct raw_item *i,
 			    uint32_t thread, bool unfinished)
 {
-	uint32_t use = raw_map_get(uses, i->address, 0);
-	uint32_t state = use == RAW_MAP_NONE ? NOT_HELD : use % 3;
-	bool other = use != RAW_MAP_NONE && use / 3 != thread;
+	uint32_t use = map_get(uses, i->address);
+	uint32_t state = use == MAP_NONE ? NOT_HELD : use % 3;
+	bool other = use != MAP_NONE && use / 3 != thread;
 
 	if (state == HELD && other) /* the other thread ended without posting it */
 		state = unfinished ? NOT_HELD : NO_LOCK;
@@ -122,15 +122,17 @@ static void track_semaphore(struct raw *a, struct raw_map *uses, const struct ra
 				? (i->op == RAW_SEM_WAIT ? HELD : NOT_HELD)
 				: NO_LOCK;
 	if (state == NO_LOCK)
-		raw_map_put(&a->not_locks, i->address, 0, 1);
+		map_set(&a->not_locks, i->address, 1);
 	if (thread < UINT32_MAX / 3)
-		raw_map_put(uses, i->address, 0, thread * 3 + state);
+		map_set(uses, i->address, thread * 3 + state);
 }
 
 /* The first pass. */
 static void scan_recording(struct raw *a, bool unfinished)
 {
-	struct raw_map semaphores = {0};
+	struct map semaphores = {0};
+	struct map_entry use;
+	size_t at = 0;
 	struct raw_cursor c;
 	struct raw_item i;
 
@@ -151,7 +153,7 @@ static void scan_recording(struct raw *a, bool unfinished)
 					raw_memory_mark_edge(a->memory, i.address + i.size);
 				break;
 			case RAW_LABEL:
-				raw_map_put(&a->label_texts, i.address, 0, (uint32_t)a->nlabels);
+				map_set(&a->label_texts, i.address, (uint32_t)a->nlabels);
 				MEM_GROW(a->label, a->labels_cap, a->nlabels + 1);
 				a->label[a->nlabels].text = i.text;
 				a->label[a->nlabels++].len = i.text_len;
@@ -172,11 +174,10 @@ static void scan_recording(struct raw *a, bool unfinished)
 		}
 	}
 	/* Still held after the last thread's units: the thread that waited did not post it. */
-	for (size_t k = 0; k < semaphores.cap && !unfinished; k++)
-		if (semaphores.slot[k].value_plus_1 &&
-		    (semaphores.slot[k].value_plus_1 - 1) % 3 == HELD)
-			raw_map_put(&a->not_locks, semaphores.slot[k].a, 0, 1);
-	raw_map_free(&semaphores);
+	while (!unfinished && map_next(&semaphores, &at, &use))
+		if (use.value % 3 == HELD)
+			map_set(&a->not_locks, use.a, 1);
+	map_free(&semaphores);
 	raw_memory_finish_marks(a->memory);
 }
 

@@ -19,8 +19,8 @@ static uint32_t intern(struct lockhist *h, uint32_t n)
 	uint32_t id, *copy;
 
 	for (;; key++) {
-		id = predict_map_get(&h->by_words, key);
-		if (id == PREDICT_MAP_NONE)
+		id = map_get(&h->by_words, key);
+		if (id == MAP_NONE)
 			break;
 		if (h->v[id].n == n && !memcmp(h->v[id].word, h->scratch, n * sizeof *copy))
 			return id;
@@ -29,7 +29,7 @@ static uint32_t intern(struct lockhist *h, uint32_t n)
 	memcpy(copy, h->scratch, n * sizeof *copy);
 	MEM_GROW(h->v, h->cap, h->n + 1);
 	h->v[h->n] = (struct lockhist_one){copy, n};
-	predict_map_set(&h->by_words, key, h->n);
+	map_set(&h->by_words, key, h->n);
 	return h->n++;
 }
 
@@ -45,9 +45,9 @@ void lockhist_free(struct lockhist *h)
 	mem_free(h->answers);
 	mem_free(h->v);
 	mem_free(h->scratch);
-	predict_map_free(&h->by_words);
-	predict_map_free(&h->steps);
-	predict_map_free(&h->unnested);
+	map_free(&h->by_words);
+	map_free(&h->steps);
+	map_free(&h->unnested);
 	arena_free(&h->arena);
 }
 
@@ -125,15 +125,15 @@ uint32_t lockhist_step(struct lockhist *h, uint32_t from, enum op op, uint32_t l
 	bool is_release = op == OP_RELEASE || op == OP_RELEASE_SHARED, bad = false;
 	/* Whether this is an acquire or a release, what is held tells. */
 	uint64_t key = (uint64_t)from << 32 | word;
-	uint32_t to = predict_map_get(&h->steps, key);
+	uint32_t to = map_get(&h->steps, key);
 
-	if (to == PREDICT_MAP_NONE) {
+	if (to == MAP_NONE) {
 		to = is_release ? release(h, from, word, &bad) : acquire(h, from, word);
-		predict_map_set(&h->steps, key, to);
+		map_set(&h->steps, key, to);
 		if (bad)
-			predict_map_set(&h->unnested, key, 1);
+			map_set(&h->unnested, key, 1);
 	} else if (is_release && h->unnested.n) {
-		bad = predict_map_get(&h->unnested, key) != PREDICT_MAP_NONE;
+		bad = map_get(&h->unnested, key) != MAP_NONE;
 	}
 	*unnested |= bad;
 	return to;
@@ -226,7 +226,7 @@ bool lockhist_compatible(struct lockhist *h, uint32_t a, uint32_t b)
 		return true; /* who holds nothing is in nobody's way */
 	if (!h->answers)
 		h->answers = mem_zalloc(LOCKHIST_ANSWERS * sizeof *h->answers);
-	known = &h->answers[predict_map_hash(key) % LOCKHIST_ANSWERS];
+	known = &h->answers[map_mix(key) % LOCKHIST_ANSWERS];
 	if (*known >> 1 != key)
 		*known = key << 1 | compatible(&h->v[a], &h->v[b]);
 	return *known & 1;

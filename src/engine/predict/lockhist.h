@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 #include "base/mem.h"
-#include "engine/predict/map.h"
+#include "base/map.h"
 #include "trace/event.h"
 
 enum { LOCKHIST_EMPTY = 0, LOCKHIST_ANSWERS = 1 << 15 };
@@ -41,10 +41,10 @@ struct lockhist {
 	struct lockhist_one *v;
 	uint32_t n;
 	size_t cap;
-	struct predict_map by_words; /* hash of the words -> number */
-	struct predict_map steps;    /* (number, operation on a lock) -> number */
-	struct predict_map unnested; /* the same keys: a release out of order */
-	uint64_t *answers;           /* by a hash: two numbers and yes or no; 0: none */
+	struct map by_words; /* hash of the words -> number */
+	struct map steps;    /* (number, operation on a lock) -> number */
+	struct map unnested; /* the same keys: a release out of order */
+	uint64_t *answers;   /* by a hash: two numbers and yes or no; 0: none */
 	uint32_t *scratch;
 	size_t scratch_cap;
 	struct arena arena;

@@ -24,7 +24,7 @@
 #define ATOMSAN_ENGINE_PREDICT_MODEL_H
 
 #include "engine/engine.h"
-#include "engine/predict/map.h"
+#include "base/map.h"
 
 struct model_run {
 	uint64_t event, at; /* event number, position in the thread */

@@ -45,7 +45,7 @@ struct pairs {
 	uint64_t most;  /* comparisons */
 	uint32_t *over; /* [stretch * threads + thread]: how many of its stretches lie before */
 	struct members pairs, singles; /* of one variable, or of two */
-	struct predict_map looks;      /* hash of two looks -> number */
+	struct map looks;              /* hash of two looks -> number */
 	struct look *look;             /* by that number */
 	size_t look_cap;
 };
@@ -99,8 +99,8 @@ static bool together(const struct pairs *p, uint32_t a, uint32_t b)
 static uint64_t look_of(const struct witnesses *w, const struct witness *x)
 {
 	const struct witness_entry *entry = &w->entry[x->entry];
-	uint64_t h = predict_map_hash((uint64_t)entry->role << 24 | (uint64_t)x->kind << 16 |
-				      (uint64_t)x->op1 << 8 | x->op2);
+	uint64_t h = map_mix((uint64_t)entry->role << 24 | (uint64_t)x->kind << 16 |
+			     (uint64_t)x->op1 << 8 | x->op2);
 	bool placed = x->place2 && (x->place1 || !witness_is_pair((enum witness_kind)x->kind));
 	uint64_t part[] = {x->place1, x->place2, w->tx[x->tx].label,
 			   placed ? 0 : (uint64_t)entry->var2 << 32 | (entry->var + 1ull)};
@@ -110,7 +110,7 @@ static uint64_t look_of(const struct witnesses *w, const struct witness *x)
 	if (entry->role == WITNESS_INNER)
 		part[0] = part[1] = 0;
 	for (size_t i = 0; i < sizeof part / sizeof part[0]; i++)
-		h = predict_map_hash(h + part[i] * 0x9e3779b97f4a7c15ull);
+		h = map_mix(h + part[i] * 0x9e3779b97f4a7c15ull);
 	return h;
 }
 
@@ -207,12 +207,12 @@ static bool conflict(const struct witnesses *w, const struct witness *pair,
 
 static uint32_t look_number(struct pairs *p, uint64_t pair, uint64_t single)
 {
-	uint64_t key = predict_map_hash(pair) + single;
-	uint32_t id = predict_map_get(&p->looks, key);
+	uint64_t key = map_mix(pair) + single;
+	uint32_t id = map_get(&p->looks, key);
 
-	if (id == PREDICT_MAP_NONE) {
+	if (id == MAP_NONE) {
 		id = p->out->nlooks++;
-		predict_map_set(&p->looks, key, id);
+		map_set(&p->looks, key, id);
 		MEM_GROW0(p->look, p->look_cap, p->out->nlooks);
 	}
 	return id;
@@ -475,5 +475,5 @@ void pairs_find(struct witnesses *w, bool all, uint64_t most, struct candidates 
 	mem_free(p.pairs.v);
 	mem_free(p.singles.v);
 	mem_free(p.look);
-	predict_map_free(&p.looks);
+	map_free(&p.looks);
 }

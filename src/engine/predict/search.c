@@ -19,7 +19,7 @@ struct search {
 	uint32_t n;
 	struct frame *frame;
 	size_t depth, cap;
-	struct predict_map seen; /* positions of all, hashed */
+	struct map seen; /* positions of all, hashed */
 	uint64_t hash;
 	uint64_t states;
 };
@@ -53,7 +53,7 @@ static void find_threads(struct search *x)
 
 static uint64_t hash_of(uint32_t thread, uint64_t position)
 {
-	return predict_map_hash((uint64_t)thread << 48 ^ position) * 0x9e3779b97f4a7c15ull;
+	return map_mix((uint64_t)thread << 48 ^ position) * 0x9e3779b97f4a7c15ull;
 }
 
 static void stop_at(uint64_t *to, uint64_t from, uint64_t at)
@@ -115,11 +115,11 @@ static bool step(struct search *x, uint32_t thread)
 	if (to == from)
 		return false;
 	hash = x->hash - hash_of(thread, from) + hash_of(thread, to);
-	if (predict_map_get(&x->seen, hash) != PREDICT_MAP_NONE) {
+	if (map_get(&x->seen, hash) != MAP_NONE) {
 		model_back(m, thread, from);
 		return false;
 	}
-	predict_map_set(&x->seen, hash, 0);
+	map_set(&x->seen, hash, 0);
 	x->hash = hash;
 	x->states++;
 	MEM_GROW(x->frame, x->cap, x->depth + 1);
@@ -178,6 +178,6 @@ bool schedule_search(struct scheduler *s, const struct schedule_goal *goal)
 	s->searched += x.states;
 	mem_free(x.thread);
 	mem_free(x.frame);
-	predict_map_free(&x.seen);
+	map_free(&x.seen);
 	return found;
 }

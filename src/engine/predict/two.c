@@ -50,9 +50,9 @@ void two_free(struct two *two)
 	mem_free(two->shared);
 	mem_free(two->thread);
 	mem_free(two->first);
-	predict_map_free(&two->pairs);
-	predict_map_free(&two->entries);
-	predict_map_free(&two->states);
+	map_free(&two->pairs);
+	map_free(&two->entries);
+	map_free(&two->states);
 	mem_free(two);
 }
 
@@ -88,25 +88,25 @@ static uint32_t entry_of(struct witnesses *w, uint32_t thread, uint32_t x, uint3
 {
 	struct two *two = w->two;
 	uint64_t key = (uint64_t)x << 32 | y;
-	uint32_t pair = predict_map_get(&two->pairs, key), id = PREDICT_MAP_NONE;
+	uint32_t pair = map_get(&two->pairs, key), id = MAP_NONE;
 
-	if (pair != PREDICT_MAP_NONE)
-		id = predict_map_get(&two->entries, (uint64_t)pair << 32 | thread);
-	if (id != PREDICT_MAP_NONE)
+	if (pair != MAP_NONE)
+		id = map_get(&two->entries, (uint64_t)pair << 32 | thread);
+	if (id != MAP_NONE)
 		return id;
 	if (two->entries.n == TWO_ENTRIES) {
 		two->left_out++;
 		return WITNESS_NONE;
 	}
-	if (pair == PREDICT_MAP_NONE) {
+	if (pair == MAP_NONE) {
 		pair = (uint32_t)two->nfirst++;
-		predict_map_set(&two->pairs, key, pair);
+		map_set(&two->pairs, key, pair);
 		MEM_GROW(two->first, two->first_cap, two->nfirst);
 		two->first[pair] = WITNESS_NONE;
 	}
 	id = new_entry(w, thread, x, y, pair, WITNESS_OUTER);
 	new_entry(w, thread, x, y, pair, WITNESS_INNER);
-	predict_map_set(&two->entries, (uint64_t)pair << 32 | thread, id);
+	map_set(&two->entries, (uint64_t)pair << 32 | thread, id);
 	return id;
 }
 
@@ -114,14 +114,14 @@ static uint32_t entry_of(struct witnesses *w, uint32_t thread, uint32_t x, uint3
 static uint32_t state_with(struct witnesses *w, uint32_t state, uint32_t took)
 {
 	uint64_t key = (uint64_t)state << 32 | took;
-	uint32_t id = predict_map_get(&w->two->states, key);
+	uint32_t id = map_get(&w->two->states, key);
 
-	if (id != PREDICT_MAP_NONE)
+	if (id != MAP_NONE)
 		return id;
 	MEM_GROW0(w->state, w->state_cap, w->nstates + 1);
 	w->state[w->nstates] = (struct witness_state){
 		.hist = w->state[state].hist, .stretch = w->state[state].stretch, .took = took};
-	predict_map_set(&w->two->states, key, (uint32_t)w->nstates);
+	map_set(&w->two->states, key, (uint32_t)w->nstates);
 	return (uint32_t)w->nstates++;
 }
 

@@ -54,10 +54,10 @@ struct two {
 	size_t thread_cap;
 	uint32_t *first; /* entry of each two variables; the others are behind its next_of_var */
 	size_t nfirst, first_cap;
-	struct predict_map pairs;   /* (x, y) -> index into `first` */
-	struct predict_map entries; /* (that, thread) -> outer entry; the inner one is the next */
-	struct predict_map states;  /* (state, took) -> state */
-	uint64_t left_out;          /* times that there was no room for an entry */
+	struct map pairs;   /* (x, y) -> index into `first` */
+	struct map entries; /* (that, thread) -> outer entry; the inner one is the next */
+	struct map states;  /* (state, took) -> state */
+	uint64_t left_out;  /* times that there was no room for an entry */
 };
 
 void two_free(struct two *two);

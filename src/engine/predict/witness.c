@@ -21,7 +21,7 @@ void witnesses_free(struct witnesses *w)
 {
 	for (size_t i = 0; i < w->nthreads; i++) {
 		mem_free(w->thread[i].entry);
-		predict_map_free(&w->thread[i].entries);
+		map_free(&w->thread[i].entries);
 	}
 	two_free(w->two);
 	mem_free(w->met);
@@ -34,10 +34,10 @@ void witnesses_free(struct witnesses *w)
 	mem_free(w->thread);
 	mem_free(w->tx);
 	mem_free(w->var);
-	predict_map_free(&w->by_key);
-	predict_map_free(&w->like);
-	predict_map_free(&w->moves);
-	predict_map_free(&w->state_ids);
+	map_free(&w->by_key);
+	map_free(&w->like);
+	map_free(&w->moves);
+	map_free(&w->state_ids);
 	*w = (struct witnesses){0};
 }
 
@@ -45,9 +45,9 @@ static uint32_t state_of(struct witnesses *w, uint32_t hist, uint32_t stretch)
 {
 	struct witness_thread *t = &w->thread[w->stretch[stretch].thread];
 	uint64_t key = (uint64_t)hist << 32 | stretch;
-	uint32_t id = predict_map_get(&w->state_ids, key);
+	uint32_t id = map_get(&w->state_ids, key);
 
-	if (id != PREDICT_MAP_NONE)
+	if (id != MAP_NONE)
 		return id;
 	MEM_GROW0(w->state, w->state_cap, w->nstates + 1);
 	w->state[w->nstates] = (struct witness_state){
@@ -55,7 +55,7 @@ static uint32_t state_of(struct witnesses *w, uint32_t hist, uint32_t stretch)
 	t->nstates++;
 	if (hist == LOCKHIST_EMPTY)
 		t->empty = (uint32_t)w->nstates;
-	predict_map_set(&w->state_ids, key, (uint32_t)w->nstates);
+	map_set(&w->state_ids, key, (uint32_t)w->nstates);
 	return (uint32_t)w->nstates++;
 }
 
@@ -114,15 +114,15 @@ static void take_lock(struct witnesses *w, const struct event *e, uint64_t event
 	struct witness_thread *t = &w->thread[e->thread];
 	uint64_t key = (uint64_t)t->state << 32 | e->operand << 1 |
 		       (e->op == OP_ACQUIRE || e->op == OP_RELEASE);
-	uint32_t to = predict_map_get(&w->moves, key);
+	uint32_t to = map_get(&w->moves, key);
 
-	if (to == PREDICT_MAP_NONE) {
+	if (to == MAP_NONE) {
 		bool unnested = false;
 		uint32_t hist = lockhist_step(&w->hist, w->state[t->state].hist, (enum op)e->op,
 					      e->operand, &unnested);
 
 		to = state_of(w, hist, t->stretch);
-		predict_map_set(&w->moves, key, to);
+		map_set(&w->moves, key, to);
 		w->unnested += unnested;
 	}
 	enter(w, t, to, event);
@@ -197,7 +197,7 @@ static uint32_t new_entry(struct witnesses *w, struct witness_thread *t, const s
 		MEM_GROW0(t->entry, t->entry_cap, e->operand + 1);
 		t->entry[e->operand] = id + 1;
 	} else {
-		predict_map_set(&t->entries, e->operand, id);
+		map_set(&t->entries, e->operand, id);
 	}
 	return id;
 }
@@ -205,13 +205,13 @@ static uint32_t new_entry(struct witnesses *w, struct witness_thread *t, const s
 static inline uint32_t find_entry(const struct witness_thread *t, uint32_t var)
 {
 	if (var < WITNESS_DIRECT)
-		return var < t->entry_cap ? t->entry[var] - 1 : PREDICT_MAP_NONE;
-	return predict_map_get(&t->entries, var);
+		return var < t->entry_cap ? t->entry[var] - 1 : MAP_NONE;
+	return map_get(&t->entries, var);
 }
 
 static uint64_t mix(uint64_t h, uint64_t x)
 {
-	return predict_map_hash(h ^ x) + 0x9e3779b97f4a7c15ull;
+	return map_mix(h ^ x) + 0x9e3779b97f4a7c15ull;
 }
 
 static bool same_variant(const struct witness *a, const struct witness *b)
@@ -233,7 +233,7 @@ static inline uint64_t hash_of(const struct witness *x)
 	h = h * 0x9e3779b97f4a7c15ull ^ ((uint64_t)x->place1 << 32 | x->place2);
 	h = h * 0xc2b2ae3d27d4eb4full ^
 	    ((uint64_t)x->epoch << 24 | (uint32_t)x->op1 << 16 | (uint32_t)x->op2 << 8 | x->kind);
-	return predict_map_hash(h) | 1; /* 0 is nobody's */
+	return map_mix(h) | 1; /* 0 is nobody's */
 }
 
 /* What variants have in common, whatever the variable. */
@@ -253,7 +253,7 @@ static inline bool is_common(struct witnesses *w, const struct witness *x)
 
 	if (*known == key)
 		return true;
-	if (predict_map_get(&w->like, key) != WITNESS_LIKE)
+	if (map_get(&w->like, key) != WITNESS_LIKE)
 		return false;
 	*known = key;
 	return true;
@@ -278,27 +278,26 @@ static void record(struct witnesses *w, struct witness_thread *t, struct witness
 
 	if (is_full(w, x))
 		return;
-	while ((first = predict_map_get(&w->by_key, first_key)) != PREDICT_MAP_NONE &&
-	       !same_key(&w->v[first], x))
+	while ((first = map_get(&w->by_key, first_key)) != MAP_NONE && !same_key(&w->v[first], x))
 		first_key++;
-	if (first == PREDICT_MAP_NONE) {
+	if (first == MAP_NONE) {
 		key = first_key;
 		now->has[x->kind] |= w->state[x->state].bit;
 	} else {
 		if (now->variants[x->kind] == WITNESS_VARIANTS || same_variant(&w->v[first], x))
 			return;
 		for (;; key++) {
-			id = predict_map_get(&w->by_key, key);
-			if (id == PREDICT_MAP_NONE)
+			id = map_get(&w->by_key, key);
+			if (id == MAP_NONE)
 				break;
 			if (same_key(&w->v[id], x) && same_variant(&w->v[id], x))
 				return;
 		}
 		now->variants[x->kind]++;
 	}
-	like = predict_map_get(&w->like, like_key(w, x)) + 1; /* from "none" that is 0 */
+	like = map_get(&w->like, like_key(w, x)) + 1; /* from "none" that is 0 */
 	if (like <= WITNESS_LIKE)
-		predict_map_set(&w->like, like_key(w, x), like);
+		map_set(&w->like, like_key(w, x), like);
 	if (t->tx_id == NO_TX) {
 		MEM_GROW(w->tx, w->tx_cap, w->ntx + 1);
 		w->tx[w->ntx] = t->about;
@@ -309,7 +308,7 @@ static void record(struct witnesses *w, struct witness_thread *t, struct witness
 	MEM_GROW(w->v, w->cap, w->n + 1);
 	w->v[w->n] = *x;
 	entry->first_witness = (uint32_t)w->n;
-	predict_map_set(&w->by_key, key, (uint32_t)w->n++);
+	map_set(&w->by_key, key, (uint32_t)w->n++);
 }
 
 /* Have witnesses with this hash been met lately? From now on they have. */
@@ -430,7 +429,7 @@ static inline void take_access(struct witnesses *w, const struct event *e, uint6
 
 	if (w->shared && e->operand < w->nshared && !w->shared[e->operand])
 		return;
-	if (id == PREDICT_MAP_NONE)
+	if (id == MAP_NONE)
 		id = new_entry(w, t, e);
 	now = &w->now[id];
 	x.entry = id;
@@ -503,11 +502,11 @@ static inline void prefetch_entry(const struct witnesses *w, const struct event 
 
 static inline void prefetch_now(const struct witnesses *w, const struct event *e)
 {
-	uint32_t id = op_is_access(e->op) ? find_entry(&w->thread[e->thread], e->operand)
-					  : PREDICT_MAP_NONE;
+	uint32_t id =
+		op_is_access(e->op) ? find_entry(&w->thread[e->thread], e->operand) : MAP_NONE;
 	const char *now;
 
-	if (id == PREDICT_MAP_NONE)
+	if (id == MAP_NONE)
 		return;
 	now = (const char *)&w->now[id];
 	__builtin_prefetch(now, 1);

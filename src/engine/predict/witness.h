@@ -31,7 +31,7 @@
 
 #include "engine/engine.h"
 #include "engine/predict/lockhist.h"
-#include "engine/predict/map.h"
+#include "base/map.h"
 
 /*
  * The first variables are looked up in an array a thread, others by a hash. The
@@ -145,7 +145,7 @@ struct witness_thread {
 	struct witness_tx about;
 	uint32_t *entry; /* 1 + that of a variable below WITNESS_DIRECT, or 0 */
 	size_t entry_cap;
-	struct predict_map entries; /* of other variables */
+	struct map entries; /* of other variables */
 };
 
 struct witnesses {
@@ -163,12 +163,12 @@ struct witnesses {
 	uint32_t *var; /* the first entry of each variable, or WITNESS_NONE */
 	size_t n, nentries, nstates, nstretches, nthreads, ntx, nvars;
 	size_t cap, entry_cap, now_cap, state_cap, stretch_cap, thread_cap, tx_cap, var_cap;
-	uint64_t *met;             /* [WITNESS_MET] */
-	struct predict_map by_key; /* witnesses */
-	struct predict_map like; /* places and locks -> how many have them, WITNESS_LIKE at most */
+	uint64_t *met;     /* [WITNESS_MET] */
+	struct map by_key; /* witnesses */
+	struct map like;   /* places and locks -> how many have them, WITNESS_LIKE at most */
 	uint64_t common[WITNESS_COMMON]; /* keys of those that have WITNESS_LIKE, by a hash */
-	struct predict_map moves;        /* (state, operation on a lock) -> state */
-	struct predict_map state_ids;    /* (history, stretch) -> state */
+	struct map moves;                /* (state, operation on a lock) -> state */
+	struct map state_ids;            /* (history, stretch) -> state */
 	uint64_t last_tx;
 	uint64_t unnested; /* releases out of order */
 	bool barriers;     /* were there any? */
