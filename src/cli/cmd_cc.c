@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/program.h"
 #include "base/str.h"
 #include "cli/cc_args.h"
 #include "cli/cli.h"
@@ -84,19 +85,20 @@ static int find_folder(struct str *out, const char *installed, const char *built
 	return out->n ? 0 : -1;
 }
 
-static bool is_program(const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
-}
-
 static bool is_own(const char *path)
 {
 	struct stat own, st;
 
 	return !stat("/proc/self/exe", &own) && !stat(path, &st) && own.st_dev == st.st_dev &&
 	       own.st_ino == st.st_ino;
+}
+
+static bool step_over_own(void *arg, const char *path)
+{
+	bool own = is_own(path), *stepped_over = arg;
+
+	*stepped_over |= own;
+	return own;
 }
 
 /*
@@ -106,31 +108,13 @@ static bool is_own(const char *path)
  */
 static int find_program(struct str *out, const char *name, bool *stepped_over, struct err *err)
 {
-	const char *path = getenv("PATH");
-
-	if (strchr(name, '/')) {
-		if (is_own(name))
-			return err_fail(err, "the compiler '%s' is atomsan itself", name);
-		if (!is_program(name))
-			return err_fail(err, "the compiler '%s' is not there, or is no program",
-					name);
-		str_add(out, name);
+	if (program_find(out, name, step_over_own, stepped_over))
 		return 0;
-	}
-	for (const char *p = path ? path : "/usr/bin:/bin"; *p;) {
-		size_t len = strcspn(p, ":");
-
-		str_reset(out);
-		str_addn(out, len ? p : ".", len ? len : 1);
-		str_fmt(out, "/%s", name);
-		if (is_program(out->s)) {
-			if (!is_own(out->s))
-				return 0;
-			*stepped_over = true;
-		}
-		p += len + (p[len] == ':');
-	}
-	return err_fail(err, "there is no compiler '%s' on PATH", name);
+	if (!strchr(name, '/'))
+		return err_fail(err, "there is no compiler '%s' on PATH", name);
+	if (is_own(name))
+		return err_fail(err, "the compiler '%s' is atomsan itself", name);
+	return err_fail(err, "the compiler '%s' is not there, or is no program", name);
 }
 
 /* Its words: "ccache gcc" is two, a path with spaces in it is one. */
@@ -139,7 +123,7 @@ static int add_compiler(struct command_line *c, const char *named, struct err *e
 	bool stepped_over = false;
 	int rc;
 
-	if (strchr(named, '/') && is_program(named)) {
+	if (strchr(named, '/') && program_is_executable(named)) {
 		add(c, named);
 	} else {
 		for (const char *p = named + strspn(named, " \t"); *p;) {

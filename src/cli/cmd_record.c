@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/child.h"
@@ -79,14 +79,6 @@ static int set_options(const char *raw, struct err *err)
 	return rc;
 }
 
-static double seconds(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
 /* How far the program is, from the first page of what it writes. */
 static void show_progress(const char *raw, double since)
 {
@@ -104,7 +96,7 @@ static void show_progress(const char *raw, double since)
 	if (n == (ssize_t)sizeof h)
 		fprintf(stderr,
 			"\r\033[Krecording: %.0f s, %.1f million events, %.1f MB, %u thread%s",
-			seconds() - since, (double)h.end / sizeof(struct raw_unit) / 1e6,
+			clock_seconds() - since, (double)h.end / sizeof(struct raw_unit) / 1e6,
 			(double)h.end / 1e6, h.threads, h.threads == 1 ? "" : "s");
 }
 
@@ -112,11 +104,11 @@ static int wait_for(const char *raw)
 {
 	bool show = !o.quiet && isatty(2), shown = false;
 	struct pollfd p = {.fd = child_descriptor(), .events = POLLIN};
-	double since = seconds();
+	double since = clock_seconds();
 
 	while (show && p.fd >= 0 && !p.revents) {
 		poll(&p, 1, 200);
-		if (seconds() - since > 1) {
+		if (clock_seconds() - since > 1) {
 			show_progress(raw, since);
 			shown = true;
 		}

@@ -17,10 +17,11 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/program.h"
 #include "base/str.h"
 #include "cli/blockspec.h"
 #include "cli/child.h"
@@ -161,8 +162,7 @@ static bool serve(struct room *r, int program, int timeout)
 static void serve_all(struct room *r)
 {
 	int program = child_descriptor();
-	struct timespec now;
-	time_t until;
+	double until;
 
 	/* A system without such descriptors is asked again and again. */
 	do
@@ -171,10 +171,9 @@ static void serve_all(struct room *r)
 	if (program >= 0)
 		close(program);
 	/* Those that go on without the program are on their own. */
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	until = now.tv_sec + AFTERWARDS_MOST_S;
-	while (now.tv_sec < until && serve(r, -1, r->n ? AFTERWARDS_MS : 0))
-		clock_gettime(CLOCK_MONOTONIC, &now);
+	until = clock_seconds() + AFTERWARDS_MOST_S;
+	while (clock_seconds() < until && serve(r, -1, r->n ? AFTERWARDS_MS : 0))
+		;
 	if (r->n && !o.quiet)
 		note("%zu process%s still running: what %s from now on is not reported", r->n,
 		     r->n == 1 ? " is" : "es are", r->n == 1 ? "it finds" : "they find");
@@ -186,26 +185,12 @@ static void serve_all(struct room *r)
 
 /* --- was it worth it? --- */
 
-/* As execvp() would find it. */
 static int open_program(const char *name)
 {
-	const char *path = getenv("PATH");
-	struct str s = STR_INIT;
-	int fd = -1;
+	struct str path = STR_INIT;
+	int fd = program_find(&path, name, NULL, NULL) ? open(path.s, O_RDONLY | O_CLOEXEC) : -1;
 
-	if (strchr(name, '/'))
-		return open(name, O_RDONLY | O_CLOEXEC);
-	for (const char *p = path ? path : "/usr/bin:/bin"; *p && fd < 0;) {
-		size_t n = strcspn(p, ":");
-
-		str_reset(&s);
-		str_addn(&s, n ? p : ".", n ? n : 1);
-		str_fmt(&s, "/%s", name);
-		if (!access(s.s, X_OK))
-			fd = open(s.s, O_RDONLY | O_CLOEXEC);
-		p += n + (p[n] == ':');
-	}
-	str_free(&s);
+	str_free(&path);
 	return fd;
 }
 

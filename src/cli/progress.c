@@ -1,26 +1,19 @@
 #include "cli/progress.h"
 
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 #include "base/banned.h"
 
 static bool wanted;
 static double started, shown;
 
-static double seconds(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
 void progress_start(bool quiet)
 {
 	wanted = !quiet && isatty(2);
-	started = seconds();
+	started = clock_seconds();
 	shown = 0;
 }
 
@@ -31,7 +24,7 @@ void progress_tick(struct reader *r, int pass)
 
 	if (!wanted)
 		return;
-	now = seconds();
+	now = clock_seconds();
 	if (now - started < 1 || now - shown < 0.2)
 		return;
 	shown = now;

@@ -1,7 +1,8 @@
 #include "engine/engine.h"
 
 #include <string.h>
-#include <time.h>
+
+#include "base/clock.h"
 
 #include "base/banned.h"
 
@@ -27,14 +28,6 @@ const struct engine_ops *engine_by_name(const char *name)
 void *engine_create(const struct engine_ops *ops, const void *options, struct finding_sink *sink)
 {
 	return ops->create(options ? options : ops->defaults, sink);
-}
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
 /*
@@ -66,7 +59,7 @@ static int pass(const struct engine_ops *ops, void *engine, struct reader *r, ui
 int engine_run(const struct engine_ops *ops, const void *options, struct reader *r, bool all,
 	       void (*tick)(struct reader *r, int pass), struct engine_result *out, struct err *err)
 {
-	double start = now();
+	double start = clock_seconds();
 	int pass_no = 1, rc;
 	struct err again = {0};
 	uint64_t last;
@@ -88,7 +81,7 @@ int engine_run(const struct engine_ops *ops, const void *options, struct reader 
 	}
 	out->nstats = ops->stats(engine, out->stats);
 	ops->destroy(engine);
-	out->seconds = now() - start;
+	out->seconds = clock_seconds() - start;
 	return rc;
 }
 

@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/note.h"
 #include "base/str.h"
@@ -15,14 +15,6 @@
 #include "base/banned.h"
 
 /* --- the session --- */
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
 
 struct suspects *reporter_suspects(struct reporter *s, const char *path, bool must)
 {
@@ -48,7 +40,7 @@ struct reporter *reporter_new(const struct reporter_options *options)
 
 	s->o = *options;
 	s->predicts = options->predicts;
-	s->since = now();
+	s->since = clock_seconds();
 	s->program = options->program ? mem_strdup(options->program) : NULL;
 	if (options->first_run)
 		reporter_suspects(s, options->first_run, false);
@@ -73,7 +65,7 @@ void reporter_free(struct reporter *s)
 	}
 	mem_free(s->suspects);
 	mem_free(s->program);
-	raw_map_free(&s->known);
+	map_free(&s->known);
 	left_out_free(&s->out);
 	mem_free(s);
 }
@@ -121,7 +113,7 @@ static void fill(const struct reporter *s, struct engine_result *res, struct rep
 		evicted += s->entry[i].f->evicted;
 	}
 	res->ops = engine_by_name(s->predicts ? "predict" : "frontier");
-	res->seconds = now() - s->since;
+	res->seconds = clock_seconds() - s->since;
 	add_stat(res, "processes", s->nprocesses);
 	add_stat(res, "edges", s->total.edges);
 	add_stat(res, "cycles", s->total.cycles);
