@@ -1,7 +1,7 @@
 /*
- * A lost update: every access of `balance` is under the lock, so there is no
- * data race, and yet a deposit can vanish. The lock is given back between the
- * read and the write; whatever the other thread adds there is overwritten.
+ * A lost update: every access of `balance` holds the lock, so there is no data
+ * race, and yet a deposit can be lost. The lock is released between the read and
+ * the write; what the other thread adds in between is overwritten.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * Findings made by hand, and a report to put them in: what the tests of the
- * report's forms share.
+ * Hand-made findings and a report to put them in, shared by the tests of the
+ * report formats.
  *
  * Who may include this: tests/unit/test_report*.c, after cmocka.h.
  */
@@ -16,13 +16,13 @@
 #define N(v) (sizeof(v) / sizeof((v)[0]))
 
 /*
- * A report about one engine's findings, to be filled and printed. Findings
- * point to the tests' own strings, their arenas are empty.
+ * A report about one engine's findings, for a test to fill and print. Findings
+ * point to the tests' own strings; their arenas are empty.
  */
 struct bench {
 	struct engine_result result[2];
 	struct report rep;
-	char *text; /* what was printed last */
+	char *text; /* the last output */
 };
 
 static const struct engine_ops frontier = {.name = "frontier", .noun = "atomicity violation"};
@@ -123,7 +123,7 @@ static struct finding_step lost_update[] __attribute__((unused)) = {
 	{"T1", 16, "w", "wrote", "balance", "deposit", 3, "bank.c:14"},
 };
 
-/* The same block, seen by the lock that it gave up. */
+/* The same block, found by the lock that it released. */
 static struct finding_step lock_order[] __attribute__((unused)) = {
 	{"T1", 6, "rel", "released", "m", "deposit", 3, "bank.c:13"},
 	{"T2", 9, "acq", "acquired", "m", "deposit", 8, "bank.c:11"},
@@ -131,7 +131,7 @@ static struct finding_step lock_order[] __attribute__((unused)) = {
 	{"T1", 14, "acq", "acquired", "m", "deposit", 3, "bank.c:13"},
 };
 
-/* Three transactions and one thread's plain operations. */
+/* Three transactions, and one thread's operations outside blocks. */
 static struct finding_step long_way[] __attribute__((unused)) = {
 	{"T1", 21, "w", "wrote", "head", "push", 20, "queue.c:31"},
 	{"T2", 24, "r", "read", "head", "steal", 23, "queue.c:58"},
@@ -141,7 +141,7 @@ static struct finding_step long_way[] __attribute__((unused)) = {
 	{"T1", 30, "r", "read", "tail", "push", 20, "queue.c:35"},
 };
 
-/* Goes back in time inside 'debit', so that nobody is to blame. */
+/* Goes back in time inside 'debit', so that no block is to blame. */
 static struct finding_step no_blame[] __attribute__((unused)) = {
 	{"T1", 41, "w", "wrote", "x", "credit", 40, "acct.c:7"},
 	{"T2", 44, "r", "read", "x", "debit", 42, "acct.c:22"},

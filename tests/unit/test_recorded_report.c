@@ -1,6 +1,6 @@
 /*
- * What the reports say about a recorded run: names, stacks and source by a
- * resolver made up here, findings by the real engines.
+ * Reports about a recorded run. Names, stacks and source come from a fake resolver,
+ * findings from the real engines.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 
 #include "base/banned.h"
 
-/* The program: its lines are at least as long as the numbers used below. */
+/* The program. Its lines are long enough for the columns used below. */
 static const char source[] = "/* A bank. */\n"
 			     "#include \"bank.h\"\n"
 			     "\n"
@@ -41,20 +41,20 @@ static const char source[] = "/* A bank. */\n"
 
 enum { T0, T1, T2 };
 enum { BALANCE, LOCAL };
-/* Strings, from 1. */
+/* Strings, numbered from 1. */
 enum { S_NONE, L_DEPOSIT, L_AUDIT, P_BEGIN, P_LOCK, P_GET, P_SET, P_OTHER_SET, P_FORK, P_MALLOC };
 
 static char file[64], library[] = "/opt/lib/libdeep.so.1";
 
-/* What each place is; filled in by setup, where the file has its name. */
+/* The frames of each place; setup fills them in, when the file has a name. */
 static struct names_frame get_stack[5], set_stack[4], other_stack[5], fork_stack[2],
 	malloc_stack[1];
 
 struct fake {
 	struct names_resolver resolver;
 	struct names names;
-	const char *variable;     /* what BALANCE is called */
-	const char *lock, *label; /* NULL: as usual */
+	const char *variable;     /* the name of BALANCE */
+	const char *lock, *label; /* NULL: the default */
 	bool heap;
 };
 
@@ -199,7 +199,7 @@ static int setup_recorded(void **state)
 	set_stack[1] = deposit;
 	set_stack[2] = worker;
 	set_stack[3] = run;
-	/* The inside of the system's header comes first; and there is code without any names. */
+	/* The innermost frame is in a system header; some code has no names at all. */
 	other_stack[0] = (struct names_frame){"std::__atomic_base<long>::store",
 					      NULL,
 					      "/usr/include/c++/12/bits/atomic_base.h",
@@ -230,7 +230,7 @@ static int teardown_recorded(void **state)
 	return teardown(state);
 }
 
-/* An engine over events in memory. */
+/* Run an engine over events in memory. */
 static void run(struct bench *b, const struct fake *fake, const char *engine, struct event *ev,
 		uint32_t n)
 {
@@ -271,7 +271,7 @@ static struct event lost[] = {
 	END(T1),
 };
 
-/* No line but a script's is longer than the screen is wide, and nothing in it moves the cursor. */
+/* No line except those for scripts is wider than the screen, and none moves the cursor. */
 static void assert_fits(const char *text)
 {
 	while (*text) {
@@ -293,7 +293,7 @@ static void assert_text(struct bench *b, const char *want)
 	const char *got = print(b, "text");
 
 	assert_fits(got);
-	/* cmocka would show a kilobyte of it. */
+	/* cmocka would print only the first kilobyte. */
 	if (strcmp(got, want))
 		fputs(got, stderr);
 	assert_string_equal(got, want);
@@ -408,7 +408,7 @@ static const char want_json_end[] =
 	"              \"name\": \"T2\",\n";
 /* clang-format on */
 
-/* The folder is another one each time. */
+/* The folder differs from run to run. */
 static char *masked(const char *text)
 {
 	struct str b = STR_INIT;
@@ -450,7 +450,7 @@ static void test_dot(void **state)
 		   "5: r(heap block of 24 bytes, offset 8 (allocated at bank.c:29:4))</td>");
 }
 
-/* The other engines tell the same of their steps. */
+/* The other engines report the same about their steps. */
 static void test_engines(void **state)
 {
 	static struct event ev[] = {
@@ -461,7 +461,7 @@ static void test_engines(void **state)
 		EV(T2, ACQUIRE, 0, P_LOCK), EV(T2, WRITE, 0, P_OTHER_SET),
 		EV(T2, RELEASE, 0, P_LOCK), EV(T1, WRITE, 0, P_SET),
 	};
-	/* How many of the events, and how many locks held at all steps. */
+	/* The number of events used, and the number of locks held at all steps. */
 	static const struct {
 		const char *engine;
 		size_t events, held;
@@ -496,7 +496,7 @@ static void test_engines(void **state)
 	}
 }
 
-/* The same events, and nobody who knows what they mean. */
+/* The same events without a resolver. */
 static void test_no_resolver(void **state)
 {
 	struct bench *b = *state;
@@ -517,7 +517,7 @@ static void test_no_resolver(void **state)
 	assert_null(strstr(b->text, "#0"));
 }
 
-/* A resolver may be set on any trace. */
+/* A resolver works with any trace. */
 static void test_not_recorded(void **state)
 {
 	struct bench *b = *state;
@@ -533,7 +533,7 @@ static void test_not_recorded(void **state)
 	assert_int_equal(f->allocated.n + f->nthreads + f->steps[0].stack.n, 0);
 }
 
-/* The second block of a kind has a number; a function may have a name with a slash. */
+/* The second heap block of a kind has a number; a function's name may contain a slash. */
 static void test_odd_names(void **state)
 {
 	struct bench *b = *state;
@@ -554,7 +554,7 @@ static void test_odd_names(void **state)
 	assert_has(print(b, "text"), ", bank.c:9:1)\n");
 }
 
-/* How C++ names look in the picture, and a lock in a heap block. */
+/* C++ names in the picture, and a lock in a heap block. */
 static void test_cxx_names(void **state)
 {
 	static const struct {
@@ -654,13 +654,13 @@ static void test_source(void **state)
 		assert_string_equal(got, cases[i].want);
 		free(got);
 	}
-	/* Not a file. */
+	/* Not a regular file. */
 	source_quote(stdout, 0, "/", 1, 1, false);
 	source_quote(stdout, 0, "/dev/zero", 1, 1, false);
 	source_quote(stdout, 0, NULL, 1, 1, false);
 }
 
-/* Two variables at each place, as where one access covers what others use as two. */
+/* Two variables at each place, as if one access covers what others use as two variables. */
 static void test_two_halves(void **state)
 {
 	static struct event ev[] = {
@@ -685,7 +685,7 @@ static void test_two_halves(void **state)
 	assert_has(b->text, "\natomsan: 1 atomicity violation (1 block blamed)");
 }
 
-/* Another run has other addresses; where nothing says where it was, too. */
+/* The fingerprint does not depend on addresses, even if no place is known. */
 static void test_fingerprint(void **state)
 {
 	struct event nowhere[N(lost)];
@@ -709,7 +709,7 @@ static void test_fingerprint(void **state)
 	}
 }
 
-/* Short names stand in the picture; sources that are gone are not quoted. */
+/* Short names appear in the picture; sources that no longer exist are not quoted. */
 static void test_short_names(void **state)
 {
 	struct bench *b = *state;
@@ -730,7 +730,7 @@ static void test_short_names(void **state)
 			    "    #1 deposit bank.c:22:11 (bank+0x1234)\n");
 	assert_null(strstr(b->text, "[1]"));
 	assert_null(strstr(b->text, "Location"));
-	/* Something else came in its place: no such line, or none that the column fits. */
+	/* The file was replaced: it has no such line, or the column is outside the line. */
 	f = fopen(file, "we");
 	assert_non_null(f);
 	fputs("\n\n\n\n\n\n\nx", f);
@@ -739,7 +739,7 @@ static void test_short_names(void **state)
 	assert_null(strstr(b->text, "^\n"));
 }
 
-/* Deep stacks: what is shared is told once, what is too much is left to -v. */
+/* Deep stacks: shared frames are printed once, and -v is needed to see all frames. */
 static void test_deep(void **state)
 {
 	struct finding_frame frame[3][40];
@@ -752,7 +752,7 @@ static void test_deep(void **state)
 			frame[i][k] = (struct finding_frame){.function = "f", .offset = k};
 		steps[i].stack = (struct finding_stack){frame[i], N(frame[i])};
 	}
-	/* The second of T1's goes in another way, two frames deep. */
+	/* T1's second stack differs in its two innermost frames. */
 	frame[2][0].function = "g";
 	frame[2][1].function = "g";
 	emit(b, blamed(cycle(steps, N(steps), RESTS_ON_DATA), NULL));
@@ -765,7 +765,7 @@ static void test_deep(void **state)
 	assert_null(strstr(b->text, "more frames"));
 }
 
-/* A cycle with more steps than anybody wants stacks of. */
+/* A cycle with too many steps to print all stacks. */
 static void test_many_steps(void **state)
 {
 	struct finding_frame frame = {.function = "f\033[2J", .file = "a\nb.c", .line = 3};

@@ -1,4 +1,4 @@
-/* What the report for people says, to the letter. */
+/* The exact text of the report for people. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,8 +13,8 @@
 #include "base/banned.h"
 
 /*
- * No line is longer than the screen is wide, whatever its bytes, but for those that are to be
- * copied or read by scripts; none ends in a space.
+ * No line is wider than the screen, whatever its bytes, except the lines that users copy or
+ * scripts read. No line ends in a space.
  */
 static void assert_fits(const char *text)
 {
@@ -139,7 +139,7 @@ static void test_group(void **state)
 {
 	struct bench *b = *state;
 
-	/* The lock order is found first, the data is what is shown. */
+	/* The finding by lock order came first, but the one by data is shown. */
 	emit(b, blamed(cycle(lock_order, N(lock_order), RESTS_ON_LOCKS), "bank.c:9"));
 	for (int i = 0; i < 3; i++)
 		emit(b, blamed(cycle(lost_update, N(lost_update), RESTS_ON_DATA), "bank.c:9"));
@@ -295,7 +295,7 @@ static void test_predicted(void **state)
 	assert_text(b, want_predicted);
 }
 
-/* What every operation is called in a sentence. */
+/* The words for each operation in a sentence. */
 static void test_words(void **state)
 {
 	static const struct {
@@ -323,7 +323,7 @@ static void test_words(void **state)
 		struct str flat = STR_INIT;
 
 		emit(b, blamed(cycle(steps, N(steps), RESTS_ON_DATA), NULL));
-		/* Lines may break anywhere: compare without them. */
+		/* Lines may break anywhere, so compare without newlines. */
 		for (const char *c = print(b, "text"); *c; c++) {
 			str_addc(&flat, *c == '\n' ? ' ' : *c);
 			if (*c == '\n')
@@ -429,7 +429,7 @@ static void test_long_names(void **state)
 	emit(b, cycle(no_blame, N(no_blame), RESTS_ON_DATA));
 	b->rep.source.error = "/src/" LONG "/" LONG ".std:3: bad";
 	assert_text(b, want_long_names);
-	/* A script that reads the summaries gets whole names. */
+	/* SUMMARY lines have complete names, for scripts. */
 	b->rep.verbosity = -1;
 	assert_string_equal(print(b, "text"),
 			    "SUMMARY: AtomSan: atomicity violation /src/" LONG "/a.c:14 in f_" LONG
@@ -513,7 +513,7 @@ static void test_ten_threads(void **state)
 	assert_text(b, want_ten_threads);
 }
 
-/* More steps than anybody reads: the middle is left out, unless -v asks for it. */
+/* Of very many steps the middle is left out unless -v asks for it. */
 static void test_thousand_steps(void **state)
 {
 	static struct finding_step steps[1000];
@@ -541,7 +541,7 @@ static void test_thousand_steps(void **state)
 	assert_fits(b->text);
 }
 
-/* Fork, join and program order on a cycle that blames nobody. */
+/* Fork, join and program order on a cycle without a blamed block. */
 static void test_ties(void **state)
 {
 	static struct finding_step steps[] = {
@@ -699,7 +699,7 @@ static void test_nothing_found(void **state)
 	assert_text(b, want_broke_off);
 	b->rep.verbosity = -1;
 	assert_text(b, "");
-	/* Before the first event: there is nothing to say about nothing. */
+	/* The trace broke off before the first event: nothing is printed. */
 	b->rep.verbosity = 0;
 	b->rep.source.events = 0;
 	b->rep.source.skipped = 0;

@@ -1,4 +1,4 @@
-/* The forms that programs read, and what all forms stand on. */
+/* The formats that programs read, and what all formats are built on. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-/* Quotes and brackets match, and nothing is outside: what a slip in the emitter would break. */
+/* Do quotes and brackets match, with nothing outside? A bug in the emitter would break that. */
 static void assert_balanced(const char *json)
 {
 	char open[64];
@@ -137,7 +137,7 @@ static void test_json(void **state)
 	assert_balanced(b->text);
 }
 
-/* Names that are meant to break it, and none at all. */
+/* Hostile names, and no names at all. */
 static void test_json_little(void **state)
 {
 	struct bench *b = *state;
@@ -171,7 +171,7 @@ static void test_json_emit(void **state)
 	json_emit_close(&j);
 	json_emit_open(&j, NULL, '[', JSON_ONE_LINE);
 	json_emit_bool(&j, NULL, true);
-	json_emit_open(&j, NULL, '{', JSON_LINES); /* on one line all the same */
+	json_emit_open(&j, NULL, '{', JSON_LINES); /* still on one line */
 	json_emit_double(&j, "a", 1.5);
 	json_emit_double(&j, "b", 1.0 / 0.0);
 	json_emit_close(&j);
@@ -250,7 +250,7 @@ static void test_dot(void **state)
 	assert_string_equal(print(b, "dot"), want_dot);
 }
 
-/* Graphviz takes it, also with names that are meant to break it. */
+/* Graphviz accepts it, even with hostile names. */
 static void test_dot_drawn(void **state)
 {
 	static struct finding_step empty[] = {{"", 1, "", "", "", "", 1, ""}};
@@ -298,7 +298,7 @@ static void test_show(void **state)
 	assert_shown("bank.c:14", 6, SHOW_CUT_HEAD, "..c:14");
 	assert_shown("deposit", 1, SHOW_CUT_TAIL, ".");
 	assert_shown("deposit", 0, SHOW_CUT_HEAD, "");
-	/* Two columns each: what straddles the cut goes. */
+	/* Each takes two columns: one that straddles the boundary is dropped. */
 	assert_shown("\xe5\x8f\xa3\xe5\xba\xa7\xe5\x8f\xa3", 5, SHOW_CUT_TAIL, "\xe5\x8f\xa3..");
 	assert_shown("\xe5\x8f\xa3\xe5\xba\xa7\xe5\x8f\xa3", 5, SHOW_CUT_HEAD, "..\xe5\x8f\xa3");
 	assert_shown("\xff\n\x01\xe2\x80\xae", 80, SHOW_CUT_TAIL, "\\xff\\n\\x01\\u202e");

@@ -1,4 +1,4 @@
-/* Findings that were written as JSON are read as they were. */
+/* Findings survive being written as JSON and read back. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-/* Every field that a finding has, with a value of its own. */
+/* A finding with a distinct value in every field. */
 static void fill(struct bench *b)
 {
 	static struct finding_frame frames[] = {
@@ -93,7 +93,7 @@ static void test_round_trip(void **state)
 	load(&l, before);
 	json_format.write(&l.rep, out);
 	fclose(out);
-	/* What is not UTF-8 is written as U+FFFD, and that is what is read. */
+	/* Invalid UTF-8 is written as U+FFFD, and read back as that. */
 	for (char *bad; (bad = strstr(before, "\\ufffd"));) {
 		memcpy(bad, "\xef\xbf\xbd", 3);
 		memmove(bad + 3, bad + 6, strlen(bad + 6) + 1);
@@ -110,7 +110,7 @@ static void test_round_trip(void **state)
 	free(after);
 }
 
-/* A finding of a run that was checked as it went has an order in place of event numbers. */
+/* A live finding has an order in place of event numbers. */
 static void test_live(void **state)
 {
 	static struct finding_step steps[] = {
@@ -142,14 +142,14 @@ static void test_live(void **state)
 	mem_free(json);
 }
 
-/* Each form says the same of what was saved as of what was found. */
+/* Each format prints the same for a loaded report as for the original. */
 static void test_forms(void **state)
 {
 	struct bench *b = *state;
 	struct json_loaded l;
 
 	fill(b);
-	/* Names without bytes that JSON cannot hold. */
+	/* Names that are valid UTF-8, which JSON can represent. */
 	finding_free(b->result[0].findings.v[1]);
 	b->result[0].findings.v[1] = finding_new();
 	load(&l, print(b, "json"));

@@ -1,4 +1,4 @@
-/* Where a step is: of an operation on a lock, where somebody wanted it. */
+/* The place of a step; for a lock operation, the caller that wanted the lock. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-/* The line that the step is said to be at; its frames have 1, 2 and so on. */
+/* The line that is reported for the step. Its frames have lines 1, 2, ... */
 static uint32_t line_of(const char *op, const char *const *function, size_t n, const char *file)
 {
 	struct finding_frame frame[8] = {0};
@@ -51,7 +51,7 @@ static void other_names_are_nobodys_locks(void **state)
 	assert_int_equal(LINE_OF("acq", "(anonymous namespace)::f()", "main"), 1);
 	assert_int_equal(LINE_OF("acq", "___", "main"), 1);
 	assert_int_equal(LINE_OF("acq", "", "main"), 1);
-	/* An access in such a function is one. */
+	/* A memory access in such a function stays there. */
 	assert_int_equal(LINE_OF("w", "sched_lock", "do_work"), 1);
 }
 
@@ -98,7 +98,7 @@ static void a_long_name_keeps_what_tells(void **state)
 	assert_string_equal(shown("ns::get_and_set(int, int) && [clone .isra.0]", 15),
 			    "ns::get_and_set");
 	assert_string_equal(shown("aaaaaaaaaaaaa::()", 4), "aa..");
-	/* These are no functions. */
+	/* These are not function names. */
 	assert_string_equal(shown("void of a block<x> y", 12), "void of a ..");
 	assert_string_equal(shown("(", 1), "(");
 	assert_string_equal(shown("", 0), "");

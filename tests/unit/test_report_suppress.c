@@ -31,7 +31,7 @@ static void patterns(void **state)
 		{"*a", "ba", true},
 		{"ab*ab", "ab", false},
 		{"ab*ab", "abab", true},
-		/* Only at the ends do these mean anything. */
+		/* These are special only at the ends. */
 		{"a^b", "a^b", true},
 		{"a$b", "xa$bx", true},
 		{"^operator^$", "operator^", true},
@@ -118,7 +118,7 @@ static void finding_by_all_its_names(void **state)
 	f.nlocks = 1;
 	for (size_t i = 0; i < N(hits); i++) {
 		if (!strcmp(hits[i], "^bank*lock"))
-			continue; /* "mutex" stands before it */
+			continue; /* the name begins with "mutex" */
 		snprintf(line, sizeof line, "atomicity:%s", hits[i]);
 		if (!matches(line, &f))
 			fail_msg("%s does not match", line);
@@ -145,14 +145,14 @@ static void unused_lines(void **state)
 	assert_non_null(s);
 	assert_int_equal(suppress_unused(s, &at, &line), 2);
 	assert_string_equal(line, "atomicity: a");
-	/* Each that matches has been of use, not just the first. */
+	/* Every line that matches counts as used, not only the first. */
 	assert_true(suppress_matches(s, &f));
 	at = 0;
 	assert_int_equal(suppress_unused(s, &at, &line), 0);
 	suppress_free(s);
 }
 
-/* Whatever a finding is called, the line that stands under it suppresses it. */
+/* The line printed with a finding suppresses it, whatever its name is. */
 static void ready_lines(void **state)
 {
 	static const char *const names[] = {"deposit",     "ns::Stack<int*>::push(int const&)",
