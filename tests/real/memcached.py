@@ -1,5 +1,5 @@
-"""A client of memcached: four connections at once, each with keys of its own and one
-counter for all. Prints what no order of the connections changes; then shuts it down."""
+"""A client of memcached: four connections at once, each with its own keys, and one counter for all.
+Prints only what is the same in every order of the connections; then shuts memcached down."""
 import socket
 import sys
 import threading
