@@ -1,6 +1,6 @@
 /*
- * bank THREADS DEPOSITS: threads that cut through each other's deposit(), and work of their own
- * that nobody else has to do with. With an environment variable GOOD, deposit() keeps its lock.
+ * bank THREADS DEPOSITS: threads that cut each other's deposit(), and work on memory of their own
+ * that no other thread accesses. With an environment variable GOOD, deposit() keeps its lock.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -53,7 +53,7 @@ __attribute__((noinline)) void own_work(long *v)
 
 static void *customer(void *arg)
 {
-	/* Of no line that another thread has to do with. */
+	/* In lines that no other thread accesses. */
 	long *v = memset(aligned_alloc(64, 64 * sizeof *v), 0, 64 * sizeof *v);
 
 	pthread_barrier_wait(&start);

@@ -1,4 +1,4 @@
-/* Stands in for the runtime: says what it is told. */
+/* Stands in for the runtime: prints the calls that it gets. */
 #include <stdio.h>
 
 void atomsan_begin(const char *label);

@@ -58,7 +58,7 @@ void run(int threads, void *(*fn)(void *), long arg)
 		pthread_join(t[i], NULL);
 }
 
-/* --- a lost update that happens: the other comes when the first is in the middle --- */
+/* --- a lost update that happens: the second thread comes when the first is in the middle --- */
 
 static int turn;
 static long balance;
@@ -84,7 +84,7 @@ static void set(long b)
 	pthread_mutex_unlock(&mutex);
 }
 
-static void (*in_block)(void); /* called when the cycle is closed, and the block is not left */
+static void (*in_block)(void); /* called when the cycle is closed and the block still open */
 
 static __attribute__((noinline)) void deposit(int first)
 {
@@ -132,7 +132,7 @@ static int own_status(void)
 	return 7;
 }
 
-/* --- ends of all kinds, the last three in the middle of the block that was cut --- */
+/* --- all kinds of ends, the last three in the middle of the block that was cut --- */
 
 static int by_exit_in_thread(void)
 {
@@ -231,7 +231,7 @@ static int no_child(void)
 	return 0;
 }
 
-/* Descriptor 9 is the only one of a pipe that somebody reads. */
+/* Descriptor 9 is the only write end of a pipe that the test reads. */
 static int hold_pipe(void)
 {
 	lose();
@@ -252,7 +252,8 @@ static int no_descriptor(void)
 	return 0;
 }
 
-/* All descriptors closed, and their numbers given to sockets: nothing of ours may arrive there. */
+/* All descriptors closed, and their numbers given to sockets: no message of ours may arrive there.
+ */
 enum { PAIRS = 400 };
 static int close_from(void)
 {
@@ -334,7 +335,7 @@ static int forks(void)
 			sum = 0;
 			if (i % 2) {
 				lose();
-				_exit(0); /* 66 where it is checked */
+				_exit(0); /* 66 if it is checked */
 			}
 			run(4, adder, 200);
 			exit(sum == 800 ? 7 : 8);
@@ -368,7 +369,7 @@ static int asleep(void)
 	return 0;
 }
 
-/* --- signals while it is busy finding things --- */
+/* --- signals while findings are made --- */
 
 static long hits;
 
@@ -396,7 +397,7 @@ static int ticks(void)
 	return 0;
 }
 
-/* Where threads are created and end, too. */
+/* Also while threads are created and end. */
 static int births(void)
 {
 	struct sigaction a = {.sa_handler = tick, .sa_flags = SA_RESTART};
@@ -431,7 +432,7 @@ static int plugins(void)
 	return 0;
 }
 
-/* --- its world gets smaller --- */
+/* --- fewer privileges, a smaller root, tighter limits while it runs --- */
 
 static int privileges(void)
 {
@@ -463,7 +464,7 @@ static int no_files(void)
 	return 0;
 }
 
-/* --- what the loader has to say: it is the program's to read, and to free --- */
+/* --- the loader's error message: the program reads and frees it --- */
 
 static void *asks_for_names(void *arg)
 {
@@ -485,7 +486,7 @@ static int no_names(void)
 	return 0;
 }
 
-/* Whatever is called for the first time in between. */
+/* Interceptors that are called for the first time in between must not disturb it. */
 static int loader_error(void)
 {
 	const char *path = "/no/such/library.so", *error;

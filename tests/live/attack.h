@@ -12,10 +12,10 @@ extern long sum;
 extern volatile int stop;
 
 void add(long n);
-/* A thread that adds 1, so many times; one that does so until `stop`. */
+/* A thread that adds 1 as many times as its argument says; one that does so until `stop`. */
 void *adder(void *n);
 void *busy(void *arg);
-/* So many threads, up to 8, from their creation to their join. */
+/* Up to 8 threads, from their creation to their join. */
 void run(int threads, void *(*fn)(void *), long arg);
 
 int alt_stack(void);

@@ -1,7 +1,6 @@
 /*
- * attack.c's programs that are hard for what the check keeps of threads: odd stacks and jumps, odd
- * ends, memory of all kinds, threads by the thousand, places that are taken over, signals in a
- * fork.
+ * Those of attack.c's programs that make the check's per-thread state hard: odd stacks and jumps,
+ * odd ends, memory of all kinds, thousands of threads, slots that are reused, signals in a fork.
  */
 #define _GNU_SOURCE
 #include "attack.h"
@@ -148,7 +147,7 @@ int coroutines(void)
 	return 0;
 }
 
-/* A finding, on a stack that has just enough room for those who use it. */
+/* A finding, on a stack that has just enough room for the functions that use it. */
 static volatile long shared_word;
 static volatile int turn;
 
@@ -188,7 +187,7 @@ static void interrupted_coroutine(void)
 	interrupted();
 }
 
-/* Below it is nothing. */
+/* A stack with nothing mapped below it. */
 static char *guarded(size_t size)
 {
 	size_t guard = 1 << 16;
@@ -370,7 +369,7 @@ int detach(void)
 	return 0;
 }
 
-/* --- an allocator of its own, from a pool --- */
+/* --- the program's own allocator, from a pool --- */
 
 static struct piece {
 	struct piece *next;
@@ -439,7 +438,7 @@ int maps(void)
 	return 0;
 }
 
-/* --- threads that wait: for nothing that the check sees, and for good --- */
+/* --- threads that wait: for events that the check does not see, and forever --- */
 
 #define UNSEEN __attribute__((noinline, no_sanitize("thread"))) static
 static volatile int parked, came;
@@ -481,7 +480,7 @@ static void park_some(int n)
 	until(&parked, i);
 }
 
-/* --- in a forked child a thread takes the place of one that is not there any more --- */
+/* --- in a forked child a thread reuses the slot of one that no longer exists --- */
 
 static struct {
 	long deep, read, calls;
@@ -506,7 +505,7 @@ static void *goes_far(void *arg)
 	return arg;
 }
 
-/* All that it does is to read, once: nobody can come in between. */
+/* Reads only once: no other thread can come in between. */
 __attribute__((noinline)) static long read_once(void)
 {
 	come();
@@ -589,7 +588,7 @@ int crowd(void)
 	_exit(0);
 }
 
-/* --- a signal comes while the process forks, and its handler wants to be checked --- */
+/* --- a signal arrives while the process forks, and its handler is checked code --- */
 
 static pthread_mutex_t signal_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_t forking_thread;

@@ -1,9 +1,9 @@
 /*
- * come_and_go: many threads at once, and then many after each other, each of which looks here and
- * there at what all look at, and ends. What the check keeps for those who are gone does not stay,
- * and does not add up: a line has the memory in KiB with many, then after some that came after
- * each other, then after more of these. The exit status is 1 where the second is not below half of
- * the first, or the third a tenth above the second.
+ * come_and_go: many threads at once, and then many after each other, each of which reads some of
+ * the memory that all read, and ends. What the check keeps for ended threads is freed and does not
+ * add up: a line has the memory in KiB with many threads, then after some that came after each
+ * other, then after more of these. The exit status is 1 if the second figure is not below half of
+ * the first, or the third is a tenth above the second.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -21,7 +21,7 @@ static pthread_barrier_t all;
 static long sum, known;
 static int tell[2], tell_first[2];
 
-/* Looks at all, and is still at it when others have gone. */
+/* Reads everything, and is still running when others have ended. */
 static __attribute__((noinline)) long watch(void)
 {
 	long s = 0;
@@ -39,7 +39,7 @@ static void *watches(void *arg)
 	return watch() ? arg : NULL;
 }
 
-/* It comes before what most of the first threads do, and ends after them. */
+/* Begins before most of the first threads' work, and ends after them. */
 static __attribute__((noinline)) long precede(void)
 {
 	long s = 0;

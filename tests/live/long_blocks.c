@@ -1,10 +1,11 @@
 /*
- * long_blocks LOCK WORK: a block that another thread cuts through. Both of them work for themselves
- * behind their operations on the lock, longer than their histories are: what is known of
- * these operations is what was kept of them. Before them all there are others, on another lock.
+ * long_blocks LOCK WORK: a block that another thread cuts. After their operations on the lock, both
+ * threads work on their own memory for longer than their histories reach back: the check knows
+ * only what it kept separately about these operations. Before all of them there are operations on
+ * another lock.
  *
- * LOCK is mutex, rwlock or semaphore. WORK is calls or loop: one goes on calling functions, the
- * other does not, and the check's time stands still.
+ * LOCK is mutex, rwlock or semaphore. WORK is calls or loop: the first keeps calling functions; the
+ * second does not, so that the thread's clock does not advance.
  */
 #include <pthread.h>
 #include <semaphore.h>

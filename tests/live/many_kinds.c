@@ -1,6 +1,6 @@
 /*
- * many_kinds: a block that is cut through at forty places, one a run of it; one that is so, too,
- * and then turns out to wait; and a third, which is cut through once.
+ * many_kinds: a block that is cut at forty places, one in each of its runs; another such block,
+ * which later waits; and a third, which is cut once.
  */
 #include <pthread.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@ static volatile long word, waits_word, other_word;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
 
-/* Each is a place of its own. */
+/* Each expansion is a separate place. */
 #define PLACE(n, w)                                                                                \
 	case n: {                                                                                  \
 		long v = w;                                                                        \

@@ -1,9 +1,9 @@
 /*
- * neighbours SECONDS: threads that have nothing to do with each other but lines of memory. Each
- * has words of its own, side by side with those of the others; they add to a shared one under a
- * lock, and hand small blocks on, which are freed by whoever has them then. Every block is atomic,
- * whatever happens: it takes one lock, once. More threads than most machines have
- * processors, so that they are interrupted anywhere.
+ * neighbours SECONDS: threads that share little more than lines of memory. Each has its own words,
+ * side by side with those of the others; they add to a shared word under a lock, and hand on small
+ * heap blocks, which the last receiver frees. Every atomic block takes one lock, once, so it is
+ * always atomic. There are more threads than most machines have processors, so that they are
+ * interrupted anywhere.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 #define BLOCK __attribute__((noinline)) static
 enum { THREADS = 6, LINES = 24 };
 
-/* A line of memory each. */
+/* One line of memory each. */
 static struct {
 	long own[THREADS], shared;
 } __attribute__((aligned(64))) line[LINES];
@@ -31,7 +31,7 @@ static struct box {
 
 static time_t end;
 
-/* Again and again, at another depth: three ages of a line. */
+/* Repeats at different depths: three ages of a line. */
 BLOCK long touch(int me, int i, int depth)
 {
 	long was = line[i].own[me];
@@ -42,7 +42,7 @@ BLOCK long touch(int me, int i, int depth)
 	return line[(i + 1) % LINES].own[me] & 1;
 }
 
-/* Its own, the shared one, and its own once more. */
+/* Its own word, the shared one, and its own once more. */
 BLOCK void add(int me, int i)
 {
 	touch(me, i, 2);
@@ -87,7 +87,7 @@ BLOCK long empty(int me)
 	return sum;
 }
 
-/* Blocks of its own that are freed at once: their neighbours are others'. */
+/* Its own heap blocks, freed at once: their neighbours belong to other threads. */
 BLOCK long hold(int n)
 {
 	long *mine[8], sum = 0;

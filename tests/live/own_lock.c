@@ -1,8 +1,8 @@
 /*
- * own_lock add|twice|read|hide [told|...]: a spin lock of the program's own. A thread tries to take
- * it while another has it, in a block; or takes it twice in a block, with another one in between;
- * or does so to read, and says that it shares it; or writes without it, and asks not to be looked
- * at. Told: ThreadSanitizer is told what is a lock here.
+ * own_lock add|twice|read|hide [told|...]: a spin lock that the program implements itself. In a
+ * block, a thread tries to take it while another thread has it; or takes it twice, with another
+ * thread in between; or does so to read, and declares it shared; or writes without it, and asks
+ * the check to ignore that. "told": the program declares the lock to ThreadSanitizer.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -19,7 +19,7 @@ void __tsan_ignore_thread_end(void);
 #define UNSEEN __attribute__((noinline, no_sanitize("thread"))) static
 static char taken;
 static int told, shares, value;
-static volatile int turn; /* only in what is not seen */
+static volatile int turn; /* used only in functions that are not instrumented */
 
 UNSEEN void come_to(int n)
 {

@@ -1,31 +1,31 @@
 /*
- * Plays the part of the runtime towards a reporter, by the letter of trace/live_format.h: what
- * a recorded run would have said had it been checked as it ran.
+ * Plays the part of the runtime towards a reporter, by the letter of trace/live_format.h: sends
+ * what the runtime would have sent had the recorded run been checked as it ran.
  *
  *	play [OPTION...] RECORDING
  *
- * RECORDING is raw (ATOMSAN_OPTIONS=record=FILE). For each cycle that it closes, a FINDING
- * goes out with the recording up to there: so its last unit is the access that closed it. That is
- * found by asking the engine about ever shorter parts of the recording, without the reader's
- * own idea of what came of which unit.
+ * RECORDING is raw (ATOMSAN_OPTIONS=record=FILE). For each cycle that it closes, a FINDING is sent
+ * with the recording up to there, so that its last unit is the access that closed the cycle. That
+ * unit is found by running the engine on parts of the recording, by bisection: this does not rely
+ * on the reader to say which event came from which unit.
  *
  *	--live=ATOMSAN     start `ATOMSAN live`, as a program does that was not run by atomsan;
- *	                   else connect to reporter=@NAME in ATOMSAN_OPTIONS
- *	--save=FILE        write the messages there instead, and hear no answers
- *	--option=KEY=VALUE what HELLO says
- *	--findings=N       at most so many
+ *	                   otherwise connect to reporter=@NAME in ATOMSAN_OPTIONS
+ *	--save=FILE        write the messages there instead, and get no answers
+ *	--option=KEY=VALUE an option in HELLO
+ *	--findings=N       at most N findings
  *	--ask=ADDRESS[k]   in the program's own addresses; k: f (if absent), s or m. Prints the
  *answer
  *	--left-out=ADDRESS of a function, after the findings
  *	--left-out-first=ADDRESS   the same before them
- *	--again=N          each finding was made so many times more
+ *	--again=N          each finding was made N times more
  *	--evict            the recordings hold their last unit only
- *	--modules-inside   modules are told in the recordings, not by MODULE
+ *	--modules-inside   modules are in the recordings, not sent by MODULE
  *	--wait             wait for SHOWN, and print it
  *	--twice            fork first, and play in both processes, one after the other
  *	--print=TEXT       on standard output, as programs do
  *	--kill             die without END
- *	--status=N         exit so; prints what END was answered with before
+ *	--status=N         exit with N; prints the answer to END before
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -105,7 +105,7 @@ static void read_units(const char *path)
 			units[nunits++] = u;
 		}
 	}
-	/* Of one thread and one time the order stays: by_time looks at where they lie. */
+	/* Units of one thread and one time keep their order: by_time compares their addresses. */
 	qsort(units, nunits, sizeof *units, by_time);
 }
 
@@ -322,7 +322,7 @@ static struct {
 	int status;
 } o = {.findings = 1000, .options = STR_INIT};
 
-static uint64_t bias; /* of the program itself */
+static uint64_t bias; /* load bias of the program itself */
 
 static void say_hello(void)
 {
@@ -391,7 +391,7 @@ static void leave_out(const uint64_t *v, size_t n)
 	str_free(&body);
 }
 
-/* The last accesses of what the last unit is about, one for each change of thread. */
+/* The last accesses to the memory of the last unit, one for each change of thread. */
 static uint32_t add_steps(size_t n, struct str *body)
 {
 	const struct raw_item *last = &units[n - 1].item;

@@ -1,7 +1,7 @@
 /*
  * polls FUNCTION wait|look: a block that asks another thread for something and waits for the answer
- * with this function; or only looks, over and over, whether it is there. Each time the other one
- * comes in between two reads.
+ * with FUNCTION; or only looks, over and over, whether the answer is there. Each time the other
+ * thread writes between two reads of the block.
  */
 #define _GNU_SOURCE
 #include <poll.h>

@@ -1,10 +1,11 @@
 /*
- * readers TIMES: many threads read the same memory again and again, each in blocks of its own. In
- * every round one of them reads a word twice in a block, and another thread writes it in between;
- * every other time the first one reads more than it can remember meanwhile. Then that other one
- * writes a word in a block, two read it, and a third passes on what it read, to that block. Each of
- * the cuts is to be counted, and no other block is to be blamed. There are 42 rounds at most
- * (window.c). Each has words of its own: what is written often is not taken for what many read.
+ * readers TIMES: many threads read the same memory again and again, each in its own blocks. In
+ * every round one of them reads a word twice in a block, and another thread writes the word in
+ * between; every other time the first thread reads more than its history holds meanwhile. Then that
+ * other thread writes a word in a block, two read it, and a third passes on what it read, to that
+ * block. Each of the cuts must be counted, and no other block may be blamed. There are at most 42
+ * rounds (window.c). Each round has its own words, since memory that is written often is not
+ * treated as memory that many threads read.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -70,7 +71,7 @@ static void *reads(void *arg)
 	for (int i = 0; i < times; i++) {
 		int n = i % 2 ? WRITTEN : WORDS;
 
-		/* Before the second, the barrier makes all of them old. */
+		/* The barrier before the second read makes all of them old. */
 		sum += look(n);
 		pthread_barrier_wait(&barrier);
 		sum += look(n);

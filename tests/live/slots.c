@@ -1,6 +1,6 @@
 /*
- * slots WHAT: what the check keeps for a thread goes to another when it has ended, and is to be
- * as good as new. The script says what is to be found in each.
+ * slots WHAT: a thread's slot in the check goes to another thread after its end, and must be as
+ * good as new. The script (slots) says what must be found in each case.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -30,7 +30,7 @@ UNSEEN static void goes(void)
 	__sync_fetch_and_add(&gone, 1);
 }
 
-/* A little longer: the thread is to have ended. */
+/* Waits a little longer, until the thread has ended. */
 UNSEEN static void wait_gone(int n)
 {
 	while (gone < n)
@@ -65,7 +65,7 @@ static void after_each_other(void *(*f)(void *), int n)
 
 static volatile long v, w;
 
-/* --- clock: two threads take turns, and leave a high clock to the one that is cut --- */
+/* --- clock: two threads take turns, and leave a high clock to the thread that is cut --- */
 
 static long ball;
 

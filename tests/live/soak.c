@@ -1,10 +1,10 @@
 /*
- * soak SECONDS: a program that does for a long time what others do for a short one: blocks under
- * locks by the million, threads that come and go, memory that comes and goes, conditions,
- * atomics, read-write locks, and now and then a block that is cut. The check must not grow:
- * every so often a line has the seconds, the blocks so far and the resident memory in KiB; the
- * exit status is 1 where the least of the second half of the time is a tenth more than that of the
- * first. (The most is what a report needs while it is made.)
+ * soak SECONDS: a program that does for a long time what others do for a short time: millions of
+ * blocks under locks, threads that come and go, memory that comes and goes, conditions, atomics,
+ * read-write locks, and now and then a block that is cut. The check must not grow: every so often a
+ * line has the seconds, the blocks so far and the resident memory in KiB; the exit status is 1 if
+ * the least memory in the second half of the time is a tenth more than in the first half. (The
+ * peak is what a report needs while it is made.)
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 enum { WORKERS = 4, ACCOUNTS = 4096, TABLE = 1024, SAMPLES = 20, QUEUE = 64 };
 
 static volatile int stop;
-static long blocks; /* begun so far, by those that have counted */
+static long blocks; /* begun so far, by the threads that have counted theirs */
 
 /* --- accounts, each with its lock --- */
 

@@ -1,6 +1,6 @@
 /*
- * The reporter's end of a live check, in this very process: what it makes of streams that were
- * made by hand, cut off and damaged. It must serve or say one sentence, and never do anything else.
+ * The reporter, run inside this process on streams that were made by hand, cut off and damaged. It
+ * must either serve a stream or print one sentence, and never do anything else.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -102,15 +102,15 @@ static void make_recording(struct str *raw, uint32_t function, uint64_t address)
 	raw_put(&b, 1, 10, RAW_READ, address, 4, function + 4);
 	raw_put(&b, 2, 20, RAW_WRITE, address, 4, function + 8);
 	raw_put(&b, 1, 30, RAW_WRITE, address, 4, function + 8);
-	/* Others go on, and close cycles of their own. */
+	/* Other threads go on, and close their own cycles. */
 	raw_put(&b, 2, 30, RAW_READ, address, 4, function + 12);
 	raw_put(&b, 2, 31, RAW_RETURN, 0, 0, 0);
 	raw_assemble(&b, raw);
 	raw_build_free(&b);
 }
 
-static bool is_open; /* the transaction of a finding */
-/* What the program says of it; and the first step is not known any more, or was kept. */
+static bool is_open; /* whether the transaction of a finding is open */
+/* What the program knows about it; and whether its first step was evicted or kept. */
 static struct known {
 	uint64_t block;
 	uint32_t blamed;
@@ -370,7 +370,7 @@ static void evicted_in_block(void **state)
 	str_free(&s);
 }
 
-/* A cycle of what is left is not the one that was closed, and may be none. */
+/* A cycle in the rest of the history is not the one that was closed, and may not exist. */
 static void evicted_and_small(void **state)
 {
 	struct bench *b = *state;
@@ -653,7 +653,7 @@ static void wrong_messages(void **state)
 	str_free(&s);
 }
 
-/* What was predicted from has been told. */
+/* A run after END is refused: the log for prediction has been sent. */
 static void run_behind_end(void **state)
 {
 	struct str s = STR_INIT;

@@ -34,7 +34,10 @@ static long futex(int op, int value, const struct timespec *limit)
 	return syscall(SYS_futex, &now, op, value, limit, NULL, 0);
 }
 
-/* How many steps are done is told by a file as long: who is stopped here cannot say it himself. */
+/*
+ * The length of a file is the number of steps done: a program that the check stops here cannot
+ * print that number itself.
+ */
 static void done(void)
 {
 	static const char path[] = "done";
@@ -59,6 +62,6 @@ struct turn turn_next(int thread)
 	while ((at = __atomic_load_n(&now, __ATOMIC_ACQUIRE)) < n && steps[at].thread != thread)
 		if (futex(FUTEX_WAIT_PRIVATE, at, &limit) < 0 &&
 		    __atomic_load_n(&now, __ATOMIC_ACQUIRE) == at)
-			_exit(91); /* nobody comes */
+			_exit(91); /* no other thread takes its turn */
 	return at < n ? steps[at] : (struct turn){thread, TURN_END, 0, 0};
 }

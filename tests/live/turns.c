@@ -1,7 +1,7 @@
 /*
  * turns SCRIPT: threads that do what a script says, in turns (turn.h): call functions and return,
- * access memory, alone and in blocks, use locks. `turns` makes such scripts, and knows what
- * comes of them.
+ * access memory, alone and in blocks, use locks. `turns` makes such scripts, and knows their
+ * verdict.
  */
 #include <pthread.h>
 #include <string.h>
@@ -57,7 +57,7 @@ PART void write_memory(struct turn s)
 void block(int thread);
 void inner(int thread);
 
-/* False: the function that is open returns. */
+/* Returns false if the open function is to return. */
 PART int play(struct turn s, int depth)
 {
 	switch (s.kind) {

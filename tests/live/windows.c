@@ -1,7 +1,7 @@
 /*
- * windows TIMES: a block that another thread cuts through every time, and two threads beside it
- * that hand memory to and fro, in blocks and outside of them, for as long as that goes on. Each of
- * the cuts is to be counted, at each of its places.
+ * windows TIMES: a block that another thread cuts every time, while two other threads hand memory
+ * back and forth, inside blocks and outside. Each of the cuts must be counted, at each of its
+ * places.
  */
 #include <pthread.h>
 #include <sched.h>

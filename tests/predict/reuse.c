@@ -1,7 +1,7 @@
 /*
  * reuse ROUNDS [WIDE]: a block of memory is allocated, updated and freed again and again, at the
- * same address. Only in the last round another thread writes to it, too. With WIDE, so many other
- * words are touched before.
+ * same address. Only in the last round does another thread write to it, too. With WIDE, the program
+ * accesses WIDE other words before.
  */
 #include <pthread.h>
 #include <semaphore.h>

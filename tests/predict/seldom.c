@@ -1,9 +1,9 @@
 /*
- * A bug that no ordinary run shows: whoever deposits second has so much to do before that the
- * first is long done. Each reads and writes the balance under its lock, and no run is
- * anything but serial; with -DFIXED, no run could be.
+ * A bug that no ordinary run shows: the second thread has so much to do before its deposit that the
+ * first has long finished. Each thread reads and writes the balance under its lock, and every
+ * ordinary run is serial; with -DFIXED, every possible run is.
  *
- * What it is called with says how it ends, or what else it does.
+ * The argument says how the program ends, or what else it does.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -72,7 +72,8 @@ static void work(void)
 		pthread_join(t[i], NULL);
 }
 
-/* A child with the threads of its own, while its parent has one that it knows nothing of. */
+/* A child process with its own threads, while its parent has a thread that the child does not have.
+ */
 static void *forks(void *arg)
 {
 	pid_t child = fork();

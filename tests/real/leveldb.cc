@@ -1,7 +1,7 @@
 /*
- * A client of leveldb: three threads write, read and delete keys of their own
- * in one database, small enough a buffer that it compacts all the while. Prints
- * what the database holds at the end, which no order of the threads changes.
+ * A client of leveldb: three threads write, read and delete their own keys in one
+ * database, with a buffer so small that it compacts all the time. Prints the
+ * contents of the database at the end, which are the same in every order of the threads.
  */
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 /*
- * A runtime that counts: linked in the real one's place, it tells the test of the
+ * A runtime that counts calls: linked in place of the real one, it shows the test of the
  * wrappers what was instrumented. With COUNT=1 in the environment it prints at exit
  *
  *	count: 3 reads, 2 writes, 1 atomics, 4 entries
@@ -42,7 +42,7 @@ __attribute__((destructor)) static void say(void)
 	}
 HOOK_READS(READ)
 HOOK_WRITES(WRITE)
-/* Where the hooks are inlined, all of them call. */
+/* Inlined hooks call the runtime every time, too. */
 EXPORT extern volatile unsigned atomsan_3_mode;
 EXPORT volatile unsigned atomsan_3_mode = 2;
 EXPORT extern unsigned long atomsan_3_lines[1];

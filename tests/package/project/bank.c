@@ -24,7 +24,7 @@ int main(int argc, char **argv)
 {
 	pthread_t t[2];
 
-	/* Words come as they were given. */
+	/* The arguments arrive as they were given. */
 	if (argc != 2 || strcmp(argv[1], "a word"))
 		return 3;
 	for (int i = 0; i < 2; i++)

@@ -1,4 +1,5 @@
-/* Calls plugin(): linked with the library, or loading the one named, with APART by dlmopen(). */
+/* Calls plugin(): of the library that it is linked with, or of the one named, by dlmopen() with
+ * APART. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

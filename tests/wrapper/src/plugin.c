@@ -54,7 +54,7 @@ OPERATIONS(u128)
 #define check_u128() 0
 #endif
 
-/* How many operations came out wrong. */
+/* Returns the number of operations with a wrong result. */
 int plugin(void);
 int plugin(void)
 {

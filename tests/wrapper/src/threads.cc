@@ -1,4 +1,4 @@
-// Threads of the C++ library; a function with a name that the runtime has inside, too.
+// Threads of the C++ library; a function whose name the runtime uses internally, too.
 #include <cstdio>
 #include <future>
 #include <mutex>
