@@ -32,7 +32,7 @@ static void add_at_event(struct str *b, const struct finding *f, uint64_t event)
 }
 
 /*
- * Can the steps be told as "the block did this, then others did that, then the block
+ * Do the steps read as "the block did this, then others did that, then the block
  * did the last thing"? If so, steps [0, *lead] and [*tail, n) are the block's own.
  */
 static bool find_story(const struct finding *f, size_t *lead, size_t *tail)

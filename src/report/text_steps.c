@@ -166,7 +166,7 @@ static void write_threads(const struct report *rep, const struct finding *f, FIL
 {
 	for (size_t i = 0; i < f->nthreads; i++) {
 		const struct finding_thread *t = &f->threads[i];
-		struct str who = STR_INIT, b = STR_INIT;
+		struct str names = STR_INIT, b = STR_INIT;
 		size_t n = 0, k = 0;
 
 		while (!created_alike(rep, t, &f->threads[k]))
@@ -176,17 +176,17 @@ static void write_threads(const struct report *rep, const struct finding *f, FIL
 		for (; k < f->nthreads; k++) {
 			if (!created_alike(rep, t, &f->threads[k]))
 				continue;
-			str_add(&who, n++ ? ", " : "");
-			show_add(&who, f->threads[k].name ? f->threads[k].name : "?", 24,
+			str_add(&names, n++ ? ", " : "");
+			show_add(&names, f->threads[k].name ? f->threads[k].name : "?", 24,
 				 SHOW_CUT_TAIL);
 		}
-		str_fmt(&b, "Thread%s%s%s created by ", n > 1 ? "s" : "", SHOW_TIE, who.s);
+		str_fmt(&b, "Thread%s%s%s created by ", n > 1 ? "s" : "", SHOW_TIE, names.s);
 		show_add(&b, t->creator ? t->creator : "?", 24, SHOW_CUT_TAIL);
 		str_add(&b, t->created.n ? " at:" : "");
 		show_wrap(out, b.s, 2, 4);
 		stack_write(rep, &t->created, stack_depth(rep, &t->created), NULL, out);
 		putc('\n', out);
-		str_free(&who);
+		str_free(&names);
 		str_free(&b);
 	}
 }
