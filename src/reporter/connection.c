@@ -355,38 +355,19 @@ static void name_left_out(struct reporter_process *p)
 
 static int finding(struct reporter_process *p, const char *body, size_t n, struct err *err)
 {
-	struct finding_message r = {0};
-	struct live_finding head;
+	struct finding_message m;
 	struct live_shown shown;
-	struct live_step *steps;
-	struct live_closing closing[LIVE_CLOSING_MAX];
+	struct live_finding head;
 	struct finding **v;
-	size_t nv, bytes, more, kept = 0;
+	size_t nv;
 	bool excluded;
 
-	if (n < sizeof head)
-		return err_fail(err, "a finding of %zu bytes", n);
-	memcpy(&head, body, sizeof head);
-	bytes = head.nsteps * sizeof *steps;
-	more = head.nclosing * sizeof *closing;
-	if (head.nsteps > LIVE_STEPS_MAX || head.nclosing > LIVE_CLOSING_MAX ||
-	    bytes + more > n - sizeof head)
-		return err_fail(err, "a finding with %u steps in %zu bytes", head.nsteps, n);
-	steps = mem_alloc(bytes);
-	if (bytes)
-		memcpy(steps, body + sizeof head, bytes);
-	/* Where a transaction was entered and left by the same operation that is one step. */
-	for (uint32_t i = 0; i < head.nsteps; i++)
-		if (!kept || memcmp(&steps[kept - 1], &steps[i], sizeof *steps) != 0)
-			steps[kept++] = steps[i];
-	head.nsteps = (uint32_t)kept;
-	if (more)
-		memcpy(closing, body + sizeof head + bytes, more);
-	r = (struct finding_message){&head, steps, closing, body + sizeof head + bytes + more,
-				     n - sizeof head - bytes - more};
+	if (finding_message_parse(&m, body, n, err))
+		return -1;
 	name_left_out(p);
-	v = explain_finding(p, &r, &nv, &excluded);
-	mem_free(steps);
+	v = explain_finding(p, &m, &nv, &excluded);
+	head = m.head;
+	finding_message_free(&m);
 	p->session->mistaken += !v;
 	if (v && head.open && !head.answer) {
 		MEM_GROW(p->open, p->open_cap, p->nopen + 1);

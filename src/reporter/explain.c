@@ -24,8 +24,8 @@ static int put_in_memory(const struct finding_message *r, struct err *err)
 	int fd = memfd_create("atomsan", MFD_CLOEXEC);
 	size_t done = 0;
 
-	while (fd >= 0 && done < r->n) {
-		ssize_t n = pwrite(fd, r->bytes + done, r->n - done, (off_t)done);
+	while (fd >= 0 && done < r->recording_bytes) {
+		ssize_t n = pwrite(fd, r->recording + done, r->recording_bytes - done, (off_t)done);
 
 		if (n <= 0) {
 			close(fd);
@@ -42,14 +42,19 @@ static int put_in_memory(const struct finding_message *r, struct err *err)
 static struct reader *open_recording(struct reporter_process *p, const struct finding_message *r,
 				     struct block_rules *rules, struct err *err)
 {
-	bool is_one = r->n >= 8 && !memcmp(r->bytes, RAW_MAGIC, 8);
+	bool is_one = r->recording_bytes >= 8 && !memcmp(r->recording, RAW_MAGIC, 8);
+	struct reader *reader;
 	int fd;
 
-	if (!is_one && r->n)
+	if (!is_one && r->recording_bytes)
 		err_fail(err, "what comes with a finding is no recording");
 	fd = is_one ? put_in_memory(r, err) : -1;
-	return fd < 0 ? NULL
-		      : recording_open(p, fd, "the recording of a finding", true, rules, err);
+	if (fd < 0)
+		return NULL;
+	reader = recording_open(p, fd, "the recording of a finding", true, rules, err);
+	if (reader)
+		reader_set_facts(reader, &r->facts);
+	return reader;
 }
 
 static bool is_on_lock(uint8_t op)
@@ -63,19 +68,18 @@ static bool is_on_lock(uint8_t op)
  */
 static struct reader_unit *given_units(const struct finding_message *r, size_t *nclosing)
 {
-	const struct live_finding *h = r->head;
-	struct reader_unit *v = mem_zalloc((8 * (h->nclosing + 1) + h->nsteps) * sizeof *v);
+	struct reader_unit *v = mem_zalloc((8 * (r->nclosing + 1) + r->nsteps) * sizeof *v);
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < h->nclosing; i++)
+	for (size_t i = 0; i < r->nclosing; i++)
 		for (uint32_t k = 0; k < 8 && r->closing[i].address; k++)
 			if (r->closing[i].bytes >> k & 1)
 				v[n++].address = r->closing[i].address + k;
 	n += !n; /* no memory, a lock: address 0 is right */
 	for (size_t i = 0; i < n; i++)
-		v[i].thread = h->thread;
+		v[i].thread = r->head.thread;
 	*nclosing = n;
-	for (uint32_t i = 0; i < h->nsteps; i++) {
+	for (size_t i = 0; i < r->nsteps; i++) {
 		const struct live_step *s = &r->steps[i];
 
 		v[n++] = (struct reader_unit){.thread = s->thread,
@@ -97,7 +101,7 @@ static struct finding **replay(struct reporter_process *p, const struct finding_
 			       struct err *err)
 {
 	struct reader *reader = open_recording(p, r, rules, err);
-	struct frontier_given given = {.thread = r->head->thread, .believed = believed};
+	struct frontier_given given = {.thread = r->head.thread, .believed = believed};
 	struct frontier_options options = {.given = &given};
 	struct reader_unit *units;
 	struct engine_result res;
@@ -109,8 +113,8 @@ static struct finding **replay(struct reporter_process *p, const struct finding_
 		return NULL;
 	given.closing = units = given_units(r, &given.nclosing);
 	given.steps = units + given.nclosing;
-	given.nsteps = steps ? r->head->nsteps : 0;
-	reader_set_units(reader, units, given.nclosing + r->head->nsteps);
+	given.nsteps = steps ? r->nsteps : 0;
+	reader_set_units(reader, units, given.nclosing + r->nsteps);
 	engine_run(engine_by_name("frontier"), &options, reader, true, NULL, &res, err);
 	v = mem_alloc((res.findings.n + 1) * sizeof(struct finding *));
 	for (; *n < res.findings.n; ++*n) {
@@ -167,7 +171,7 @@ static void forget(struct finding **v, size_t *n)
  */
 static bool is_small(const struct finding_message *r)
 {
-	for (uint32_t i = 0; i < r->head->nsteps; i++)
+	for (size_t i = 0; i < r->nsteps; i++)
 		if (r->steps[i].evicted || r->steps[i].kept)
 			return true;
 	return false;
@@ -177,7 +181,7 @@ struct finding **explain_finding(struct reporter_process *p, const struct findin
 				 size_t *n, bool *excluded)
 {
 	struct err err = {0};
-	bool steps = !r->head->replayed, small = is_small(r), believed = false;
+	bool steps = !r->head.replayed, small = is_small(r), believed = false;
 	struct finding **v = NULL;
 
 	*n = 0;
@@ -194,13 +198,13 @@ struct finding **explain_finding(struct reporter_process *p, const struct findin
 		v = replay_by_default(p, r, n);
 		*excluded = v != NULL;
 	}
-	if (!v && !err_is_set(&err) && r->head->replayed && !r->head->evicted)
+	if (!v && !err_is_set(&err) && r->head.replayed && !r->head.evicted)
 		return NULL;
 	if (err_is_set(&err))
 		note("process %d: %s", (int)p->pid, err.text);
-	else if (!v && !r->head->evicted && p->verbosity > 0)
+	else if (!v && !r->head.evicted && p->verbosity > 0)
 		note("process %d: a finding is not in its own recording", (int)p->pid);
-	if (v && r->head->evicted && r->head->blamed && !is_blamed(v, *n)) {
+	if (v && r->head.evicted && r->head.blamed && !is_blamed(v, *n)) {
 		/* The program knew more. */
 		forget(v, n);
 		v = NULL;
@@ -212,7 +216,7 @@ struct finding **explain_finding(struct reporter_process *p, const struct findin
 	for (size_t i = 0; i < *n; i++) {
 		v[i]->live = true;
 		/* Who else is to blame may be in what is gone. */
-		v[i]->evicted |= r->head->evicted && !v[i]->blame.thread;
+		v[i]->evicted |= r->head.evicted && !v[i]->blame.thread;
 		event_numbers_compact(v[i]);
 	}
 	return v;

@@ -60,13 +60,14 @@ struct source {
 	struct raw_memory *memory;   /* empty */
 	struct map vars;             /* address, and what lies there: number */
 	const struct raw_file *file; /* NULL: there is none */
-	struct calls calls;          /* scratch */
+	const struct reader_facts *facts;
+	struct calls calls; /* scratch */
 };
 
 static void source_init(struct source *s, const struct reporter_process *p,
-			const struct raw_file *file)
+			const struct raw_file *file, const struct reader_facts *facts)
 {
-	*s = (struct source){.file = file};
+	*s = (struct source){.file = file, .facts = facts};
 	names_init(&s->names);
 	raw_names_init(&s->raw, &s->names);
 	str_add(&s->raw.text, RECORDED_NOTE);
@@ -162,12 +163,31 @@ struct block {
 	strref place; /* 0: there is none */
 };
 
-/* Was it allocated then, and is it younger? What is known of old ones has time 0. */
+/* Was memory with the step's address allocated before it, and after that of `b`? */
 static bool is_better(const struct raw_item *item, const struct live_step *s, bool closes,
 		      const struct block *b)
 {
 	return item->op == RAW_ALLOC && s->address - item->address < item->size &&
 	       (closes || item->time <= s->time) && (!b->place || item->time >= b->time);
+}
+
+/* An allocation from before the recording has time 0. */
+static struct block block_before(struct source *from, const struct live_step *s)
+{
+	struct block b = {0};
+
+	for (size_t i = 0; i < from->facts->nallocations; i++) {
+		const struct reader_origin *o = &from->facts->allocations[i];
+
+		if (s->address - o->address >= o->size)
+			continue;
+		MEM_GROW(from->calls.pc, from->calls.cap, o->ncalls);
+		from->calls.n = o->ncalls;
+		if (o->ncalls)
+			memcpy(from->calls.pc, o->calls, o->ncalls * sizeof *o->calls);
+		b = (struct block){o->address, o->size, 0, stack_place(from, o->pc)};
+	}
+	return b;
 }
 
 /* Was it freed before the step? Or allocated again behind it: one without a time may be that. */
@@ -195,7 +215,7 @@ static bool is_gone(const struct source *from, const struct live_step *s, bool c
 
 static struct block block_at(struct source *from, const struct live_step *s, bool closes)
 {
-	struct block b = {0};
+	struct block b = block_before(from, s);
 	struct raw_cursor cursor;
 	struct raw_item item;
 
@@ -209,7 +229,7 @@ static struct block block_at(struct source *from, const struct live_step *s, boo
 						   stack_place(from, item.pc)};
 		}
 	}
-	if (b.place && is_gone(from, s, closes, &b))
+	if (b.place && from->file && is_gone(from, s, closes, &b))
 		b.place = 0;
 	return b;
 }
@@ -281,8 +301,8 @@ static void number(struct finding *f, const struct finding_message *r)
 	uint64_t *time = mem_alloc((f->nsteps + 1) * sizeof *time);
 
 	for (size_t i = 0; i < f->nsteps; i++)
-		time[i] = r->steps[i].evicted && r->head->blamed && i ? time[i - 1]
-								      : r->steps[i].time;
+		time[i] =
+			r->steps[i].evicted && r->head.blamed && i ? time[i - 1] : r->steps[i].time;
 	for (size_t i = 0; i < f->nsteps; i++) {
 		uint64_t before = 1;
 
@@ -293,19 +313,14 @@ static void number(struct finding *f, const struct finding_message *r)
 	mem_free(time);
 }
 
-/* The text of a label, in the recording. */
 static strref marked_label(struct source *from, uint64_t number)
 {
-	const struct raw_file *file = from->file;
-	struct raw_cursor cursor;
-	struct raw_item item;
+	for (size_t i = 0; i < from->facts->nlabels; i++) {
+		const struct reader_label *l = &from->facts->labels[i];
 
-	if (!file || !file->nthreads)
-		return 0;
-	raw_cursor_init(&cursor, &file->threads[0]);
-	while (raw_cursor_next(&cursor, &item))
-		if (item.op == RAW_LABEL && item.address == number)
-			return raw_names_label(&from->raw, 'a', number, item.text, item.text_len);
+		if (l->number == number)
+			return raw_names_label(&from->raw, 'a', number, l->text, l->len);
+	}
 	return 0;
 }
 
@@ -347,17 +362,16 @@ struct finding *explain_steps(struct reporter_process *p, const struct finding_m
 	struct source from;
 	struct raw_file file;
 	struct err err = {0};
-	char *bytes = mem_alloc(r->n + 1); /* aligned */
-	bool locks = false;
+	bool locks = false, readable;
 
-	memcpy(bytes, r->bytes, r->n);
-	source_init(&from, p, raw_file_open(&file, bytes, r->n, &err) ? NULL : &file);
+	readable = !raw_file_open(&file, r->recording, r->recording_bytes, &err);
+	source_init(&from, p, readable ? &file : NULL, &r->facts);
 
 	f->status = FINDING_OBSERVED;
 	f->kind = "cycle";
 	f->evicted = f->recorded = true;
-	f->out_of_order = !r->head->evicted && r->n;
-	f->nsteps = r->head->nsteps;
+	f->out_of_order = !r->head.evicted && r->recording_bytes;
+	f->nsteps = r->nsteps;
 	f->steps = arena_alloc(&f->arena, (f->nsteps + 1) * sizeof *f->steps);
 	memset(f->steps, 0, f->nsteps * sizeof *f->steps);
 	f->rests_on = f->nsteps ? RESTS_ON_DATA : RESTS_ON_NOTHING;
@@ -377,11 +391,10 @@ struct finding *explain_steps(struct reporter_process *p, const struct finding_m
 		f->rests_on = RESTS_ON_NOTHING; /* there may be another cycle */
 	number(f, r);
 	f->event = f->nsteps ? f->steps[f->nsteps - 1].event : 0;
-	f->transaction.thread = thread_name(f, r->head->thread);
-	set_block(&from, f, r->head);
+	f->transaction.thread = thread_name(f, r->head.thread);
+	set_block(&from, f, &r->head);
 	finding_seal(f);
 	source_free(&from);
 	raw_file_close(&file);
-	mem_free(bytes);
 	return f;
 }

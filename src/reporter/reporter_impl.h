@@ -2,6 +2,7 @@
  * What the files of the reporter share:
  *
  *	connection.c     reads and checks the messages of a process
+ *	finding_message.c  takes a FINDING message apart
  *	recording.c      opens a raw recording that came with them
  *	explain.c        makes findings of a FINDING message: by its recording,
  *	explain_steps.c  or by its steps alone, if the recording does not reach back far enough
@@ -152,6 +153,23 @@ struct suspects *reporter_suspects(struct reporter *s, const char *path, bool mu
 /* The suppressions in a file that a process names, read once; NULL after a note if it has none. */
 struct suppress *reporter_suppressions(struct reporter *s, const char *path);
 
+/* --- finding_message.c --- */
+
+/* A FINDING message, taken apart and checked. */
+struct finding_message {
+	struct live_finding head;
+	char *bytes; /* the message, aligned: what follows points into it */
+	struct live_step *steps;
+	const struct live_closing *closing;
+	const char *recording;
+	size_t nsteps, nclosing, recording_bytes;
+	struct reader_facts facts; /* its arrays belong to the message */
+};
+
+/* Returns 0, and finding_message_free() frees it; or -1 with a sentence in `err`. */
+int finding_message_parse(struct finding_message *m, const char *body, size_t n, struct err *err);
+void finding_message_free(struct finding_message *m);
+
 /* --- recording.c --- */
 
 /* Opens a raw recording of the process; the reader owns the descriptor from now on. */
@@ -160,15 +178,6 @@ struct reader *recording_open(struct reporter_process *p, int fd, const char *na
 void recording_close(struct reader *reader);
 
 /* --- explain.c, explain_steps.c --- */
-
-/* A FINDING message, taken apart. */
-struct finding_message {
-	const struct live_finding *head;
-	const struct live_step *steps;
-	const struct live_closing *closing;
-	const char *bytes; /* the recording */
-	size_t n;
-};
 
 /*
  * Returns the findings in the message: at least one, in an array; both belong to the caller. NULL:

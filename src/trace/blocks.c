@@ -110,6 +110,18 @@ static void init_label(struct reader *r, strref ref, struct block_label *l)
 	}
 }
 
+void blocks_leave_out(struct reader *r, strref label)
+{
+	struct blocks *b = &r->blocks;
+	struct block_label *l;
+
+	MEM_GROW0(b->labels, b->labels_cap, r->names.table[NAMES_STRING].n);
+	l = &b->labels[label];
+	if (!l->function)
+		init_label(r, label, l);
+	b->functions[l->function - 1].left_out = true;
+}
+
 static unsigned ask_rules(struct reader *r, strref ref, struct block_label *l, bool start)
 {
 	struct block_rules *rules = r->blocks.rules;

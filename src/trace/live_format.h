@@ -14,11 +14,10 @@
  *	MODULE    a module was loaded: load bias (8 bytes), then the text of RAW_MODULE
  *	ASK       struct live_ask, and the label of a marked block; answered by ANSWER: is this
  *	          function, or what is marked so, a block?
- *	FINDING   struct live_finding, its steps, which bytes close it, then a raw recording
- *	          (raw_format.h) of the last moments of all threads, as far as they are kept. The
- *	          last unit of the finding's thread in it is the operation that closed the cycle;
- *	          others may go on behind it. Answered by SHOWN where it says so. Its transaction
- *	          may still be open: then it is shown when SETTLED comes, or the program is gone
+ *	FINDING   struct live_finding, then sections (enum live_section_kind): the steps, the facts
+ *	          that the reporter needs to name things, and a raw recording of the threads' last
+ *	          moments. Answered by SHOWN where it says so. Its transaction may still be open:
+ *	          then it is shown when SETTLED comes, or the program is gone
  *	SETTLED   struct live_settled: a thread's transaction has ended, and what it found counts.
  *	          Where it ended because its function waits, LEFT_OUT comes first
  *	AGAIN     struct live_again: the same has been found so many more times. What is found in a
@@ -40,7 +39,7 @@
 
 #include <stdint.h>
 
-#define LIVE_VERSION 5u
+#define LIVE_VERSION 6u
 
 /* No message is longer: a reporter takes one that says it is for nonsense, and hangs up. */
 #define LIVE_BYTES_MAX (1u << 30)
@@ -98,8 +97,34 @@ struct live_suspect {
 };
 
 /*
- * The cycle as the runtime knows it, in the order of its steps: for when the recording
- * behind it does not reach back far enough to find it again.
+ * A FINDING's sections: each is a struct live_section and `bytes` bytes, a multiple of 8. Each kind
+ * comes once at most. Numbers of threads are those of the recording.
+ */
+enum live_section_kind {
+	LIVE_SECTION_STEPS = 1, /* struct live_step: the cycle, in the order of its steps */
+	LIVE_SECTION_CLOSING, /* struct live_closing: the bytes that close it; there may be more */
+	/*
+	 * A raw recording (raw_format.h) of the last moments of all threads, as far as they are
+	 * kept. The last unit of the finding's thread is the operation that closed the cycle; other
+	 * threads may go on after it.
+	 */
+	LIVE_SECTION_RECORDING,
+	/* Facts from before the recording. */
+	LIVE_SECTION_MODULES,     /* struct live_text: load bias, text of RAW_MODULE */
+	LIVE_SECTION_LABELS,      /* struct live_text: number and text of a label */
+	LIVE_SECTION_NOT_BLOCKS,  /* addresses in functions that were already left out */
+	LIVE_SECTION_THREADS,     /* struct live_thread */
+	LIVE_SECTION_CREATIONS,   /* struct live_origin: of a thread */
+	LIVE_SECTION_ALLOCATIONS, /* struct live_origin: of memory */
+	LIVE_SECTIONS
+};
+struct live_section {
+	uint32_t kind, bytes;
+};
+
+/*
+ * A step as the runtime knows it: for when the recording does not reach back far enough to find the
+ * cycle in it again.
  */
 struct live_step {
 	uint64_t address, pc, time;
@@ -108,22 +133,40 @@ struct live_step {
 	uint8_t aux;     /* as in a unit */
 	uint8_t evicted; /* only the thread is known */
 	uint8_t kept;    /* an operation on a lock, or a join, that the recording does not have */
-	uint64_t calls[LIVE_CALLS]; /* then: around it, innermost first; 0 behind the last */
+	uint64_t calls[LIVE_CALLS]; /* if kept: the calls around it, innermost first, then 0 */
 };
 /* Of 8 bytes of memory those that close the cycle; of an operation on a lock all is 0. */
 struct live_closing {
 	uint64_t address;
 	uint64_t bytes; /* bit n: the byte at address + n */
 };
+/* A text, in `bytes` bytes after this and zeros up to a multiple of 8. */
+struct live_text {
+	uint64_t number;
+	uint32_t bytes, zero;
+};
+struct live_thread {
+	uint64_t stack, stack_bytes; /* lowest address; 0 bytes: not known */
+	uint32_t number;
+	uint32_t left_start; /* 1: it has left its start function */
+	char name[16];       /* zeros: none; without a NUL if it is that long */
+};
+/* Where a thread or an allocation was made; `ncalls` addresses are after this. */
+struct live_origin {
+	uint64_t address; /* of the allocation; the number of the thread that was created */
+	uint64_t size;    /* of the allocation */
+	uint64_t pc;
+	uint32_t thread; /* that did it */
+	uint32_t ncalls; /* where the calls around it were made, outermost first */
+};
+
 struct live_finding {
 	uint64_t key;      /* of its kind: AGAIN speaks of it */
 	uint32_t thread;   /* whose access closed the cycle */
-	uint32_t nsteps;   /* struct live_step, behind this */
 	uint32_t answer;   /* 1: the program waits for SHOWN */
 	uint32_t evicted;  /* 1: the recording does not reach back to all steps */
-	uint32_t nclosing; /* struct live_closing, behind the steps; more bytes may close it */
 	uint32_t open;     /* 1: its transaction is */
-	uint32_t replayed; /* 1: found by a replay; where the recording lacks it, it is none */
+	uint32_t replayed; /* 1: found by a replay; if the recording lacks it, it is none */
 	/* The transaction, for when the recording does not reach back to it. */
 	uint32_t marked; /* 1: `block` is the number of a label */
 	uint64_t block;  /* an address in its function; 0: there is none */

@@ -369,7 +369,7 @@ static void use_semaphore(struct raw *a, uint32_t thread, const struct raw_item 
 		release_lock(a, thread, &lock);
 }
 
-static void note_thread(struct raw *a, uint32_t thread, const char *name, size_t len)
+void raw_note_thread(struct raw *a, uint32_t thread, const char *name, size_t len)
 {
 	struct raw_thread_state *t = &a->thread[thread];
 
@@ -378,6 +378,13 @@ static void note_thread(struct raw *a, uint32_t thread, const char *name, size_t
 		t->created);
 	str_addn(&a->names.text, name, len);
 	raw_names_note(&a->names);
+}
+
+void raw_set_stack(struct raw *a, uint32_t thread, uint64_t address, uint64_t size)
+{
+	a->thread[thread].stack = address;
+	a->thread[thread].stack_size = size;
+	raw_memory_begin_stack(a->memory, address, size, thread);
 }
 
 static void take_fork_or_join(struct raw *a, uint32_t thread, const struct raw_item *i)
@@ -400,7 +407,7 @@ static void take_fork_or_join(struct raw *a, uint32_t thread, const struct raw_i
 	if (i->op == RAW_FORK) {
 		a->thread[other].creator = thread;
 		a->thread[other].created = a->out[a->nout - 1].place;
-		note_thread(a, other, "", 0);
+		raw_note_thread(a, other, "", 0);
 	}
 }
 
@@ -415,9 +422,7 @@ void raw_take_unit(struct raw *a, uint32_t thread, const struct raw_item *i)
 	}
 	switch (i->op) {
 	case RAW_START:
-		t->stack = i->address;
-		t->stack_size = i->size;
-		raw_memory_begin_stack(a->memory, i->address, i->size, thread);
+		raw_set_stack(a, thread, i->address, i->size);
 		break;
 	case RAW_EXIT:
 		while (t->depth)
@@ -501,7 +506,7 @@ void raw_take_unit(struct raw *a, uint32_t thread, const struct raw_item *i)
 		raw_names_module(&a->names, i->address, i->text, i->text_len);
 		break;
 	case RAW_NAME:
-		note_thread(a, thread, i->text, i->text_len);
+		raw_note_thread(a, thread, i->text, i->text_len);
 		break;
 	default:
 		break;

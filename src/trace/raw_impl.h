@@ -1,7 +1,7 @@
 /*
  * The state of the reader of raw recordings.
  *
- * Who may include this: raw_read.c, raw_events.c.
+ * Who may include this: raw_read.c, raw_events.c, raw_facts.c.
  */
 #ifndef ATOMSAN_TRACE_RAW_IMPL_H
 #define ATOMSAN_TRACE_RAW_IMPL_H
@@ -91,12 +91,31 @@ struct raw {
 	} * part;
 	size_t nparts, parts_cap;
 	bool keep_parts;
+	/* The facts of threads, in the order in which they are taken, and how many were taken. */
+	struct raw_fact {
+		uint32_t at; /* the thread before whose units it is taken */
+		enum raw_fact_kind { FACT_THREAD, FACT_CREATION, FACT_ALLOCATION } kind;
+		uint32_t index;
+	} * fact;
+	size_t nfacts, facts_taken;
 	uint64_t unshared; /* accesses left out: only one thread touches that memory */
 	uint64_t repaired; /* operations that cannot have happened, left out or completed */
 	uint64_t units;    /* units read */
 	uint32_t broken;   /* threads whose units make no sense from some point on */
 	bool noted;        /* the last notes are written */
 };
+
+/* Sets where the thread's stack lies. */
+void raw_set_stack(struct raw *a, uint32_t thread, uint64_t address, uint64_t size);
+/* Adds the note on a thread: where it was created, as far as that is known, and its name. */
+void raw_note_thread(struct raw *a, uint32_t thread, const char *name, size_t len);
+
+/* raw_facts.c: looks at the facts (reader_set_facts()) before the first pass. */
+void raw_facts_look(struct reader *r);
+/* Takes the facts that do not belong to a thread, at the beginning of each pass. */
+void raw_facts_begin(struct reader *r);
+/* Takes the threads' facts that come before a unit of this time and thread. */
+void raw_facts_take(struct reader *r, uint64_t time, uint32_t thread);
 
 /* Takes the thread's next unit and adds its events, if any, to a->out. */
 void raw_take_unit(struct raw *a, uint32_t thread, const struct raw_item *i);

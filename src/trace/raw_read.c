@@ -65,6 +65,7 @@ static void raw_destroy(struct reader *r)
 	map_free(&a->objects);
 	map_free(&a->not_locks);
 	map_free(&a->label_texts);
+	mem_free(a->fact);
 	if (a->names.names)
 		raw_names_free(&a->names);
 	raw_memory_free(a->memory);
@@ -316,9 +317,11 @@ static void raw_start(struct reader *r)
 		table_append(&r->names.table[NAMES_THREAD], name, (size_t)n);
 	}
 	a->keep_parts = r->units != NULL;
+	raw_facts_look(r);
 	scan_recording(a, r->opt.unfinished);
 	r->in.size = size;
 	add_first_notes(r);
+	raw_facts_begin(r);
 	fill_heap(a);
 	a->started = true;
 }
@@ -373,6 +376,7 @@ static int raw_next(struct reader *r, struct event *ev)
 			size_t first = a->nout;
 
 			a->nparts = 0;
+			raw_facts_take(r, a->thread[t].item.time, t);
 			raw_take_unit(a, t, &a->thread[t].item);
 			a->units++;
 			if (r->units)
@@ -413,6 +417,7 @@ static void raw_rewind(struct reader *r)
 	raw_memory_restart(a->memory);
 	raw_names_restart(&a->names);
 	add_first_notes(r);
+	raw_facts_begin(r);
 	fill_heap(a);
 }
 

@@ -121,6 +121,11 @@ void reader_set_modules(struct reader *r, const struct reader_module *modules, s
 	r->nmodules = n;
 }
 
+void reader_set_facts(struct reader *r, const struct reader_facts *facts)
+{
+	r->facts = facts;
+}
+
 void reader_set_units(struct reader *r, struct reader_unit *units, size_t n)
 {
 	r->units = units;

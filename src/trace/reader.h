@@ -89,6 +89,41 @@ struct reader_module {
 };
 void reader_set_modules(struct reader *r, const struct reader_module *modules, size_t n);
 /*
+ * What else is known of the time before such a recording: facts, from which no event comes. A
+ * thread's facts hold from before its first unit on. Set before the first event is read; the caller
+ * keeps them until the reader is gone.
+ */
+struct reader_label {
+	uint64_t number;
+	const char *text;
+	size_t len;
+};
+struct reader_thread {
+	uint32_t number;
+	bool left_start;            /* the thread has left its start function */
+	uint64_t stack, stack_size; /* size 0: not known */
+	const char *name;
+	size_t name_len;
+};
+/* Where a thread or an allocation was made. */
+struct reader_origin {
+	uint64_t address; /* of the allocation; the number of the thread that was created */
+	uint64_t size;    /* of the allocation */
+	uint64_t pc;
+	uint32_t thread;       /* that did it */
+	const uint64_t *calls; /* where the calls around it were made, outermost first */
+	size_t ncalls;
+};
+struct reader_facts {
+	const struct reader_module *modules;
+	const struct reader_label *labels;
+	const uint64_t *not_blocks; /* addresses in functions that were already left out */
+	const struct reader_thread *threads;
+	const struct reader_origin *creations, *allocations;
+	size_t nmodules, nlabels, nnot_blocks, nthreads, ncreations, nallocations;
+};
+void reader_set_facts(struct reader *r, const struct reader_facts *facts);
+/*
  * Asks which events some units of a raw recording have become. Call this before the first event is
  * read; the array stays the caller's, and has the answers when the whole trace was read once.
  */

@@ -77,6 +77,7 @@ struct reader {
 	struct validator check;
 	const struct reader_module *modules; /* reader_set_modules() */
 	size_t nmodules;
+	const struct reader_facts *facts; /* reader_set_facts(), or NULL */
 	struct reader_unit *units; /* reader_set_units(); NULL when the trace was read once */
 	size_t nunits;
 	struct err err; /* if set, no more events are delivered */
@@ -87,6 +88,8 @@ void validator_free(struct validator *v);
 
 void blocks_free(struct blocks *b);
 void blocks_rewind(struct blocks *b);
+/* The function of this label was found not to be a block before the first event of this pass. */
+void blocks_leave_out(struct reader *r, strref label);
 /* In a recorded run: turns begins and ends in ev[0..n) that are not of a block into OP_NONE. */
 void blocks_filter(struct reader *r, struct event *ev, int n);
 

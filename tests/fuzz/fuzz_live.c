@@ -81,10 +81,68 @@ static void add_hello(struct str *out, const uint8_t *p, size_t n)
 	str_free(&body);
 }
 
+static void add_section(struct str *body, enum live_section_kind kind, const void *p, size_t n)
+{
+	struct live_section head = {kind, (uint32_t)n};
+
+	str_addn(body, (const char *)&head, sizeof head);
+	if (n)
+		str_addn(body, p, n);
+}
+
+static void add_origin(struct str *body, enum live_section_kind kind, const uint8_t *p)
+{
+	struct {
+		struct live_origin o;
+		uint64_t calls[2];
+	} v = {{.address = kind == LIVE_SECTION_CREATIONS ? p[1] % 9 : recipe_places[p[1] % 8],
+		.size = p[2],
+		.pc = 0x1000u + p[3] % 16,
+		.thread = p[4] % 9,
+		.ncalls = p[5] % 3},
+	       {0x1000u + p[6] % 16, 0x1000u + p[7] % 16}};
+
+	add_section(body, kind, &v, sizeof v.o + v.o.ncalls * sizeof *v.calls);
+}
+
+/* One section of facts, of any kind, made of 8 bytes. */
+static void add_fact(struct str *body, const uint8_t *p)
+{
+	enum live_section_kind kind = p[0] % (LIVE_SECTIONS + 1);
+	uint64_t pc = 0x1000u + p[1] % 16;
+	struct live_thread thread = {
+		recipe_places[p[1] % 8], p[2], p[3] % 9, p[4] & 1, {(char)p[5]}};
+	struct {
+		struct live_text t;
+		char text[8];
+	} text = {{p[1], p[2] % 9, 0}, {(char)p[3], (char)p[4], (char)p[5], (char)p[6]}};
+
+	switch (kind) {
+	case LIVE_SECTION_MODULES:
+	case LIVE_SECTION_LABELS:
+		add_section(body, kind, &text, sizeof text);
+		break;
+	case LIVE_SECTION_NOT_BLOCKS:
+		add_section(body, kind, &pc, sizeof pc);
+		break;
+	case LIVE_SECTION_THREADS:
+		add_section(body, kind, &thread, sizeof thread);
+		break;
+	case LIVE_SECTION_CREATIONS:
+	case LIVE_SECTION_ALLOCATIONS:
+		add_origin(body, kind, p);
+		break;
+	default:
+		add_section(body, kind, p, 8);
+		break;
+	}
+}
+
 static void add_finding(struct str *out, const uint8_t *p, size_t n)
 {
 	struct live_finding f = {.evicted = 1};
-	struct live_step step = {0};
+	struct live_step steps[4] = {0};
+	uint32_t nsteps = 0, nfacts = 0;
 	struct str body = STR_INIT, raw = STR_INIT;
 	struct raw_build *b = mem_alloc(sizeof *b);
 	uint32_t clock = 1000;
@@ -93,7 +151,8 @@ static void add_finding(struct str *out, const uint8_t *p, size_t n)
 	if (n >= 4) {
 		f.key = p[0];
 		f.thread = p[1] % 4;
-		f.nsteps = p[2] % 5;
+		nsteps = p[2] % 5;
+		nfacts = p[2] / 5 % 8;
 		f.answer = p[3] & 1;
 		f.evicted = p[3] >> 1 & 1;
 		f.marked = p[3] >> 2 & 1;
@@ -101,24 +160,25 @@ static void add_finding(struct str *out, const uint8_t *p, size_t n)
 		f.block = p[3] >> 4;
 	}
 	str_addn(&body, (const char *)&f, sizeof f);
-	for (uint32_t i = 0; i < f.nsteps; i++, at += 8) {
+	for (uint32_t i = 0; i < nsteps; i++, at += 8)
 		if (at + 8 <= n)
-			step = (struct live_step){recipe_places[p[at] % 8] + p[at + 1],
-						  0x1000u + p[at + 2] % 16,
-						  1000u + p[at + 3],
-						  p[at + 4] % 9,
-						  p[at + 5],
-						  p[at + 6],
-						  p[at + 7] & 1,
-						  p[at + 7] >> 1 & 1,
-						  {p[at + 7] >> 2, p[at + 6]}};
-		str_addn(&body, (const char *)&step, sizeof step);
-	}
+			steps[i] = (struct live_step){recipe_places[p[at] % 8] + p[at + 1],
+						      0x1000u + p[at + 2] % 16,
+						      1000u + p[at + 3],
+						      p[at + 4] % 9,
+						      p[at + 5],
+						      p[at + 6],
+						      p[at + 7] & 1,
+						      p[at + 7] >> 1 & 1,
+						      {p[at + 7] >> 2, p[at + 6]}};
+	add_section(&body, LIVE_SECTION_STEPS, steps, nsteps * sizeof *steps);
+	for (; nfacts && at + 8 <= n; nfacts--, at += 8)
+		add_fact(&body, p + at);
 	raw_build_init(b);
 	for (; at + RECIPE_STEP <= n; at += RECIPE_STEP)
 		recipe_add(b, p + at, &clock);
 	raw_assemble(b, &raw);
-	str_addn(&body, raw.s, raw.n);
+	add_section(&body, LIVE_SECTION_RECORDING, raw.s, raw.n);
 	add_message(out, LIVE_FINDING, body.s, body.n);
 	raw_build_free(b);
 	mem_free(b);

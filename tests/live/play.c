@@ -20,7 +20,7 @@
  *	--left-out-first=ADDRESS   the same before them
  *	--again=N          each finding was made N times more
  *	--evict            the recordings hold their last unit only
- *	--modules-inside   modules are in the recordings, not sent by MODULE
+ *	--modules-inside   each FINDING brings the modules, instead of MODULE messages
  *	--wait             wait for SHOWN, and print it
  *	--twice            fork first, and play in both processes, one after the other
  *	--print=TEXT       on standard output, as programs do
@@ -392,7 +392,7 @@ static void leave_out(const uint64_t *v, size_t n)
 }
 
 /* The last accesses to the memory of the last unit, one for each change of thread. */
-static uint32_t add_steps(size_t n, struct str *body)
+static void add_steps(size_t n, struct str *body)
 {
 	const struct raw_item *last = &units[n - 1].item;
 	struct live_step steps[3];
@@ -412,25 +412,60 @@ static uint32_t add_steps(size_t n, struct str *body)
 						.aux = (uint8_t)u->aux};
 	}
 	str_addn(body, (const char *)(steps + k), (3 - k) * sizeof *steps);
-	return 3 - k;
+}
+
+/* What is in the body from `from` on becomes a section. */
+static void close_section(struct str *body, size_t from, enum live_section_kind kind)
+{
+	struct live_section head = {kind, (uint32_t)(body->n - from)};
+	struct str content = STR_INIT;
+
+	str_addn(&content, body->s + from, body->n - from);
+	body->n = from;
+	str_addn(body, (const char *)&head, sizeof head);
+	str_addn(body, content.s, content.n);
+	str_free(&content);
+}
+
+static void add_modules(struct str *body)
+{
+	for (size_t i = 0; i < nunits; i++) {
+		const struct raw_item *u = &units[i].item;
+		struct live_text t = {u->address, (uint32_t)u->text_len, 0};
+
+		if (u->op != RAW_MODULE)
+			continue;
+		str_addn(body, (const char *)&t, sizeof t);
+		str_addn(body, u->text, u->text_len);
+		while (body->n % 8)
+			str_addc(body, 0);
+	}
 }
 
 static void tell_finding(size_t n, uint64_t key)
 {
 	struct live_finding f = {
 		.key = key, .thread = units[n - 1].thread, .answer = o.wait, .evicted = o.evict};
-	struct str body = STR_INIT, raw = STR_INIT, steps = STR_INIT;
+	struct str body = STR_INIT, raw = STR_INIT;
 	struct live_shown shown;
+	size_t at;
 
-	f.nsteps = add_steps(n, &steps);
-	cut_out(o.evict ? n - 1 : 0, n, o.inside, &raw);
 	str_addn(&body, (const char *)&f, sizeof f);
-	str_addn(&body, steps.s, steps.n);
+	at = body.n;
+	add_steps(n, &body);
+	close_section(&body, at, LIVE_SECTION_STEPS);
+	if (o.inside) {
+		at = body.n;
+		add_modules(&body);
+		close_section(&body, at, LIVE_SECTION_MODULES);
+	}
+	cut_out(o.evict ? n - 1 : 0, n, false, &raw);
+	at = body.n;
 	str_addn(&body, raw.s, raw.n);
+	close_section(&body, at, LIVE_SECTION_RECORDING);
 	message(LIVE_FINDING, &body);
 	str_free(&body);
 	str_free(&raw);
-	str_free(&steps);
 	if (o.wait) {
 		get_answer(LIVE_SHOWN, &shown, sizeof shown);
 		printf("shown: %llu\n", (unsigned long long)shown.findings);

@@ -117,6 +117,16 @@ static struct known {
 	bool gone, kept;
 } known;
 
+static void add_section(struct str *body, enum live_section_kind kind, const void *p, size_t n)
+{
+	struct live_section head = {kind, (uint32_t)n};
+
+	str_addn(body, (const char *)&head, sizeof head);
+	str_addn(body, p, n);
+}
+
+static struct str facts = STR_INIT; /* sections of the next findings */
+
 static void add_finding(struct str *out, uint64_t key, uint32_t function, bool answer, bool whole)
 {
 	struct live_step steps[] = {{BALANCE, function + 4, 10, 1, RAW_READ, 4, 0, 0, {0}},
@@ -124,7 +134,6 @@ static void add_finding(struct str *out, uint64_t key, uint32_t function, bool a
 				    {BALANCE, function + 8, 30, 1, RAW_WRITE, 4, 0, 0, {0}}};
 	struct live_finding f = {key,
 				 1,
-				 N(steps),
 				 answer,
 				 !whole || known.gone,
 				 .open = is_open,
@@ -144,9 +153,10 @@ static void add_finding(struct str *out, uint64_t key, uint32_t function, bool a
 					      .kept = 1,
 					      .calls = {HELPER + 8, WORKER + 8, 0x3000}};
 	str_addn(&body, (const char *)&f, sizeof f);
-	str_addn(&body, (const char *)steps, sizeof steps);
+	add_section(&body, LIVE_SECTION_STEPS, steps, sizeof steps);
+	str_addn(&body, facts.s, facts.n);
 	make_recording(&raw, function, BALANCE);
-	str_addn(&body, raw.s, whole ? raw.n : 0);
+	add_section(&body, LIVE_SECTION_RECORDING, raw.s, whole ? raw.n : 0);
 	add_message(out, LIVE_FINDING, body.s, body.n);
 	str_free(&raw);
 	str_free(&body);
@@ -672,7 +682,10 @@ static void wrong_lengths(void **state)
 {
 	static const struct live_head huge[] = {
 		{LIVE_FINDING, UINT32_MAX}, {LIVE_FINDING, LIVE_BYTES_MAX + 1}, {77, UINT32_MAX}};
-	struct live_finding many = {.nsteps = UINT32_MAX};
+	struct {
+		struct live_finding f;
+		struct live_section s;
+	} many = {.s = {LIVE_SECTION_STEPS, UINT32_MAX - 7}};
 	struct live_hello other = {LIVE_VERSION + 1, 1};
 	struct bench *b = *state;
 	struct str s = STR_INIT;
@@ -690,7 +703,8 @@ static void wrong_lengths(void **state)
 	add_hello(&s, "");
 	add_message(&s, LIVE_FINDING, &many, sizeof many);
 	play(b, s.s, s.n);
-	assert_non_null(strstr(last_said, "a finding with 4294967295 steps"));
+	assert_non_null(
+		strstr(last_said, "a finding with a section of kind 1 in 4294967288 bytes"));
 	str_reset(&s);
 	add_message(&s, LIVE_HELLO, &other, sizeof other);
 	play(b, s.s, s.n);
@@ -702,16 +716,115 @@ static void wrong_lengths(void **state)
 	str_free(&s);
 }
 
+/* Facts come with a finding, and no events of them. */
+static void add_facts(void)
+{
+	struct {
+		struct live_origin o;
+		uint64_t calls[2];
+	} allocation = {{BALANCE - 16, 64, HELPER + 4, 1, 2}, {WORKER + 8, DEPOSIT + 12}},
+	  creation = {{2, 0, HELPER + 12, 1, 1}, {WORKER + 16, 0}};
+	struct {
+		struct live_text t;
+		char text[8];
+	} label = {{7, 6, 0}, "a mark"};
+	struct live_thread thread = {0x100000, 4096, 2, 0, "teller"};
+	uint64_t pc = DEPOSIT + 0x100;
+
+	str_reset(&facts);
+	add_section(&facts, LIVE_SECTION_ALLOCATIONS, &allocation, sizeof allocation);
+	add_section(&facts, LIVE_SECTION_CREATIONS, &creation, sizeof creation - 8);
+	add_section(&facts, LIVE_SECTION_LABELS, &label, sizeof label);
+	add_section(&facts, LIVE_SECTION_THREADS, &thread, sizeof thread);
+	add_section(&facts, LIVE_SECTION_NOT_BLOCKS, &pc, sizeof pc);
+}
+
+static void facts_are_used(void **state)
+{
+	struct bench *b = *state;
+	struct str s = STR_INIT;
+
+	add_hello(&s, "");
+	add_module(&s);
+	add_facts();
+	add_finding(&s, 5, DEPOSIT, false, true);
+	add_finding(&s, 6, DEPOSIT + 0x100, true, true); /* no block: no finding */
+	add_end(&s);
+	str_free(&facts);
+	play_and_stop(b, &s);
+	assert_int_equal(said, 0);
+	assert_int_equal(count(b->text.s, "WARNING"), 2);
+	assert_int_equal(count(b->text.s, "block 'bank+0x1100'"), 0);
+	assert_non_null(strstr(b->text.s, "64 bytes"));
+	assert_non_null(strstr(b->text.s, "    #0 ?? (bank+0x4003)\n"
+					  "    #1 ?? (bank+0x100b)\n"
+					  "    #2 ?? (bank+0x2007)\n"));
+	assert_non_null(strstr(b->text.s, "    #0 ?? (bank+0x400b)\n"
+					  "    #1 ?? (bank+0x200f)\n"));
+	str_free(&s);
+}
+
+/* Also if the history is gone, and there is no recording at all. */
+static void facts_of_evicted(void **state)
+{
+	struct bench *b = *state;
+	struct str s = STR_INIT;
+
+	add_hello(&s, "");
+	add_module(&s);
+	add_facts();
+	add_finding(&s, 5, DEPOSIT, false, false);
+	add_end(&s);
+	str_free(&facts);
+	play_and_stop(b, &s);
+	assert_int_equal(said, 0);
+	assert_non_null(strstr(b->text.s, "    #0 ?? (bank+0x4003)\n"
+					  "    #1 ?? (bank+0x100b)\n"
+					  "    #2 ?? (bank+0x2007)\n"));
+	str_free(&s);
+}
+
+/* Of any kind and length: it is taken, or there is one sentence. */
+static void wrong_sections(void **state)
+{
+	static const char ones[256] = {[0 ... 255] = 1};
+	struct str s = STR_INIT;
+
+	(void)state;
+	for (uint32_t kind = 0; kind <= LIVE_SECTIONS; kind++) {
+		for (size_t n = 0; n <= sizeof ones; n += n < 40 ? 1 : 8) {
+			void *own;
+
+			setup(&own);
+			str_reset(&s);
+			str_reset(&facts);
+			add_section(&facts, kind, ones, n);
+			add_hello(&s, "");
+			add_finding(&s, 5, DEPOSIT, false, true);
+			play(own, s.s, s.n);
+			if (said > 1)
+				fail_msg("%d sentences, at last %s", said, last_said);
+			if (!said && (!kind || kind == LIVE_SECTIONS || n % 8))
+				fail_msg("kind %u, %zu bytes: taken", kind, n);
+			teardown(&own);
+		}
+	}
+	str_free(&facts);
+	str_free(&s);
+}
+
 static void make_stream(struct str *s)
 {
 	add_hello(s, "color=always\n");
 	add_module(s);
 	add_ask(s, DEPOSIT, 's');
+	add_facts();
 	add_finding(s, 5, DEPOSIT, true, true);
 	add_finding(s, 6, DEPOSIT + 0x100, false, false);
 	add_again(s, 5, 10);
 	add_left_out(s, DEPOSIT);
 	add_end(s);
+	str_free(&facts);
 }
 
 /* A program may be killed at any byte: nothing is said about it. */
@@ -747,7 +860,7 @@ static void damaged(void **state)
 	make_stream(&s);
 	srand(1);
 	for (int i = 0; i < 3000; i++) {
-		size_t at = (size_t)rand() % (i % 2 ? 600 : s.n);
+		size_t at = (size_t)rand() % (i % 2 ? 1000 : s.n);
 		char was = s.s[at];
 		void *own;
 
@@ -775,8 +888,9 @@ int main(void)
 		TEST(suppressed),        TEST(json),
 		TEST(open_transactions), TEST(labels),
 		TEST(wrong_messages),    TEST(run_behind_end),
-		TEST(wrong_lengths),     TEST(cut_off),
-		TEST(damaged),
+		TEST(wrong_lengths),     TEST(facts_are_used),
+		TEST(facts_of_evicted),  TEST(wrong_sections),
+		TEST(cut_off),           TEST(damaged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

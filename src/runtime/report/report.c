@@ -265,6 +265,7 @@ static uint32_t telling; /* threads that are: the program's end waits for them *
  */
 struct telling {
 	struct live_finding head;
+	uint32_t nsteps, nclosing;
 	struct live_step *steps;   /* rt_pages(), of STEPS_BYTES; NULL: there is no memory */
 	struct live_step about[2]; /* the last ones of them */
 	struct live_closing closing[CHECK_CLOSING];
@@ -275,13 +276,13 @@ enum { STEPS_BYTES = CHECK_STEPS * sizeof(struct live_step) };
 /* With the histories held. */
 static void keep(struct telling *w, const struct live_step *steps, const struct check_cycle *c)
 {
-	uint32_t n = w->head.nsteps;
+	uint32_t n = w->nsteps;
 
 	w->steps = rt_pages(STEPS_BYTES);
 	if (w->steps)
 		memcpy(w->steps, steps, n * sizeof *steps);
 	memcpy(w->about, &steps[n - 2], sizeof w->about);
-	for (uint32_t i = 0; i < w->head.nclosing; i++)
+	for (uint32_t i = 0; i < w->nclosing; i++)
 		w->closing[i] = (struct live_closing){c->closing[i].address, c->closing[i].bytes};
 }
 
@@ -289,18 +290,24 @@ static void keep(struct telling *w, const struct live_step *steps, const struct 
 static void tell(struct telling *w)
 {
 	const struct live_finding *head = &w->head;
-	struct live_part parts[] = {{head, sizeof *head},
-				    {w->steps, head->nsteps * sizeof *w->steps},
-				    {w->closing, head->nclosing * sizeof *w->closing},
-				    {w->out.p, w->out.n}};
+	struct live_section steps = {LIVE_SECTION_STEPS, w->nsteps * sizeof *w->steps},
+			    closing = {LIVE_SECTION_CLOSING, w->nclosing * sizeof *w->closing},
+			    recording = {LIVE_SECTION_RECORDING, (uint32_t)w->out.recording.n};
+	struct live_part parts[] = {
+		{head, sizeof *head},           {&steps, sizeof steps},
+		{w->steps, steps.bytes},        {&closing, sizeof closing},
+		{w->closing, closing.bytes},    {w->out.facts.p, w->out.facts.n},
+		{&recording, sizeof recording}, {w->out.recording.p, w->out.recording.n}};
 	struct live_shown shown = {0};
 	bool said;
 
 	__atomic_fetch_add(&check_counts.evicted, head->evicted, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&telling, 1, __ATOMIC_SEQ_CST);
-	said = w->steps && !w->out.failed &&
-	       live_say(LIVE_FINDING, parts, 4, head->answer ? &shown : NULL, sizeof shown);
-	rt_pages_free(w->out.p, w->out.cap);
+	said = w->steps && !w->out.recording.failed && !w->out.facts.failed &&
+	       live_say(LIVE_FINDING, parts, sizeof parts / sizeof *parts,
+			head->answer ? &shown : NULL, sizeof shown);
+	rt_pages_free(w->out.recording.p, w->out.recording.cap);
+	rt_pages_free(w->out.facts.p, w->out.facts.cap);
 	rt_pages_free(w->steps, STEPS_BYTES);
 	if (!said)
 		tell_here(w->about);
@@ -372,9 +379,9 @@ void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 	static struct live_step steps[CHECK_STEPS], begin; /* with the histories held */
 	struct telling w = {.head = {.thread = t->id,
 				     .answer = rt_options.halt_on_error,
-				     .open = t->txn && !rt_options.halt_on_error,
-				     .nsteps = c->n,
-				     .nclosing = c->nclosing}};
+				     .open = t->txn && !rt_options.halt_on_error},
+			    .nsteps = c->n,
+			    .nclosing = c->nclosing};
 	uint64_t key = 1, from = UINT64_MAX;
 	bool far = true, here;
 
@@ -417,10 +424,9 @@ void report_found(struct rt_thread *t, const struct report_found *f)
 {
 	static struct check_cycle c; /* with the histories held */
 	const struct live_step *last = &f->steps[1];
-	struct telling w = {.head = {.thread = f->thread,
-				     .nsteps = 2,
-				     .replayed = 1,
-				     .answer = rt_options.halt_on_error}};
+	struct telling w = {
+		.head = {.thread = f->thread, .replayed = 1, .answer = rt_options.halt_on_error},
+		.nsteps = 2};
 	uint64_t key = mix(1, f->block), end = last->address + f->size;
 	bool far;
 
@@ -445,7 +451,7 @@ void report_found(struct rt_thread *t, const struct report_found *f)
 		c.closing[c.nclosing++].bytes =
 			0xffu << (at & 7) & 0xffu >> (stop > end ? stop - end : 0);
 	}
-	w.head.nclosing = c.nclosing;
+	w.nclosing = c.nclosing;
 	far = f->history->thread == f->thread;
 	far &= snapshot_take(&w.out, true, f->from, &c, f->steps, f);
 	keep(&w, f->steps, &c);

@@ -9,7 +9,7 @@
 #include "runtime/history/origins.h"
 #include "runtime/report/sharing.h"
 
-static void *out_room(struct snapshot *o, size_t bytes)
+static void *out_room(struct snapshot_part *o, size_t bytes)
 {
 	char *at;
 
@@ -36,7 +36,7 @@ static void *out_room(struct snapshot *o, size_t bytes)
 	return at;
 }
 
-static void out_unit(struct snapshot *o, uint64_t what, uint64_t when)
+static void out_unit(struct snapshot_part *o, uint64_t what, uint64_t when)
 {
 	uint64_t *u = out_room(o, sizeof(struct raw_unit));
 
@@ -46,27 +46,66 @@ static void out_unit(struct snapshot *o, uint64_t what, uint64_t when)
 	}
 }
 
-static void out_text(struct snapshot *o, enum raw_op op, uint64_t address, const char *text,
-		     size_t n)
-{
-	uint32_t units = (uint32_t)((n + 15) / 16);
-	char *to;
+/* --- sections --- */
 
-	if (units > 200)
-		return;
-	out_unit(o, record_what(op, address, units), 0);
-	to = out_room(o, units * sizeof(struct raw_unit));
-	if (to) {
-		memset(to, 0, units * sizeof(struct raw_unit));
-		memcpy(to, text, n);
-	}
+/* Returns where the section begins, for section_close(). */
+static size_t section_open(struct snapshot_part *o, enum live_section_kind kind)
+{
+	size_t at = o->n;
+	struct live_section *s = out_room(o, sizeof *s);
+
+	if (s)
+		*s = (struct live_section){kind, 0};
+	return at;
 }
+
+static void section_close(struct snapshot_part *o, size_t at)
+{
+	struct live_section *s = (struct live_section *)(o->p + at);
+
+	if (!o->failed)
+		s->bytes = (uint32_t)(o->n - at - sizeof *s);
+}
+
+static void out_text(struct snapshot_part *o, uint64_t number, const char *text, size_t n)
+{
+	size_t padded = (n + 7) & ~7ul;
+	struct live_text *t = out_room(o, sizeof *t + padded);
+
+	if (!t)
+		return;
+	*t = (struct live_text){number, (uint32_t)n, 0};
+	memset(t + 1, 0, padded);
+	memcpy(t + 1, text, n);
+}
+
+static void out_module(uint64_t bias, const char *text, size_t n, void *o)
+{
+	out_text(o, bias, text, n);
+}
+
+static void out_origin(struct snapshot_part *o, const struct live_origin *origin,
+		       const struct history_stack *stack)
+{
+	uint32_t n = stack->n < HISTORY_STACK ? stack->n : HISTORY_STACK;
+	struct live_origin *to = out_room(o, sizeof *to + n * sizeof(uint64_t));
+	uint64_t *calls = (uint64_t *)(to + 1);
+
+	if (!to)
+		return;
+	*to = *origin;
+	to->ncalls = n;
+	for (uint32_t i = 0; i < n; i++)
+		calls[i] = stack->v[i].caller;
+}
+
+/* --- chunks --- */
 
 struct chunk_at {
 	size_t start;
 };
 
-static struct chunk_at chunk_open(struct snapshot *o, uint32_t thread, uint32_t number,
+static struct chunk_at chunk_open(struct snapshot_part *o, uint32_t thread, uint32_t number,
 				  uint64_t base, uint64_t pc_high)
 {
 	struct chunk_at at = {o->n};
@@ -78,7 +117,7 @@ static struct chunk_at chunk_open(struct snapshot *o, uint32_t thread, uint32_t 
 }
 
 /* Chunks begin at pages, and are not too large for readers. */
-static void chunk_close(struct snapshot *o, struct chunk_at at)
+static void chunk_close(struct snapshot_part *o, struct chunk_at at)
 {
 	size_t pad = -o->n & (RAW_PAGE - 1);
 
@@ -88,7 +127,7 @@ static void chunk_close(struct snapshot *o, struct chunk_at at)
 }
 
 /* A return address as the low half, behind the unit that changes the high one. */
-static uint64_t out_pc(struct snapshot *o, uint64_t *high, uintptr_t pc)
+static uint64_t out_pc(struct snapshot_part *o, uint64_t *high, uintptr_t pc)
 {
 	if ((pc ^ *high) >> 32) {
 		*high = pc & ~0xffffffffull;
@@ -97,72 +136,8 @@ static uint64_t out_pc(struct snapshot *o, uint64_t *high, uintptr_t pc)
 	return (uint64_t)pc << 32;
 }
 
-static void out_stack(struct snapshot *o, uint64_t *high, const struct history_stack *s, bool enter)
-{
-	for (uint32_t i = 0; i < s->n && i < HISTORY_STACK; i++) {
-		/* As a signal handler would be called: it is not what the thread starts with. */
-		if (enter)
-			out_unit(o, record_what(RAW_CALL, s->v[i].function, i ? 0 : 2),
-				 out_pc(o, high, s->v[i].caller));
-		else
-			out_unit(o, record_what(RAW_RETURN, 0, 0), 0);
-	}
-}
-
-static void out_module(uint64_t bias, const char *text, size_t n, void *o)
-{
-	out_text(o, RAW_MODULE, bias, text, n);
-}
-
-/* Threads of the report. */
-enum { TOLD_MAX = SHADOW_SLOTS };
-static uint32_t told[TOLD_MAX], ntold;
-
-static bool is_told(uint32_t thread)
-{
-	for (uint32_t i = 0; i < ntold; i++)
-		if (told[i] == thread)
-			return true;
-	return false;
-}
-
-/*
- * What this thread did before all that is told: allocations, threads that it created, where
- * those are not told. The first one does it for those of which nothing else is told.
- */
-static bool is_by(uint32_t who, uint32_t thread)
-{
-	return who == thread || (!thread && !is_told(who));
-}
-
-/* Blocks of memory that are told, of those that are known: see find_blocks(). */
+/* Allocations that a report may want, as indices of those that are known: see find_blocks(). */
 static uint32_t block[ORIGINS_ALLOCATIONS], nblocks;
-
-static void out_before(struct snapshot *o, uint32_t thread, const bool *told_fork)
-{
-	uint64_t high = 0;
-	size_t start = o->n;
-
-	for (uint32_t i = 0; i < ORIGINS_CREATIONS; i++) {
-		const struct origins_creation *c = origins_creation_at(i);
-
-		if (!c->pc || !is_by(c->creator, thread) || told_fork[i])
-			continue;
-		out_stack(o, &high, &c->stack, true);
-		out_unit(o, record_what(RAW_FORK, c->id, 0), out_pc(o, &high, c->pc));
-		out_stack(o, &high, &c->stack, false);
-	}
-	for (uint32_t i = 0; i < nblocks && o->n - start < RAW_CHUNK_MAX / 2; i++) {
-		struct origins_allocation a;
-
-		if (!origins_allocation_at(block[i], &a) || !is_by(a.thread, thread))
-			continue;
-		out_stack(o, &high, &a.stack, true);
-		out_unit(o, record_what(RAW_ALLOC, a.address, 0), out_pc(o, &high, a.pc));
-		out_unit(o, a.size, 0);
-		out_stack(o, &high, &a.stack, false);
-	}
-}
 
 /*
  * Accesses that are not in the histories, since they repeated others: an edge came from them, so it
@@ -380,7 +355,7 @@ static void drop_told(const struct history *h, struct span span)
 }
 
 struct put {
-	struct snapshot *o;
+	struct snapshot_part *o;
 	uint64_t base, pc_high;
 };
 
@@ -454,7 +429,7 @@ static bool is_needed(const struct history *h, const struct history_walk *w,
  */
 static bool overwritten; /* with the histories held */
 enum { DEEP = 1 << 10 };
-static bool out_chunk(struct snapshot *o, const struct history *h, uint32_t k, uint32_t number,
+static bool out_chunk(struct snapshot_part *o, const struct history *h, uint32_t k, uint32_t number,
 		      uint32_t *repeat, const struct until *until, const struct check_cycle *c,
 		      bool *told_fork)
 {
@@ -464,7 +439,7 @@ static bool out_chunk(struct snapshot *o, const struct history *h, uint32_t k, u
 	struct history_walk w;
 	struct chunk_at at;
 	struct put p = {o, 0, 0};
-	bool first = number == 1;
+	bool first = number == 0;
 	/*
 	 * What is dead is on no cycle, and the words that would put it in order may be gone: it is
 	 * told as if it had been before all else, which harms nobody. (What the transaction
@@ -478,11 +453,6 @@ static bool out_chunk(struct snapshot *o, const struct history *h, uint32_t k, u
 	}
 	p.base = clock = h->chunk[k].base < dead ? 0 : w.clock;
 	at = chunk_open(o, h->thread, number, p.base, 0);
-	if (first && h->chunk[k].started) {
-		/* The function that the thread began with has been left. */
-		put(&p, RAW_CALL, 0, 0, clock, 0);
-		put(&p, RAW_RETURN, 0, 0, clock, 0);
-	}
 	while (history_walk_next(&w) &&
 	       (w.clock < until->clock || w.time <= until->time || until->last)) {
 		if (until->stop &&
@@ -519,17 +489,42 @@ static bool out_chunk(struct snapshot *o, const struct history *h, uint32_t k, u
 	return true;
 }
 
+static void out_thread(struct snapshot_part *facts, uint32_t number, const struct history *h,
+		       bool left_start)
+{
+	struct live_thread *t = out_room(facts, sizeof *t);
+	const char *name = origins_name_of(number);
+
+	if (!t)
+		return;
+	*t = (struct live_thread){.number = number, .left_start = left_start};
+	if (h) {
+		t->stack = h->stack_low;
+		t->stack_bytes = h->stack_high - h->stack_low;
+	}
+	if (name)
+		memcpy(t->name, name, strnlen(name, sizeof t->name));
+}
+
 static void out_history(struct snapshot *o, const struct history *h, struct span span,
 			const struct until *until, const struct check_cycle *c, bool *told_fork)
 {
-	uint32_t number = 1, repeat = first_repeat(h->slot);
+	uint32_t number = 0, repeat = first_repeat(h->slot);
+	bool left_start = false;
 
 	EACH_CHUNK(k, h, span)
-	if (out_chunk(o, h, k, number, &repeat, until, c, told_fork))
-		number++;
+	{
+		bool started = h->chunk[k].started;
+
+		if (out_chunk(&o->recording, h, k, number, &repeat, until, c, told_fork)) {
+			left_start = number ? left_start : started;
+			number++;
+		}
+	}
+	out_thread(&o->facts, h->thread, h, left_start);
 }
 
-static void out_header(struct snapshot *o)
+static void out_header(struct snapshot_part *o)
 {
 	struct raw_header *h = out_room(o, RAW_PAGE);
 
@@ -540,47 +535,77 @@ static void out_header(struct snapshot *o)
 	h->closed = 1;
 }
 
-/*
- * The functions that were no blocks by then: the first thread seems to have waited in each of them.
- * Of the others the histories tell.
- */
-static void out_left_out(struct snapshot *o, uint64_t before)
+static void out_labels(struct snapshot_part *facts)
+{
+	size_t section = section_open(facts, LIVE_SECTION_LABELS), n;
+	uint32_t number;
+	const char *text;
+
+	for (uint32_t i = 0; origins_label_at(i, &number, &text, &n); i++)
+		if (number)
+			out_text(facts, number, text, n);
+	section_close(facts, section);
+}
+
+/* The functions that were no blocks before this clock; the histories show the later ones. */
+static void out_not_blocks(struct snapshot_part *facts, uint64_t before)
 {
 	static uint64_t v[4096];
 	size_t n = functions_left_out(v, sizeof v / sizeof *v, before);
+	size_t section = section_open(facts, LIVE_SECTION_NOT_BLOCKS);
+	uint64_t *to = out_room(facts, n * sizeof *v);
 
-	for (size_t i = 0; i < n; i++) {
-		out_unit(o, record_what(RAW_CALL, v[i], 2), 0);
-		out_unit(o, record_what(RAW_WAIT, 0, RAW_CONDITION), 0);
-		out_unit(o, record_what(RAW_RETURN, 0, 0), 0);
-	}
+	if (to)
+		memcpy(to, v, n * sizeof *v);
+	section_close(facts, section);
 }
 
-/* What belongs to no thread is told by the first. */
-static void out_first(struct snapshot *o, const struct history *h, uint32_t thread, uint64_t from,
-		      const bool *told_fork)
+/* Where threads were created, unless the histories show it. */
+static void out_creations(struct snapshot_part *facts, const bool *told_fork)
 {
-	uint32_t number;
-	const char *text;
-	size_t n;
-	struct chunk_at at = chunk_open(o, thread, 0, 0, 0);
+	size_t section = section_open(facts, LIVE_SECTION_CREATIONS);
 
-	if (!thread) {
-		modules_each(out_module, o);
-		for (uint32_t i = 0; origins_label_at(i, &number, &text, &n); i++)
-			if (number)
-				out_text(o, RAW_LABEL, number, text, n);
-		out_left_out(o, from);
+	for (uint32_t i = 0; i < ORIGINS_CREATIONS; i++) {
+		const struct origins_creation *c = origins_creation_at(i);
+
+		if (c->pc && !told_fork[i])
+			out_origin(facts,
+				   &(struct live_origin){
+					   .address = c->id, .pc = c->pc, .thread = c->creator},
+				   &c->stack);
 	}
-	if (h) {
-		out_unit(o, record_what(RAW_START, h->stack_low, 0), 0);
-		out_unit(o, h->stack_high - h->stack_low, 0);
+	section_close(facts, section);
+}
+
+static void out_allocations(struct snapshot_part *facts)
+{
+	size_t section = section_open(facts, LIVE_SECTION_ALLOCATIONS);
+
+	for (uint32_t i = 0; i < nblocks; i++) {
+		struct origins_allocation a;
+
+		if (origins_allocation_at(block[i], &a))
+			out_origin(facts,
+				   &(struct live_origin){.address = a.address,
+							 .size = a.size,
+							 .pc = a.pc,
+							 .thread = a.thread},
+				   &a.stack);
 	}
-	if (origins_name_of(thread))
-		out_text(o, RAW_NAME, 0, origins_name_of(thread),
-			 strnlen(origins_name_of(thread), 16));
-	out_before(o, thread, told_fork);
-	chunk_close(o, at);
+	section_close(facts, section);
+}
+
+/* The facts that belong to no thread's history. */
+static void out_facts(struct snapshot_part *facts, uint64_t from, const bool *told_fork)
+{
+	size_t section = section_open(facts, LIVE_SECTION_MODULES);
+
+	modules_each(out_module, facts);
+	section_close(facts, section);
+	out_labels(facts);
+	out_not_blocks(facts, from);
+	out_creations(facts, told_fork);
+	out_allocations(facts);
 }
 
 /* Did it do anything from this time on, or anything that may still be on a cycle? */
@@ -733,18 +758,18 @@ bool snapshot_take(struct snapshot *o, bool whole, uint64_t from, const struct c
 	static bool told_fork[ORIGINS_CREATIONS]; /* with the histories held */
 	struct reach reach = {from, whole ? alive_since(c, from) : from, c, whole};
 	bool far = true, first = false;
+	size_t threads;
 
 	memset(told_fork, 0, sizeof told_fork);
 	overwritten = false;
 	history_tell_begin();
-	out_header(o);
-	nrepeats = ntold = 0;
+	out_header(&o->recording);
+	nrepeats = 0;
 	for (struct history *h = NULL; (h = history_next(h)) != NULL;)
 		if (lived(h, reach)) {
 			struct span span = span_of(h, reach);
 
 			far &= span.far;
-			told[ntold++] = h->thread;
 			collect_repeats(h, span);
 		}
 	sort_repeats();
@@ -755,6 +780,7 @@ bool snapshot_take(struct snapshot *o, bool whole, uint64_t from, const struct c
 	for (struct history *h = NULL; nrepeats && (h = history_next(h)) != NULL;)
 		if (lived(h, reach))
 			drop_told(h, span_of(h, reach));
+	threads = section_open(&o->facts, LIVE_SECTION_THREADS);
 	for (struct history *h = NULL; (h = history_next(h)) != NULL;)
 		if (lived(h, reach)) {
 			struct until until = f ? until_found(h, f) : until_of(h, c, steps);
@@ -762,17 +788,15 @@ bool snapshot_take(struct snapshot *o, bool whole, uint64_t from, const struct c
 
 			far &= span.far; /* threads go on */
 			out_history(o, h, span, &until, c, told_fork);
-		}
-	for (struct history *h = NULL; (h = history_next(h)) != NULL;)
-		if (lived(h, reach)) {
-			out_first(o, h, h->thread, from, told_fork);
 			first |= !h->thread;
 		}
 	if (!first)
-		out_first(o, NULL, 0, from, told_fork);
+		out_thread(&o->facts, 0, NULL, false);
+	section_close(&o->facts, threads);
+	out_facts(&o->facts, from, told_fork);
 	sharing_end();
 	history_tell_end();
-	if (!o->failed)
-		((struct raw_header *)o->p)->end = o->n;
+	if (!o->recording.failed)
+		((struct raw_header *)o->recording.p)->end = o->recording.n;
 	return far && !overwritten;
 }

@@ -1,6 +1,7 @@
 /*
  * What all threads did lately, as a raw recording (trace/raw_format.h): their histories, cut to
  * what a report of a cycle needs. What closed the cycle is the last unit of its thread, and of all.
+ * What is known from before the histories are facts beside it.
  *
  * Who may include this: the runtime.
  */
@@ -10,11 +11,15 @@
 #include "runtime/report/report.h"
 #include "trace/live_format.h"
 
-/* Grows by pages; where there is no more memory, `failed` is set and nothing more is written. */
-struct snapshot {
+/* Grows by pages; if there is no more memory, `failed` is set and nothing more is written. */
+struct snapshot_part {
 	char *p; /* rt_pages(), of `cap` bytes */
 	size_t n, cap;
 	bool failed;
+};
+struct snapshot {
+	struct snapshot_part recording;
+	struct snapshot_part facts; /* sections of a FINDING, with their heads (live_format.h) */
 };
 
 /*
