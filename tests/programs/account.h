@@ -4,7 +4,7 @@
  *
  *	static void setup(void)     make the lock
  *	static void lock(void)      and unlock()
- *	static void lock_to_read(void)   where ACCOUNT_READ_LOCK is defined: and unlock_read()
+ *	static void lock_to_read(void)   if ACCOUNT_READ_LOCK is defined: and unlock_read()
  *
  * Two threads deposit 10 and 20; the second comes between the first one's
  * reading and writing, unless the program is fixed.

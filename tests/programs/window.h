@@ -6,14 +6,14 @@
  * does not take them for synchronisation either.
  *
  *	window_hold(N)   in the block: the first thread that comes here opens window N
- *	                 and waits until somebody leaves it; any other passes by
+ *	                 and waits until a thread leaves it; any other passes by
  *	window_enter(N)  in another thread: wait until window N is open
- *	window_leave(N)  done: who holds the window goes on
+ *	window_leave(N)  done: the thread that holds the window goes on
  *	reached(N)       for any other order: step N is done
  *	await(N)         wait for that
  *
- * In a fixed program nobody can come in, so there window_hold() waits but a
- * moment. Everything else that waits for 20 seconds ends the program: a test
+ * In a fixed program no thread can come in, so there window_hold() waits only a
+ * moment. Anything else that waits for 20 seconds ends the program: a test
  * whose window never opened does not pass.
  */
 #ifndef WINDOW_H

@@ -52,7 +52,7 @@ static int work(void)
 	return 3;
 }
 
-/* Until somebody kills it. */
+/* Runs until it is killed. */
 static int forever(void)
 {
 	puts("ready");

@@ -1,5 +1,5 @@
 /*
- * Bit-fields in one byte: to write one is to read and write the others.
+ * Bit-fields in one byte: writing one reads and writes the others, too.
  *
  * buggy blame: open_then_close
  * buggy rests: data

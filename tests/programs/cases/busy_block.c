@@ -1,6 +1,6 @@
 /*
  * The lost update again, in a block that does a lot between its two halves: all of it is
- * still in the histories, and nobody's clock has moved meanwhile.
+ * still in the histories, and no thread's clock has advanced meanwhile.
  *
  * buggy blame: deposit
  * buggy refuted: deposit

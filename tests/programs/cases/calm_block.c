@@ -1,7 +1,7 @@
 /*
- * A block that works for itself for thousands of calls before it calls the one that is cut, which
- * reads again what the block has read: both are refuted. It is cut by somebody who takes no lock,
- * so there is only the read to tell; the lock is taken by a function of the program's own.
+ * A block that works on its own memory for thousands of calls before it calls the function that is
+ * cut, which reads again what the block has read: both are refuted. The other thread takes no lock,
+ * so the read is the only evidence; the lock is taken by one of the program's functions.
  *
  * buggy blame: busy
  * buggy refuted: busy

@@ -1,5 +1,5 @@
 /*
- * Cancellation ends the blocks that it strikes; as thread_exit.c. The thread is
+ * Cancellation ends the blocks that are open, as in thread_exit.c. The thread is
  * cancelled once while it waits and once at a point that only tests.
  *
  * buggy blame: wait_forever

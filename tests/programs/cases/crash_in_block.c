@@ -1,5 +1,5 @@
 /*
- * A program that crashes in the very block that was cut through: what was found so far is told.
+ * A program that crashes in the block that was cut: the findings so far are reported.
  *
  * buggy blame: deposit
  * buggy refuted: deposit

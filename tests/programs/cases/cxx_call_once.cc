@@ -1,5 +1,5 @@
 /*
- * std::call_once: who comes second waits, and is not cut by the first.
+ * std::call_once: the second thread waits, and is not cut by the first.
  *
  * silent prints: 1 made, 7 7
  */

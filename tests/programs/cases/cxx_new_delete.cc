@@ -1,6 +1,6 @@
 /*
- * What operator delete gives back and operator new hands out again is new
- * memory; as heap_reuse.c, in all forms.
+ * Memory that operator delete frees and operator new returns again is new
+ * memory; like heap_reuse.c, in all forms.
  *
  * silent prints: reused
  */

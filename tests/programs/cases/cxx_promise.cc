@@ -1,6 +1,6 @@
 /*
- * Promises and packaged tasks: get() waits inside of the library's own code,
- * which is nobody's block.
+ * Promises and packaged tasks: get() waits inside the library's own code,
+ * which is no block of the program.
  *
  * silent prints: 42 7
  */
@@ -32,7 +32,7 @@ int main()
 	int a = answer.get();
 	reached(1);
 	lucky.wait();
-	/* The task asks whether it is the last to know of its state, then lets go of it. */
+	/* The task asks whether it holds the last reference to its state, then drops it. */
 	other.join();
 	int b = lucky.get();
 	printf("%d %d\n", a, b);

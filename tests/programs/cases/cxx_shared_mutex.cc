@@ -1,6 +1,6 @@
 /*
- * std::shared_mutex: a shared lock, then an exclusive one. The readers in
- * between do no harm.
+ * std::shared_mutex: a shared lock, then an exclusive one. Readers in between
+ * do not cut the block.
  *
  * buggy blame: Table::put_if_absent(int)
  * buggy refuted: Table::put_if_absent(int)

@@ -1,6 +1,6 @@
 /*
- * What std::thread and std::async start is no block by default: a function, a
- * lambda, a member.
+ * A function, a lambda or a member that std::thread or std::async starts is no
+ * block by default.
  *
  * silent prints: 1 1 1 1
  */

@@ -1,6 +1,6 @@
 /*
- * A static variable in a function is made once: who comes second waits for it,
- * and is not cut by what the first one does. One that fails is made again.
+ * A static variable in a function is made once: the second thread waits for it,
+ * and is not cut by what the first one does. After a failure it is made again.
  *
  * silent prints: 1 made, 42 42, 2 tries
  */

@@ -43,7 +43,7 @@ class Account
 	int balance = 0;
 };
 
-/* A thread's start function is no block, nor is what std::thread calls it by. */
+/* A thread's start function is no block, nor is the function by which std::thread calls it. */
 static void start_first(Account &account)
 {
 	account.deposit(10);

@@ -1,5 +1,5 @@
 /*
- * Threads that nobody joins, detached in three ways.
+ * Threads that are never joined, detached in three ways.
  *
  * silent prints: 3
  */

@@ -1,6 +1,6 @@
 /*
- * A program that leaves by _exit() in the very block that was cut through: what was found so far is
- * told.
+ * A program that ends by _exit() in the block that was cut: the findings so far are
+ * reported.
  *
  * buggy blame: deposit
  * buggy refuted: deposit

@@ -1,7 +1,7 @@
 /*
  * Memory that is freed and used again is new memory: a block frees, another
  * thread gets the same bytes and gives them back, and the block gets them again.
- * Nobody met anybody.
+ * The two threads do not conflict.
  *
  * silent prints: reused
  */
@@ -33,7 +33,7 @@ static void *get(int kind)
 	}
 }
 
-/* A block that moved was freed where it was. */
+/* A heap block that moved was freed at its old address. */
 static void give_back(int kind, void *p)
 {
 	if (kind == MOVED)
@@ -108,6 +108,6 @@ int main(void)
 	run_two(first, second);
 	for (int i = 0; i < KINDS; i++)
 		reused += overlap(&mine[i], &theirs[i]);
-	/* Where the others end up is the allocator's business. */
+	/* The allocator decides where the others are. */
 	printf("%s\n", reused > KINDS / 2 ? "reused" : "hardly reused");
 }

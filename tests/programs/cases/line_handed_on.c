@@ -1,8 +1,8 @@
 /*
- * A block starts something. Another thread goes on with it, fills 64 bytes, and hands them on, with
- * a lock, to a third, which looks at them and writes beside what it looked at: all in blocks that
- * have ended when the first one, which has not, looks at what the second one wrote. What nobody
- * wrote, in the same 64 bytes, it may look at.
+ * A block writes first. Another thread reads that, fills 64 bytes, and hands them on, with a lock,
+ * to a third thread, which reads them and writes beside what it read: all in blocks that have ended
+ * when the first block, which is still open, reads what the second thread wrote. It may read other
+ * bytes of the same 64, which no thread wrote.
  *
  * buggy blame: whole
  * buggy variable: s.x

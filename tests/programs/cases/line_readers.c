@@ -1,7 +1,7 @@
 /*
- * Two threads write into the same 64 bytes, each its own, while a third reads others of them in a
- * block; when their blocks have ended a fourth reads them, too. Somebody writes what both have
- * read, and both read it once more. What else is written, into the same 64 bytes, cuts neither.
+ * Two threads write different bytes of the same 64, while a third reads others of them in a block;
+ * after their blocks have ended, a fourth reads these, too. Another thread writes what both have
+ * read, and both read it once more. Other writes into the same 64 bytes cut neither of them.
  *
  * buggy blame: early
  * buggy blame: late

@@ -1,6 +1,6 @@
 /*
- * A robust mutex whose owner ended without unlocking: the next one gets it with
- * EOWNERDEAD, and it belongs to nobody else meanwhile.
+ * A robust mutex whose owner ended without unlocking: the next thread gets it with
+ * EOWNERDEAD, and no other thread owns it meanwhile.
  *
  * silent prints: owner died, value 2
  */

@@ -1,6 +1,6 @@
 /*
  * A jump out of a block ends it: what the thread does afterwards is not part of
- * it. In the buggy program the jump lands inside of the block.
+ * it. In the buggy program the jump lands inside the block.
  *
  * buggy blame: whole
  * buggy refuted: whole
@@ -40,7 +40,7 @@ BLOCK void write_it(int way)
 	atomic_store(&x, way + 1);
 }
 
-/* No function: it would be a block itself, and what calls setjmp() is not inlined. */
+/* Not a function: it would be a block itself, and a caller of setjmp() is not inlined. */
 #define EACH_WAY                                                                                   \
 	do {                                                                                       \
 		if (setjmp(plain) == 0)                                                            \

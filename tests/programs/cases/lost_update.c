@@ -1,6 +1,6 @@
 /*
  * A read and a write of the balance, each under the lock, and a block that does
- * one and then the other: what somebody else deposits in between is lost.
+ * one and then the other: what another thread deposits in between is lost.
  *
  * buggy blame: deposit
  * buggy refuted: deposit

@@ -11,7 +11,7 @@
 
 enum { SIZE = 1 << 16 };
 
-/* Far from where the system puts mappings of its own choice. */
+/* Far from the addresses that the system chooses for mappings. */
 static char *const place = (char *)0x1000000000;
 
 static volatile char *map(void)

@@ -20,7 +20,7 @@ enum { SIZE = 100 };
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static char shared[4][SIZE];
-static volatile long size = SIZE; /* not known when it is compiled */
+static volatile long size = SIZE; /* not known at compile time */
 
 #ifdef FIXED
 #define LOCK   pthread_mutex_lock(&m)

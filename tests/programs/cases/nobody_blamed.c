@@ -1,6 +1,6 @@
 /*
  * The pair of blocks from Velodrome's section 4.3 of which each could have run
- * undisturbed, but not both: a violation with nobody to blame.
+ * undisturbed, but not both: a violation with no block to blame.
  *
  * buggy blame: nobody
  * buggy rests: data

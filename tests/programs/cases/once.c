@@ -17,7 +17,7 @@ static int ready, made;
 static void make(void)
 {
 	made++;
-	window_hold_for(2, 1); /* somebody comes and finds it half done */
+	window_hold_for(2, 1); /* another thread comes and finds it half done */
 }
 
 BLOCK int instance(void)

@@ -1,6 +1,6 @@
 /*
  * Semaphores that one thread posts and another waits for, with counts above
- * one: nobody holds them as a lock is held.
+ * one: no thread holds them like a lock.
  *
  * silent prints: sum 210
  */

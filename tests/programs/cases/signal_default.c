@@ -1,6 +1,6 @@
 /*
- * A program that a signal ends: the same status as ever, and a trace that can be
- * read.
+ * A program that a signal ends: the same status as without the check, and a trace
+ * that can be read.
  *
  * silent exits: 143
  */

@@ -1,5 +1,5 @@
 /*
- * Signals that come while a block is open, for the thread itself and from
+ * Signals that arrive while a block is open, from the thread itself and from
  * another: the block goes on after the handler, and is still the one to blame.
  *
  * buggy blame: work

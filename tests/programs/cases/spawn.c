@@ -1,6 +1,6 @@
 /*
- * Other programs, started in every way there is, and this very one again: the
- * second copy leaves the first one's trace alone.
+ * Other programs, started in every possible way, and this program itself again:
+ * the second copy leaves the first one's trace alone.
  *
  * live: no, its children are checked as well
  * silent prints: vfork 3

@@ -1,6 +1,6 @@
 /*
- * A count is read under the lock and used as an index under the lock, later: it
- * was true once.
+ * A count is read under the lock and later used as an index under the lock, when
+ * it is out of date.
  *
  * buggy blame: append
  * buggy refuted: append

@@ -1,6 +1,6 @@
 /*
- * A thread's start function and main() are no blocks by default, however
- * disturbed; the same code in a function is one.
+ * A thread's start function and main() are no blocks by default, even if they are
+ * cut; the same code in a function is one.
  *
  * buggy blame: bump
  * buggy prints: 2

@@ -1,5 +1,5 @@
 /*
- * The same for strings.
+ * Like memory_calls.c, for strings.
  *
  * buggy blame: strlen_strcpy
  * buggy blame: strcmp_strncpy
@@ -24,7 +24,7 @@ enum { SIZE = 100, KINDS = 8 };
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static char shared[KINDS][SIZE];
-static const char *volatile text = "bcd"; /* not known when it is compiled */
+static const char *volatile text = "bcd"; /* not known at compile time */
 static char *volatile kept;
 
 #ifdef FIXED

@@ -1,6 +1,6 @@
 /*
- * Creating a thread comes before all it does, joining it after, whichever
- * function joins: each block is cut by way of a thread that began or ended.
+ * Creating a thread comes before everything it does, joining it after, by any
+ * function that joins: each block is cut by way of a thread that began or ended.
  * ThreadSanitizer of these compilers does not know one of them.
  *
  * buggy blame: over_create
@@ -25,7 +25,7 @@
 enum { KINDS = 5 };
 static atomic_int x[KINDS], y[KINDS];
 
-/* Fixed: nobody writes what the block reads. */
+/* Fixed: no other thread writes what the block reads. */
 #ifdef FIXED
 #define LAST(i) x[i]
 #else

@@ -1,6 +1,6 @@
 /*
- * pthread_exit() deep in blocks ends them. What the thread's keys are destroyed
- * with runs afterwards; a cleanup handler runs inside of its block.
+ * pthread_exit() deep in blocks ends them. The destructors of the thread's keys
+ * run afterwards; a cleanup handler runs inside its block.
  *
  * buggy blame: work
  * buggy refuted: work

@@ -1,6 +1,6 @@
 /*
- * A cycle of three blocks over three variables, each with a lock of its own.
- * Only the first is cut through.
+ * A cycle of three blocks over three variables, each with its own lock.
+ * Only the first block is cut.
  *
  * buggy blame: start
  * buggy refuted: start

@@ -1,6 +1,6 @@
 /*
  * Two fields that belong together, changed under two critical sections: a
- * reader in between sees money that is nowhere.
+ * reader in between misses the money that is in neither.
  *
  * buggy blame: transfer
  * buggy refuted: transfer

@@ -1,6 +1,6 @@
 /*
- * Accesses that are not aligned, over the edge of a word: they conflict where
- * their bytes overlap and nowhere else.
+ * Accesses that are not aligned and cross the edge of a word: they conflict if
+ * their bytes overlap, and only then.
  *
  * buggy blame: bump
  * buggy rests: data

@@ -1,6 +1,6 @@
 /*
- * A block that calls functions without a result, which the compilers end by a
- * jump: it ends when it returns itself, and not with the first of them.
+ * A block that calls functions without a result, which compilers end by a jump: the
+ * block ends when it returns itself, and not with the first of them.
  *
  * buggy blame: both
  * buggy refuted: both

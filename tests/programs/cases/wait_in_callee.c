@@ -18,7 +18,7 @@ BLOCK void wait_for_confirmation(void)
 {
 #ifdef FIXED
 	pthread_mutex_lock(&m);
-	reached(1); /* nobody confirms before it waits */
+	reached(1); /* no thread confirms before it waits */
 	while (!confirmed)
 		pthread_cond_wait(&cond, &m);
 	pthread_mutex_unlock(&m);
