@@ -1,7 +1,7 @@
 /*
- * The .atrace format. The build compares no checksums, or nothing would get
- * past them; and the mutator knows where a chunk begins, so that half of the
- * time the file around what it changes stays sound.
+ * The .atrace format. This build does not compare checksums, because no mutation
+ * would survive that. The mutator knows where chunks begin: half of the time it
+ * changes one chunk and keeps the file around it valid.
  */
 #include <stdbool.h>
 #include <string.h>
@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 enum { PAYLOAD_MAX = 1 << 16 };
 
-/* The chunk at p: its header into c and its payload, unpacked, into buf; or false. */
+/* Reads the chunk at p: its header to c, its decompressed payload to buf; or returns false. */
 static bool open_chunk(const uint8_t *p, const uint8_t *end, struct chunk *c, uint8_t *buf)
 {
 	size_t n;
@@ -48,7 +48,7 @@ static bool open_chunk(const uint8_t *p, const uint8_t *end, struct chunk *c, ui
 }
 
 /*
- * The file with one chunk changed: its payload, which is then stored unpacked
+ * Changes one chunk of the file: its payload, which is then stored uncompressed
  * with the right sizes, or in one of eight cases its header.
  */
 static void mutate_chunk(struct str *out, const uint8_t *data, size_t size, unsigned seed)

@@ -1,7 +1,6 @@
 /*
- * Findings that were saved as JSON: whatever the bytes, they are refused with one
- * sentence or can be printed in every form, and what is printed as JSON reads again
- * and prints the same.
+ * Findings saved as JSON. Any bytes are refused with one sentence or can be printed
+ * in every format; printed as JSON, they can be read again and print the same.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -20,7 +19,7 @@ static void complain(const char *what, const char *detail)
 	abort();
 }
 
-/* Print, and throw away unless somebody wants it. */
+/* Prints the report. Returns the text, which the caller frees. */
 static char *print(const struct report_format *format, const struct report *rep, size_t *n)
 {
 	char *text = NULL;

@@ -1,8 +1,8 @@
 /*
- * The messages of a program that is checked as it runs. Bytes that begin with 0xff are a stream as
- * they are; any others are a recipe for one: a type, a length, and so many bytes of which a message
- * of that type is made, with a sound recording in each finding. Whatever comes, the
- * reporter serves it, or says one sentence and hangs up.
+ * The messages of a checked program to the reporter. Bytes after a first byte 0xff are sent as they
+ * are; any others are a recipe for messages: a type, a length, and the bytes from which a message
+ * of that type is made, with a valid recording in each finding. The reporter must serve any stream,
+ * or print one sentence and close the connection.
  */
 #include <fcntl.h>
 #include <stdarg.h>
@@ -57,7 +57,7 @@ static void add_message(struct str *out, uint32_t type, const char *body, size_t
 		str_addn(out, body, n);
 }
 
-/* As many bytes as the message has, from so many that there are. */
+/* Adds a message of `want` bytes: as many of the n bytes as fit, then zeros. */
 static void add_fixed(struct str *out, uint32_t type, const uint8_t *p, size_t n, size_t want)
 {
 	char body[128] = {0};
@@ -73,7 +73,7 @@ static void add_hello(struct str *out, const uint8_t *p, size_t n)
 
 	str_addn(&body, (const char *)&h, sizeof h);
 	str_addn(&body, (const char *)p, n);
-	/* No file of the machine's is to be read or written. */
+	/* No file of this machine may be read or written. */
 	for (char *s = body.s + sizeof h; s < body.s + body.n; s++)
 		if (*s == '/' || *s == '_' || (*s == 'p' && s[1] == 'e'))
 			*s = '.';
@@ -218,7 +218,7 @@ static void follow_recipe(struct str *out, const uint8_t *p, size_t size)
 	}
 }
 
-/* How many messages say that they are findings; each may have a sentence of its own. */
+/* Returns the number of messages that are findings; each may cause a sentence. */
 static int count_findings(const struct str *s)
 {
 	int n = 0;

@@ -1,7 +1,7 @@
 /*
- * Raw recordings. Bytes that begin as one are taken as they are; any others
- * are a recipe, 8 bytes a unit, for one whose chunks are sound: no such
- * recording may be refused, whatever its threads are said to have done.
+ * Raw recordings. Bytes that begin like one are read as they are. Any others are a
+ * recipe, 8 bytes for each unit, for a recording with valid chunks: it must never be
+ * refused, whatever its threads do.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Read to the end: nothing may be wrong with it. */
+/* Reads the recording to its end; there must be no error. */
 static void must_read(const struct str *file)
 {
 	static int fd = -1;

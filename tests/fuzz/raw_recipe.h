@@ -1,7 +1,8 @@
 /*
- * A raw recording from a recipe, 8 bytes a unit: whatever the bytes, its chunks are sound.
+ * Makes a raw recording from a recipe, 8 bytes for each unit: its chunks are valid, whatever the
+ * bytes.
  *
- * Who may include this: fuzz targets.
+ * Who may include this: fuzz_raw.c, fuzz_live.c.
  */
 #ifndef ATOMSAN_FUZZ_RAW_RECIPE_H
 #define ATOMSAN_FUZZ_RAW_RECIPE_H
@@ -10,7 +11,7 @@
 
 enum { RECIPE_THREADS = 8, RECIPE_STEP = 8 };
 
-/* Near each other, on two pages, on the stacks, at both ends of the address space. */
+/* Addresses near each other, on two pages, on stacks, at both ends of the address space. */
 static const uint64_t recipe_places[8] = {
 	0x10000, 0x10ff0, 0x5555000, 0x7fff0000, 0x7fffffff0000, 0x7fffffffff80, 0xffffffffff80, 0,
 };

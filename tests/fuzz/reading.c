@@ -39,14 +39,14 @@ static void memfile_open(struct memfile *f)
 	snprintf(f->path, sizeof f->path, "/proc/self/fd/%d", f->fd);
 }
 
-/* One pass over a trace: its events, and the sentence where it broke off. */
+/* One pass over a trace: its events, and the error that ended it, if any. */
 struct pass {
 	struct event *ev;
 	size_t n, cap;
 	struct err err;
 };
 
-/* Enough to see every path; a small compressed file may hold millions. */
+/* Enough for every path; a small compressed file may have millions. */
 enum { EVENTS_MAX = 200000 };
 
 static void check_number(const struct names *names, enum names_kind kind, uint32_t id)
@@ -113,7 +113,7 @@ static void check_sentence(const struct err *err, const char *path)
 	CHECK(memchr(err->text, 0, sizeof err->text), "not terminated");
 }
 
-/* To the end, or until EVENTS_MAX; then once more, which must change nothing. */
+/* Reads to the end or to EVENTS_MAX; then calls the reader again, which must change nothing. */
 static void read_all(struct reader *r, const char *path, const struct reader_options *o,
 		     struct pass *p)
 {
@@ -152,8 +152,8 @@ static void check_same(const struct pass *a, const struct pass *b, size_t n)
 }
 
 /*
- * Read it twice, the second time into `p` and leaving the reader open; NULL
- * where it does not open.
+ * Reads the file twice, the second time into `p`. Returns the reader, still open; or
+ * NULL if the file cannot be opened.
  */
 static struct reader *read_twice(const char *path, bool lenient, bool keep_repeats, struct pass *p)
 {
@@ -190,7 +190,7 @@ static void show(const struct names *names, const struct event *e, struct str *o
 	names_add_string(names, e->place, out);
 }
 
-/* Written as .atrace and read again, the events are the same by name. */
+/* Checks that the events have the same names after they are written as .atrace and read again. */
 static void check_round_trip(struct reader *r, const struct pass *p)
 {
 	static struct memfile file;
@@ -247,8 +247,7 @@ void reading_check(const uint8_t *data, size_t size)
 		return;
 	recorded = recorded_names(reader_names(r));
 
-	/* Repeated acquires are dropped, and functions of a recorded run that are no blocks;
-	 * nothing else is. */
+	/* Only repeated acquires are dropped, and recorded functions that are not blocks. */
 	CHECK(plain.n == exact.n, "%zu events, without repeats %zu", exact.n, plain.n);
 	for (size_t i = 0; i < exact.n; i++) {
 		struct event e = plain.ev[i];
@@ -263,7 +262,7 @@ void reading_check(const uint8_t *data, size_t size)
 		}
 		CHECK(!memcmp(&e, &exact.ev[i], sizeof e), "event %zu differs", i + 1);
 	}
-	/* Leniency begins where strictness breaks off. */
+	/* The lenient reader differs only from the first error on. */
 	CHECK(lenient.n >= exact.n, "%zu events, leniently %zu", exact.n, lenient.n);
 	check_same(&exact, &lenient, exact.n);
 	if (!err_is_set(&exact.err))

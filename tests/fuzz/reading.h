@@ -1,6 +1,8 @@
 /*
- * What the fuzz targets have in common: read arbitrary bytes as a trace in
- * every way there is, and hold the reader to what reader.h promises.
+ * What the fuzz targets of the trace readers share: reads arbitrary bytes as a trace,
+ * in every mode, and checks the promises of reader.h.
+ *
+ * Who may include this: reading.c, fuzz_atrace.c, fuzz_raw.c, fuzz_std.c.
  */
 #ifndef ATOMSAN_FUZZ_READING_H
 #define ATOMSAN_FUZZ_READING_H
@@ -8,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Aborts, after saying why, where a promise is broken. */
+/* Prints what is wrong and aborts if a promise is broken. */
 void reading_check(const uint8_t *data, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Programs that make life hard for a recorder inside them; the first argument
- * says which. What each prints and returns depends on nothing but itself.
+ * Programs that are hard to record; the first argument selects one. Their output and
+ * exit code must be the same with and without the recorder.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -61,7 +61,7 @@ static int forever(void)
 	return 0;
 }
 
-/* Some ten megabytes of recording. */
+/* Makes a recording of about ten megabytes. */
 static int much(void)
 {
 	run(2, 60000);
@@ -78,7 +78,7 @@ static int do_fork(void)
 	pthread_create(&t, NULL, adder, (void *)20000L);
 	pid = fork();
 	if (!pid) {
-		/* The lock may be held by a thread that is not here. */
+		/* The lock may be held by a thread that does not exist in the child. */
 		pthread_mutex_init(&mutex, NULL);
 		sum = 0;
 		run(2, 500);
@@ -112,7 +112,7 @@ static int spawn(void)
 	return 0;
 }
 
-/* The recorder's file is among them; and its number becomes one of ours. */
+/* Closes the recorder's file too, so that the program reuses its descriptor. */
 static int close_all(void)
 {
 	static int fds[600];
@@ -198,7 +198,7 @@ static int timer_jumps(void)
 	pthread_t t;
 	sigset_t block, before;
 
-	/* A second thread, or nothing is worth noting. */
+	/* Without a second thread, nothing is recorded. */
 	sigfillset(&block);
 	pthread_sigmask(SIG_SETMASK, &block, &before);
 	pthread_create(&t, NULL, adder, (void *)1000L);
@@ -324,7 +324,7 @@ static int deep(void)
 	return 0;
 }
 
-/* A mutex whose owner has died, and was joined. */
+/* A robust mutex whose owner has died and was joined. */
 static void *die(void *m)
 {
 	pthread_mutex_lock(m);
@@ -367,8 +367,8 @@ static int refused(void)
 }
 
 /*
- * Threads that are cancelled at any moment: in functions that share memory, in a loop that
- * does nothing else, where nothing is to be seen at all, and as soon as they allow it.
+ * Threads that are cancelled at any moment: in functions that access shared memory, in a loop with
+ * nothing but an access, in a loop without instrumented code, and as soon as they allow it.
  */
 enum { WAYS = 4 };
 static volatile int shared[1000];

@@ -1,4 +1,4 @@
-/* What the tests look up; lines are found by their marks, not by number. */
+/* The program whose names the tests look up; lines are found by MARK comments, not by number. */
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ static int plain;
 double far_away[1000];
 volatile int sink;
 int *volatile last;
-void *const kept[] = {table, &plain}; /* else optimised away */
+void *const kept[] = {table, &plain}; /* otherwise optimised away */
 
 int outer(int x);
 

@@ -1,22 +1,22 @@
 /*
- * What the tests of names in recorded runs need, from a shell:
+ * Helpers for the shell tests of names in recorded runs:
  *
  *	symbol_tool trace FILE.atrace <DESCRIPTION
  *	symbol_tool frames MODULE [BUILD-ID] <ADDRESSES
  *	symbol_tool damage FILE SEED
  *
- * trace: a trace by hand. Each line of the description is a name or an event:
+ * trace: writes a trace. Each line of the description is a name or an event:
  *
  *	note TEXT, thread TEXT, var TEXT, lock TEXT, string TEXT
- *	event THREAD OP OPERAND PLACE           numbers, as the events of a trace have them
+ *	event THREAD OP OPERAND PLACE           numbers, as in the events of a trace
  *
  * Threads, variables and locks count from 0, strings from 1. "#" starts a comment.
  *
- * frames: for each address (hexadecimal, of an instruction) its stack as
- * `addr2line -f -i -C` prints it, with columns: function, then file:line:column. At
- * the end the time and memory that it took, on standard error.
+ * frames: prints the stack of each address (hexadecimal, of an instruction) as
+ * `addr2line -f -i -C` does, with columns: function, then file:line:column. Then
+ * prints the time and memory that it took on standard error.
  *
- * damage: forty bytes of the file become others, or it is cut off, as the seed says.
+ * damage: changes forty bytes of the file, or cuts it off, depending on the seed.
  */
 #include <inttypes.h>
 #include <stdio.h>

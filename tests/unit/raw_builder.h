@@ -1,10 +1,10 @@
 /*
- * Raw recordings by hand, by the letter of trace/raw_format.h.
+ * Builds raw recordings unit by unit, directly from trace/raw_format.h.
  *
- * Units are put in thread by thread; raw_assemble() makes the file of them. A
- * thread's chunks are as small as can be, and each ends where raw_cut_chunk() says.
+ * The caller adds units thread by thread; raw_assemble() makes a file of them. A
+ * chunk ends where raw_cut_chunk() was called, and is as small as possible.
  *
- * Who may include this: tests/unit/test_trace_raw*.c, tests/fuzz/fuzz_raw.c.
+ * Who may include this: tests.
  */
 #ifndef ATOMSAN_TESTS_RAW_BUILDER_H
 #define ATOMSAN_TESTS_RAW_BUILDER_H
@@ -19,7 +19,7 @@ enum { RAW_BUILD_THREADS = 32, RAW_BUILD_CHUNKS = 64 };
 
 struct raw_build {
 	struct str units[RAW_BUILD_THREADS];
-	size_t ends[RAW_BUILD_THREADS][RAW_BUILD_CHUNKS]; /* where chunks do */
+	size_t ends[RAW_BUILD_THREADS][RAW_BUILD_CHUNKS]; /* offsets in `units` where chunks end */
 	uint32_t nchunks[RAW_BUILD_THREADS];
 	struct raw_header header;
 	const char *command;
@@ -78,7 +78,7 @@ static inline void raw_put_text(struct raw_build *b, uint32_t thread, uint32_t t
 	}
 }
 
-/* What comes next is in the thread's next chunk. */
+/* Ends the thread's chunk: its next unit goes into another. */
 static inline void raw_cut_chunk(struct raw_build *b, uint32_t thread)
 {
 	if (b->nchunks[thread] + 1 < RAW_BUILD_CHUNKS)
@@ -103,7 +103,9 @@ static inline void raw_add_chunk(struct str *out, uint32_t thread, uint32_t numb
 	raw_pad(out);
 }
 
-/* The later a thread's chunk, the earlier in the file, one a thread in turn: order must not count.
+/*
+ * Chunks with higher numbers come first in the file, and the threads take turns: the order of
+ * chunks in the file must not matter.
  */
 static inline void raw_assemble(struct raw_build *b, struct str *out)
 {

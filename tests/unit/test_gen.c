@@ -1,8 +1,8 @@
 /*
- * The generator: what it makes is legal, as long as was asked for, the same
- * each time, and serializable or not as was asked for. The judge here builds
- * the graph of transactions from all pairs of events, by the definitions in
- * event.h and by nothing else.
+ * The generator: its traces can have happened, have the length that was asked for,
+ * are the same each time, and are serializable or not as asked for. To check that,
+ * the tests build the graph of transactions from all pairs of events, by the
+ * definitions in event.h alone.
  */
 #include "trace/gen.h"
 
@@ -52,7 +52,7 @@ static const char *string_of(const struct trace *t, strref ref)
 	return gen_names(t->g)->table[NAMES_STRING].text[ref];
 }
 
-/* As in reader.h, and more: everything is closed at the end, names come in order. */
+/* Checks the rules of reader.h, and that everything is closed at the end and names are in order. */
 static void check_legal(const struct trace *t)
 {
 	const struct table *names = gen_names(t->g)->table;
@@ -145,7 +145,7 @@ static bool conflict(const struct event *a, const struct event *b)
 	return op_is_lock(a->op) && op_is_lock(b->op);
 }
 
-/* Without the operations of locks where `data` is asked for. */
+/* Builds the graph of transactions; with `data`, without lock operations. */
 static struct graph graph_of(const struct trace *t, bool data)
 {
 	uint32_t threads = gen_names(t->g)->table[NAMES_THREAD].n;
@@ -184,7 +184,7 @@ static void graph_free(struct graph *g)
 	mem_free(g->edge);
 }
 
-/* Mark what can be reached from a transaction, which is itself only on a cycle. */
+/* Returns marks on what can be reached from a transaction; itself only if it is on a cycle. */
 static uint8_t *reach(const struct graph *g, uint32_t from)
 {
 	uint8_t *seen = mem_zalloc(g->n);
@@ -205,7 +205,7 @@ static uint8_t *reach(const struct graph *g, uint32_t from)
 	return seen;
 }
 
-/* Take away what nothing comes before, until nothing is left; or not. */
+/* Removes transactions without predecessors; returns whether none is left. */
 static bool acyclic(const struct graph *g, const uint8_t *without)
 {
 	uint32_t *in = mem_zalloc(g->n * sizeof *in);
@@ -233,8 +233,8 @@ static bool acyclic(const struct graph *g, const uint8_t *without)
 }
 
 /*
- * Serializable but for `planted` victims, in the second half, each of them on
- * a cycle that needs no lock.
+ * Checks that the trace is serializable except for `planted` victims in the second
+ * half, each on a cycle without lock operations.
  */
 static void check_verdict(const struct trace *t, uint64_t planted)
 {
@@ -265,7 +265,7 @@ static void check_verdict(const struct trace *t, uint64_t planted)
 	graph_free(&data);
 }
 
-/* Many shapes of few and of many threads, variables and locks. */
+/* Calls a check with many shapes, and few and many threads, variables and locks. */
 static const struct gen_options sizes[] = {
 	{.events = 700},
 	{.events = 1500},
@@ -278,7 +278,7 @@ static const struct gen_options sizes[] = {
 static void each(void (*check)(const struct gen_options *o))
 {
 	for (const struct gen_shape *s = gen_shapes; s->name; s++) {
-		if (s->blocks) /* makes no promise */
+		if (s->blocks) /* may not be serializable */
 			continue;
 		for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
 			for (uint64_t seed = 1; seed <= 4; seed++) {
@@ -331,7 +331,7 @@ static void test_planted(void **state)
 	each(check_planted);
 }
 
-/* All that there is room for: the end of the trace is nothing else. */
+/* As many violations as fit: the end of the trace has nothing else. */
 static void test_planted_many(void **state)
 {
 	struct gen_options o = {.shape = "locks", .events = 1434, .seed = 9, .inject = 50};
@@ -383,12 +383,12 @@ static void test_deterministic(void **state)
 		drop(&b);
 		drop(&c);
 	}
-	/* On any machine; another number belongs here only when a script changes. */
+	/* The same on any machine; it changes only if a script changes. */
 	if (hash != 0x73db0ec03cf84104u)
 		fail_msg("hash %#llx", (unsigned long long)hash);
 }
 
-/* How many outermost blocks there are, and into how many another thread's event falls. */
+/* Counts the outermost blocks, and those during which another thread has an event. */
 static void overlap(const struct trace *t, uint32_t *blocks, uint32_t *cut)
 {
 	struct graph g = graph_of(t, false);
@@ -423,7 +423,7 @@ static void test_overlap(void **state)
 	}
 }
 
-/* Nearly everything comes after the open transaction, and it ends last. */
+/* Nearly every event comes after the begin of the open transaction, which ends last. */
 static void test_open(void **state)
 {
 	static const char *const shapes[] = {"open", "many-locks-open"};
@@ -454,7 +454,7 @@ static void test_open(void **state)
 	}
 }
 
-/* The smallest there are: nothing but the start and the end, and a little more. */
+/* The smallest traces: nothing but the start and the end, and a little more. */
 static void test_smallest(void **state)
 {
 	(void)state;
@@ -477,7 +477,7 @@ static void test_smallest(void **state)
 	}
 }
 
-/* About as many blocks as the shape says, however many events there are. */
+/* About as many blocks as the shape has, however many events there are. */
 static void test_blocks(void **state)
 {
 	(void)state;

@@ -1,6 +1,6 @@
 /*
- * The generator's table: each shape has the trait that it is there for, and
- * what cannot be made is refused with a sentence. Verdicts are in test_gen.c.
+ * The generator's table: each shape has the property that gives it its name, and
+ * impossible options are refused with a sentence. test_gen.c checks the verdicts.
  */
 #include "trace/gen.h"
 
@@ -44,7 +44,7 @@ static void drop(struct trace *t)
 	mem_free(t->ev);
 }
 
-/* The trait that gives each of these shapes its name. */
+/* The property that gives each of these shapes its name. */
 static void test_traits(void **state)
 {
 	struct gen_options o = {.shape = "nested", .events = 20000};

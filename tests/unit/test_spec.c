@@ -63,7 +63,7 @@ static void matching(void **state)
 	}
 }
 
-/* By the definition: a star is nothing, or one character and a star. */
+/* The definition: a star matches nothing, or one character and then a star. */
 static bool naive(const char *p, const char *t)
 {
 	if (!*p)
@@ -116,7 +116,7 @@ static void many_stars_are_quick(void **state)
 		memcpy(p + 2 * i, "*a", 2);
 	p[399] = 'b';
 	memset(t, 'a', 5000);
-	assert_false(pattern_match(p, t)); /* or the test runs for ever */
+	assert_false(pattern_match(p, t)); /* otherwise the test takes too long */
 }
 
 static void splitting(void **state)
@@ -183,7 +183,7 @@ static void library_names(void **state)
 		assert_false(pattern_is_library(out[i]));
 }
 
-/* Who knows a few functions: label i is functions[i]. */
+/* A resolver that knows a few functions: label i is functions[i]. */
 static const struct names_frame functions[] = {
 	{NULL},
 	{.function = "main", .linkage = "main", .file = "/src/app/main.c", .module = "/bin/app"},
@@ -224,7 +224,7 @@ static unsigned ask(const char *rules, strref label, char kind, bool start)
 	assert_string_equal(err.text, "");
 	names_init(&names);
 	names.resolver = &fake.resolver;
-	/* Labels 1.. are the functions, the last is a marked block. */
+	/* Labels from 1 on are the functions, the last one is a marked block. */
 	for (size_t i = 1; i < NFUNCTIONS; i++)
 		table_intern_any(&names.table[NAMES_STRING], functions[i].linkage,
 				 strlen(functions[i].linkage));
@@ -270,7 +270,7 @@ static void deciding(void **state)
 		{"exclude module libapp.so*", TOP, NO},
 		{"exclude module libapp.so*", PUSH, YES},
 		{"exclude label *", PUSH, YES},
-		/* The last one wins; taking back is not forcing. */
+		/* The last rule wins; an include with wildcards only takes an exclude back. */
 		{"exclude function *\ninclude file stack.cc", PUSH, YES},
 		{"include file stack.cc\nexclude function *", PUSH, NO},
 		{"include function app::*", PUSH, YES},
@@ -279,7 +279,7 @@ static void deciding(void **state)
 		{"include function m*", MAIN, YES},
 		{"include function main\nexclude module app", MAIN, NO},
 		{"include function main\ninclude module app", MAIN, YES},
-		/* Marked blocks answer to their own rules. */
+		/* Only label rules apply to marked blocks. */
 		{"exclude function *\nexclude file *\nexclude module *", MARKED, YES},
 		{"exclude label pop one", MARKED, NO},
 		{"exclude label pop*", MARKED, NO},
@@ -305,7 +305,7 @@ static void deciding(void **state)
 	assert_int_equal(ask("exclude function std::*", RUN, 's', true), NO | BLOCK_HANDS_ON);
 }
 
-/* Nobody pays for names that no rule needs. */
+/* Names that no rule needs are not looked up. */
 static void names_are_asked_for_on_need(void **state)
 {
 	struct fake fake = {.resolver = {.function = fake_function}};
@@ -363,7 +363,7 @@ static void bad_lines(void **state)
 	}
 }
 
-/* Whatever the bytes: a specification, or a sentence that says where. */
+/* Any bytes are a specification, or give a sentence that says where the error is. */
 static void any_text(void **state)
 {
 	static const char *const pieces[] = {
@@ -421,7 +421,7 @@ static void unused_rules(void **state)
 	spec_free(s);
 }
 
-/* What is written speaks of that name when it is read again, and of no other. */
+/* A rule that is written for a name matches that name when it is read again, and no other. */
 static void write_and_read(void **state)
 {
 	static const char *const v[] = {

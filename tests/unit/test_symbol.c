@@ -1,5 +1,4 @@
-/* The resolver on names that are damaged, hostile or about nothing that exists: no module is
- * needed. */
+/* The resolver with names that are damaged, hostile or refer to nothing: no module is needed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -84,7 +83,8 @@ static void test_damaged_stacks(void **state)
 {
 	(void)state;
 	assert_int_equal(depth(add(NAMES_STRING, "1 ?+0x10")), 1); /* 1: its own parent */
-	assert_int_equal(depth(add(NAMES_STRING, "3 ?+0x10")), 1); /* 2 and 3: each other's */
+	assert_int_equal(depth(add(NAMES_STRING, "3 ?+0x10")),
+			 1); /* 2 and 3: each other's parent */
 	assert_int_equal(depth(add(NAMES_STRING, "2 ?+0x10")), 2);
 	assert_int_equal(depth(add(NAMES_STRING, "999 ?+0x10")), 1);
 	assert_int_equal(depth(add(NAMES_STRING, "f ?+0x10")), 0);
@@ -105,7 +105,7 @@ static void test_threads(void **state)
 	add(NAMES_NOTE, "thread 0 0 0 main");
 	assert_false(resolver->created(resolver, &names, 0, &place, &creator));
 	assert_false(resolver->created(resolver, &names, 1, &place, &creator));
-	add(NAMES_NOTE, "thread 1 0 1 worker"); /* known later */
+	add(NAMES_NOTE, "thread 1 0 1 worker"); /* its note comes later */
 	assert_true(resolver->created(resolver, &names, 1, &place, &creator));
 	assert_int_equal(place, 1);
 	assert_int_equal(creator, 0);

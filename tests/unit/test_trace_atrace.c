@@ -1,6 +1,6 @@
 /*
- * An .atrace may be wrong in its content although every checksum is right: some
- * other program wrote it, or somebody means harm. Each such thing has a sentence.
+ * The content of an .atrace may be wrong although every checksum is right, because
+ * another program wrote it or it is an attack. The reader has a sentence for each error.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-/* The payload of a table of names; a length may lie. */
+/* Adds the payload of a NAME chunk; a length may be wrong. */
 static void names(struct str *file, uint32_t kind, uint32_t count, uint32_t len, const char *bytes)
 {
 	struct str p = STR_INIT;
@@ -28,7 +28,7 @@ static void names(struct str *file, uint32_t kind, uint32_t count, uint32_t len,
 	str_free(&p);
 }
 
-/* One event; columns of one byte. */
+/* Adds the payload of one event, with columns of one byte. */
 static void event(struct str *file, int op, int thread, int operand, int place)
 {
 	char bytes[] = {1, 1, 1, 0, (char)op, (char)thread, (char)operand, (char)place};
@@ -58,14 +58,14 @@ static void raw(struct str *file, uint32_t type, uint32_t flags, uint32_t count,
 	str_free(&p);
 }
 
-/* A head that nobody should believe: nothing is behind it. */
+/* A chunk header with wrong sizes and no payload: the reader must not trust it. */
 static void spoil(struct str *file, struct chunk c)
 {
 	c.checksum = c.stored ? 0 : chunk_checksum(&c, "");
 	str_addn(file, (const char *)&c, sizeof c);
 }
 
-/* Names for threads, variables and locks: T, U; x; l. A string: s, number 1. Then one event. */
+/* Adds names, threads T and U, variable x, lock l and string s (number 1), and then one event. */
 static void start(struct str *file)
 {
 	put_header(file);
@@ -238,7 +238,7 @@ static void chunk_sizes_differ(struct str *file)
 	spoil(file, (struct chunk){.type = CHUNK_NAME, .raw = 4});
 }
 
-/* Packed bytes: of another size than is said, or none at all. */
+/* Compressed bytes of another size than the header says, or none at all. */
 static void packed(struct str *file, uint32_t raw_bytes, bool cut)
 {
 	char bytes[64];
@@ -314,7 +314,7 @@ static void test_content(void **state)
 	static const struct {
 		void (*put)(struct str *file);
 		size_t events;
-		const char *why; /* behind "file: offset N: ", or "file: " where it starts with
+		const char *why; /* after "file: offset N: ", or after "file: " if it begins with
 				    "event" */
 	} rows[] = {
 		{none, 1, NULL},
@@ -380,7 +380,8 @@ static void test_content(void **state)
 		} else {
 			char where[300];
 
-			/* A chunk is wrong where it begins, the file where it ends. */
+			/* An error in a chunk has the chunk's offset; a missing chunk has the end
+			 * of the file. */
 			if (rows[i].put == done_twice)
 				from += CHUNK_HEADER + 8;
 			snprintf(where, sizeof where, "%s: offset %zu: %s", path, from,
@@ -393,7 +394,7 @@ static void test_content(void **state)
 	}
 }
 
-/* What is kept free is kept free: something else may stand there one day. */
+/* Reserved bytes must be zero: a later version may use them. */
 static void test_header(void **state)
 {
 	const char *path = fixture_path("header.atrace");
@@ -418,7 +419,7 @@ static void test_header(void **state)
 	unlink(path);
 }
 
-/* All widths of a column, at both sides of each border. */
+/* All widths of a column, just below and just above each limit. */
 static void test_widths(void **state)
 {
 	static const uint32_t counts[] = {1, 2, 255, 256, 257, 65535, 65536, 65537, 70000};

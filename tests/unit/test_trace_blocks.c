@@ -1,4 +1,4 @@
-/* Which functions of a recorded run are blocks: by hand, and against a twin. */
+/* Which functions of a recorded run are blocks: cases by hand, and a comparison with a twin. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,8 +30,8 @@ static void add_end(struct trace *t, const char *thread, enum end_reason why)
 }
 
 /*
- * Rules by the label's text, so that a test reads easily: PCs with an 'L' are
- * in the library, with an 'X' excluded, with an 'I' included by name.
+ * Rules that look at the label's text, so that tests are easy to read: a PC with an
+ * 'L' is in the library, one with an 'X' is excluded, one with an 'I' included by name.
  */
 struct fake_rules {
 	struct block_rules rules;
@@ -62,7 +62,7 @@ static unsigned fake_decide(struct block_rules *rules, const struct names *names
 	return answer_for(text, start);
 }
 
-/* One letter an event: B and E stand, b and e are left out, '.' is anything else. */
+/* One letter for each event: B and E are kept, b and e are left out, '.' is any other event. */
 static void letters(struct reader *r, struct str *out)
 {
 	struct event ev[READER_BATCH];
@@ -112,7 +112,7 @@ static void expect(const struct trace *t, bool with_rules, const char *want)
 	str_free(&got);
 }
 
-/* The strings of a trace begin with a few, so that labels are told from reasons. */
+/* Adds a few strings first, so that the number of a label is not a reason of an end. */
 static void fill(struct trace *t)
 {
 	for (int i = 0; i < END_REASONS; i++) {
@@ -136,7 +136,7 @@ static void the_default(void **state)
 	add_end(&t, "T0", END_RETURN);
 	add_end(&t, "T0", END_RETURN);
 	add_begin(&t, "T1", "s 1+0x30");
-	add_begin(&t, "T1", "f 1+0x30"); /* called by itself: the one that is a block */
+	add_begin(&t, "T1", "f 1+0x30"); /* it calls itself: this call is a block */
 	add_end(&t, "T1", END_RETURN);
 	add_end(&t, "T1", END_RETURN);
 	add_end(&t, "T0", END_RETURN);
@@ -157,20 +157,20 @@ static void what_waits_is_left_out(void **state)
 	(void)state;
 	recorded_init(&t);
 	fill(&t);
-	add_begin(&t, "T1", "f 1+0x10"); /* open in T1 when T2's is cut: stays one */
+	add_begin(&t, "T1", "f 1+0x10"); /* open in T1 when T2's call is cut: remains a block */
 	add_begin(&t, "T2", "f 1+0x10");
 	add_end(&t, "T2", END_CUT);
 	add_begin(&t, "T2", "f 1+0x10");
 	add_end(&t, "T2", END_CUT);
 	add_end(&t, "T1", END_RETURN);
-	add_begin(&t, "T1", "a mark"); /* one each time */
+	add_begin(&t, "T1", "a mark"); /* a block each time */
 	add_end(&t, "T1", END_CUT);
 	add_begin(&t, "T1", "a mark");
 	add_end(&t, "T1", END_RETURN);
-	add_begin(&t, "T2", "f 1+0x10I"); /* by a rule: one each time */
+	add_begin(&t, "T2", "f 1+0x10I"); /* by a rule, a block each time */
 	add_end(&t, "T2", END_CUT);
 	add_begin(&t, "T2", "f 1+0x10I");
-	add_end(&t, "T2", END_NOT_ATOMIC); /* the source knows better */
+	add_end(&t, "T2", END_NOT_ATOMIC); /* the source overrides the rule */
 	add_begin(&t, "T2", "f 1+0x10I");
 	add_end(&t, "T2", END_NOT_ATOMIC);
 	add_begin(&t, "T2", "m 1+0x40I"); /* main, by a rule */
@@ -196,10 +196,10 @@ static void what_waits_is_left_out(void **state)
 		assert_int_equal(v[2].reason, BLOCK_IS_START);
 		assert_int_equal(v[2].times, 1);
 		assert_int_equal(reader_blocks_cut(r), 4);
-		/* A pass that has hardly begun does not forget. */
+		/* A pass that has just begun keeps the list. */
 		assert_int_equal(reader_rewind(r, &err), 0);
 	}
-	assert_true(rules.asked <= 8); /* once a label */
+	assert_true(rules.asked <= 8); /* once for each label */
 	reader_close(r);
 	str_free(&got);
 	trace_free(&t);
@@ -216,9 +216,9 @@ static void labels_of_one_function(void **state)
 	add_end(&t, "T1", END_CUT);
 	add_begin(&t, "T2", "f 1+0x10");
 	add_end(&t, "T2", END_RETURN);
-	add_begin(&t, "T2", "f 1+0x1"); /* another */
+	add_begin(&t, "T2", "f 1+0x1"); /* another function */
 	add_end(&t, "T2", END_RETURN);
-	add_begin(&t, "T2", "a 1+0x10"); /* no function at all */
+	add_begin(&t, "T2", "a 1+0x10"); /* not a function */
 	add_end(&t, "T2", END_RETURN);
 	expect(&t, false, "bebeBEBE");
 	trace_free(&t);
@@ -240,7 +240,7 @@ static void thread_starts_hand_on(void **state)
 	add_begin(&t, "T1", "f 1+0x5"); /* copies an argument */
 	add_end(&t, "T1", END_RETURN);
 	add_begin(&t, "T1", "f 1+0x3L");
-	add_begin(&t, "T1", "f 1+0x4"); /* the user's */
+	add_begin(&t, "T1", "f 1+0x4"); /* the user's function */
 	add_begin(&t, "T1", "f 1+0x5"); /* called by it */
 	add_begin(&t, "T1", "f 1+0x3L");
 	add_begin(&t, "T1", "f 1+0x4");
@@ -248,7 +248,7 @@ static void thread_starts_hand_on(void **state)
 		add_end(&t, "T1", END_RETURN);
 	for (int i = 0; i < 4; i++)
 		add_end(&t, "T1", END_CUT);
-	add_begin(&t, "T1", "f 1+0x2L"); /* it ran on after it waited */
+	add_begin(&t, "T1", "f 1+0x2L"); /* the start function continues after it waited */
 	add_end(&t, "T1", END_RETURN);
 	add_begin(&t, "T1", "f 1+0x4");
 	add_end(&t, "T1", END_RETURN);
@@ -274,7 +274,7 @@ static void others_pass(void **state)
 	struct trace t;
 
 	(void)state;
-	trace_init(&t); /* no note: the names stand for themselves */
+	trace_init(&t); /* without the note it is not a recorded run */
 	fill(&t);
 	add_begin(&t, "T0", "m 1+0x10");
 	add_end(&t, "T0", END_RETURN);
@@ -370,15 +370,15 @@ static void deep_and_wide(void **state)
 }
 
 /*
- * The twin: for each event it looks back over all events before it, and keeps
- * nothing. `text` of a begin is its label.
+ * The twin: for each event it looks at all earlier events, and keeps no state.
+ * `text` of a begin is its label.
  */
 static const char *label_at(const struct trace *t, size_t i)
 {
 	return t->names.table[NAMES_STRING].text[t->ev[i].operand];
 }
 
-/* The begin that is innermost and open in front of event i of the same thread; SIZE_MAX: none. */
+/* Returns the begin of the thread's innermost block open before event i, or SIZE_MAX. */
 static size_t open_before(const struct trace *t, size_t i)
 {
 	size_t closed = 0;
@@ -405,7 +405,8 @@ static bool twin_start(const struct trace *t, size_t i)
 	       twin_start(t, by);
 }
 
-/* Was the function of begin i seen, before event i, to end with a reason not below `why`? */
+/* Returns whether the function of begin i ended before event i for the reason `why` or a higher
+ * one. */
 static bool twin_ended(const struct trace *t, size_t i, enum end_reason why)
 {
 	for (size_t k = 0; k < i; k++) {

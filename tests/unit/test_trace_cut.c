@@ -1,6 +1,6 @@
 /*
- * A trace cut off at any byte gives the events before the cut and one sentence;
- * one with any byte changed never gives other events without saying so.
+ * A trace that is cut off at any byte gives the events before the cut and one
+ * sentence. A trace with any byte changed never gives other events without an error.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 #include "base/banned.h"
 
-/* A little of everything, with new names to the end. */
+/* A trace with every kind of event, and new names until its end. */
 static void make_trace(struct trace *t, size_t n)
 {
 	struct rng rng = {n};
@@ -38,7 +38,7 @@ static void make_trace(struct trace *t, size_t n)
 	}
 }
 
-/* The first n lines of `all`. */
+/* Returns the length of the first n lines of `all`. */
 static size_t prefix(const struct str *all, size_t n)
 {
 	const char *p = all->s;
@@ -54,7 +54,7 @@ static void expect_prefix(const struct str *all, const struct str *got, size_t n
 	assert_memory_equal(got->s, all->s, got->n);
 }
 
-/* The line in which the file, cut at `cut`, is read to no end. */
+/* Returns the number of whole lines before `cut`, and sets where the last of them ends. */
 static uint64_t lines_before(const struct str *file, size_t cut, size_t *last)
 {
 	uint64_t lines = 0;
@@ -69,8 +69,8 @@ static uint64_t lines_before(const struct str *file, size_t cut, size_t *last)
 }
 
 /*
- * Where a cut leaves half a line, that may still be one: with a shorter place,
- * or without its label. Nobody can tell, so it is taken as it stands.
+ * If a cut leaves half a line, that may still be a valid line, with a shorter place
+ * or without its label. The reader cannot notice that, and takes it as it is.
  */
 static void expect_half_line(const struct str *all, const struct str *got, size_t whole)
 {
@@ -86,7 +86,7 @@ static void expect_half_line(const struct str *all, const struct str *got, size_
 		assert_memory_equal(have, want, (size_t)(want_place - want));
 	else
 		assert_memory_equal(strchr(have, '|'), "|begin()|", 9);
-	/* The place, without its newline, is the start of what it was. */
+	/* The place, without the newline, is the beginning of the original place. */
 	assert_memory_equal(have_place, want_place, (size_t)(got->s + got->n - 1 - have_place));
 }
 
@@ -129,7 +129,7 @@ static void test_cut_std(void **state)
 	trace_free(&t);
 }
 
-/* Any file that says where it ends: a cut is always an error. */
+/* For a format with an end mark: a cut is always an error. */
 static void cut_each(const char *path, const struct str *all, size_t n, size_t step)
 {
 	struct reader_options options = {0};
@@ -147,7 +147,7 @@ static void cut_each(const char *path, const struct str *all, size_t n, size_t s
 		assert_true(strlen(err.text) > strlen(path) + 10);
 		expect_prefix(all, &got, events);
 	}
-	/* Nothing at all is an STD trace of no events, whatever its name. */
+	/* An empty file is an STD trace without events, whatever its name. */
 	assert_int_equal(truncate(path, 0), 0);
 	assert_int_equal(read_all(path, options, &got, &err), 0);
 	assert_string_equal(err.text, "");
@@ -187,12 +187,13 @@ static void test_cut_others(void **state)
 }
 
 /*
- * An .atrace written here by the letter of atrace_format.h, without the writer:
- * small chunks, names just before the events that need them.
+ * An .atrace that is written directly from atrace_format.h, without the writer:
+ * small chunks, and names just before the events that need them.
  */
 struct hand {
 	struct str file;
-	size_t ends[64], events[64]; /* where chunks of events end, and how many there are then */
+	size_t ends[64],
+		events[64]; /* where chunks of events end, and the number of events up to there */
 	size_t n;
 };
 
@@ -245,8 +246,7 @@ static void write_by_hand(const struct trace *t, struct hand *h)
 		for (uint32_t k = 0; k < NAMES_KINDS; k++) {
 			uint32_t want = (uint32_t)((i + n) * t->names.table[k].n / t->n);
 
-			/* All threads at once; of the rest, more than are needed yet is fine too.
-			 */
+			/* All threads at once; names that no event needs yet are allowed. */
 			want = k == NAMES_VAR || k == NAMES_STRING ? want : t->names.table[k].n;
 			for (uint32_t e = 0; e < n; e++) {
 				const struct event *ev = &t->ev[i + e];
@@ -273,7 +273,7 @@ static void write_by_hand(const struct trace *t, struct hand *h)
 	str_free(&p);
 }
 
-/* Each whole chunk of events before the cut is delivered, not only some. */
+/* Every whole chunk of events before the cut is delivered. */
 static void test_cut_between_chunks(void **state)
 {
 	const char *path = fixture_path("hand.atrace");
@@ -311,7 +311,7 @@ static void test_cut_between_chunks(void **state)
 	trace_free(&t);
 }
 
-/* Every byte, one at a time, changed in three ways. */
+/* Changes every byte, one at a time, in three ways. */
 static void flip_each(const char *path, const struct str *all, size_t n, bool in_order,
 		      size_t silent_max)
 {
@@ -333,8 +333,7 @@ static void flip_each(const char *path, const struct str *all, size_t n, bool in
 			events = read_all(path, (struct reader_options){0}, &got, &err);
 			if (!err_is_set(&err))
 				assert_int_equal(events, n);
-			/* A frame of zstd is vouched for at its end only, a chunk before it is
-			 * used. */
+			/* A zstd frame is checked only at its end, a chunk before it is used. */
 			if (!err_is_set(&err) || in_order)
 				expect_prefix(all, &got, events);
 			silent += !err_is_set(&err);
@@ -365,7 +364,7 @@ static void test_flip(void **state)
 	write_by_hand(&t, &h);
 	spit(path, h.file.s, h.file.n);
 	flip_each(path, &all, t.n, true, 0);
-	/* Nobody looks at all bits of a frame's head. */
+	/* Some bits of a zstd frame's header are not used. */
 	path = fixture_path("flip.std.zst");
 	trace_write(&t, path, TRACE_STD, 0);
 	flip_each(path, &all, t.n, false, 12);

@@ -1,6 +1,6 @@
 /*
- * What can be wrong with the bytes of a trace before anybody asks what they
- * say: a file that the system says nothing about, a NUL byte in a text.
+ * Errors in the bytes of a trace that do not depend on its events: fstat() fails,
+ * or a text has a NUL byte.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 
 #include "base/banned.h"
 
-/* In front of the C library's. */
+/* Replaces the function of the C library. */
 static int fstat_errno;
 
 int fstat(int fd, struct stat *st)
@@ -43,8 +43,8 @@ static void test_no_fstat(void **state)
 }
 
 /*
- * `before` lines, one with a NUL byte at `at` of its `n` bytes, some more. The
- * lines before it are read, also a second time.
+ * Writes `before` lines, then one of n bytes with a NUL byte at `at`, then another
+ * unless `last`. The lines before it must be read, in a second pass too.
  */
 static void try_nul(size_t before, char first, size_t n, size_t at, bool last, const char *why)
 {
@@ -79,7 +79,7 @@ static void try_nul(size_t before, char first, size_t n, size_t at, bool last, c
 
 static void test_nul(void **state)
 {
-	/* Windows have some hundred thousand bytes. */
+	/* The input's window has a few hundred thousand bytes. */
 	static const size_t befores[] = {0, 1, 2, 1023, 1024, 1025, 17475, 17476, 17477, 60000};
 	static const size_t places[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 19};
 
@@ -92,7 +92,7 @@ static void test_nul(void **state)
 	try_nul(3, '#', 20, 10, false, "a NUL byte");
 	try_nul(3, 'T', 1 << 20, 10, false, "a NUL byte");
 	try_nul(3, 'T', 1 << 20, (1 << 20) - 1, true, "a NUL byte");
-	/* However much of a line too long is in the window when the byte is seen. */
+	/* A line that is too long is reported first, however much of it is in the window. */
 	try_nul(3, 'T', (1 << 20) + 1, 10, false, "line is longer than 1048576 bytes");
 	try_nul(3, 'T', 1 << 22, 10, false, "line is longer than 1048576 bytes");
 }

@@ -1,4 +1,4 @@
-/* A name has one number, another name another one, whatever their bytes and lengths. */
+/* Equal names have the same number, different names different ones, whatever their bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 
 enum { LONGEST = 40, ROOM = 64 };
 
-/* The same text three times, followed by other bytes each time: those must not matter. */
+/* Interns the same text three times, followed by other bytes each time, which must not matter. */
 static uint32_t intern(struct table *t, const char *s, size_t n)
 {
 	char buf[ROOM];
@@ -53,7 +53,7 @@ static void test_lengths(void **state)
 	table_reset(&t);
 }
 
-/* One byte makes a difference, at each place of each length. */
+/* One byte makes a difference, at each position of each length. */
 static void test_one_byte(void **state)
 {
 	static const char bytes[] = {0, 1, 'b', 0x7f, '\x80', '\xff'};
@@ -75,7 +75,7 @@ static void test_one_byte(void **state)
 	table_reset(&t);
 }
 
-/* A short name's key must not be taken for another length's, nor for a hash. */
+/* The key of a short name differs from that of any other length, and from a hash. */
 static void test_zero_bytes(void **state)
 {
 	static const char zeros[LONGEST] = {0};
@@ -97,7 +97,7 @@ static size_t nth(char buf[ROOM], uint32_t i)
 	return (size_t)snprintf(buf, ROOM, forms[i % 4], i);
 }
 
-/* Tables grow, and what was handed out stays where it is. */
+/* A table grows, and its texts do not move. */
 static void test_many(void **state)
 {
 	struct table t = {0};
@@ -123,7 +123,7 @@ static void test_many(void **state)
 	table_reset(&t);
 }
 
-/* A name larger than the pieces in which memory is taken. */
+/* A name that is larger than the pieces in which the pool grows. */
 static void test_huge(void **state)
 {
 	size_t n = 200000;
@@ -162,12 +162,12 @@ static strref string(struct names *names, const char *s)
 {
 	char buf[ROOM];
 
-	memset(buf, '7', sizeof buf); /* digits behind it are not part of it */
+	memset(buf, '7', sizeof buf); /* digits after it are not part of it */
 	memcpy(buf, s, strlen(s));
 	return names_string(names, buf, strlen(s));
 }
 
-/* What we would print as that very number needs no table. */
+/* A number exactly as it is printed needs no table. */
 static void test_numbers(void **state)
 {
 	static const struct {
@@ -224,7 +224,7 @@ static void test_none(void **state)
 	names_free(&names);
 }
 
-/* Each operand is looked up in the world of its operation. */
+/* Each operand is looked up in the table for its operation. */
 static void test_operands(void **state)
 {
 	struct names names;
@@ -257,7 +257,7 @@ static void test_operands(void **state)
 	names_free(&names);
 }
 
-/* A label of its own, else the place. */
+/* Its own label, otherwise the place. */
 static void test_label(void **state)
 {
 	(void)state;

@@ -1,5 +1,5 @@
 /*
- * Raw recordings made by hand, as events; and files that are none.
+ * How raw recordings, built by hand, become events; and files that are not recordings.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +32,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Events as "T0 w(0)" one a line: numbers of operands; blocks by the text of their label. */
+/* Adds events such as "T0 w 0", one a line: operands by number, blocks by their label's text. */
 static void tell_short(const struct names *names, const struct event *e, struct str *out)
 {
 	str_fmt(out, "T%u %s", e->thread, op_info[e->op].spelling);
@@ -78,7 +78,7 @@ static struct reader *open_built(const char *name)
 	return r;
 }
 
-/* These events and no others; once more the same, with the same names. */
+/* Expects these events and no others; in later passes the same, with the same names. */
 static void expect(const char *want)
 {
 	struct reader *r = open_built("x.raw");
@@ -130,7 +130,7 @@ static void by_time(void **state)
 	raw_put(&b, 0, 30, RAW_READ, A, 8, 2);
 	raw_put(&b, 1, 40, RAW_WRITE, A, 8, 1);
 	raw_put(&b, 0, 35, RAW_WRITE, A, 8, 2);
-	raw_put(&b, 0, 10, RAW_READ, A, 8, 2); /* not before the one before it */
+	raw_put(&b, 0, 10, RAW_READ, A, 8, 2); /* counts as 35 */
 	expect("T1 w 0\nT0 r 0\nT0 w 0\nT0 r 0\nT1 w 0\n");
 }
 
@@ -145,7 +145,7 @@ static void no_place(void **state)
 	assert_false(has_name(NAMES_STRING, "0 ?+0x0"));
 }
 
-/* Chunks lie in the file in any order; RAW_TIME and RAW_PC_HIGH hold for one chunk. */
+/* Chunks may be in the file in any order; RAW_TIME and RAW_PC_HIGH apply to one chunk. */
 static void chunks(void **state)
 {
 	(void)state;
@@ -153,9 +153,9 @@ static void chunks(void **state)
 	raw_words(&b, 0, (uint64_t)RAW_TIME << 48, 1000);
 	raw_put(&b, 0, 5, RAW_READ, A, 8, 1);
 	raw_cut_chunk(&b, 0);
-	raw_put(&b, 0, 6, RAW_UPDATE, A, 8, 1); /* its chunk counts from 0 again */
+	raw_put(&b, 0, 6, RAW_UPDATE, A, 8, 1); /* the base of this chunk is 0 again */
 	raw_cut_chunk(&b, 0);
-	raw_cut_chunk(&b, 0); /* one without units */
+	raw_cut_chunk(&b, 0); /* a chunk without units */
 	raw_put(&b, 0, 1100, RAW_READ, A, 8, 1);
 	raw_put(&b, 1, 1004, RAW_WRITE, A, 8, 1);
 	raw_put(&b, 1, 1006, RAW_WRITE, A, 8, 1);
@@ -169,12 +169,12 @@ static void of_one_thread(void **state)
 	raw_put(&b, 0, 2, RAW_WRITE, A, 8, 1);
 	raw_put(&b, 1, 3, RAW_WRITE, A + 8, 8, 1);
 	raw_put(&b, 0, 4, RAW_RETURN, 0, 0, 1);
-	/* Nobody else's memory, and a function in which nothing happened. */
+	/* Memory of one thread, and a function in which nothing else happens. */
 	expect("");
 	assert_true(has_name(NAMES_NOTE, "unshared 2"));
 }
 
-/* A word of which the other thread uses half. */
+/* A word of which the other thread accesses one half. */
 static void halves(void **state)
 {
 	(void)state;
@@ -215,7 +215,7 @@ static void cuts(void **state)
 	}
 }
 
-/* A begin waits until something happens; one that was cut does not begin again. */
+/* A begin is delayed until something happens; a block that was cut does not begin again. */
 static void blocks(void **state)
 {
 	(void)state;
@@ -227,11 +227,11 @@ static void blocks(void **state)
 	raw_put(&b, 0, 5, RAW_BEGIN, 4, 0, 1);
 	raw_put(&b, 0, 6, RAW_WRITE, A, 8, 1);
 	raw_put(&b, 0, 7, RAW_END, 0, 0, 1);
-	raw_put(&b, 0, 8, RAW_END, 0, 0, 1); /* of none */
+	raw_put(&b, 0, 8, RAW_END, 0, 0, 1); /* no block is open */
 	raw_put(&b, 0, 9, RAW_BEGIN, 4, 0, 1);
 	raw_put(&b, 0, 10, RAW_WRITE, A, 8, 1);
-	raw_put(&b, 0, 11, RAW_RETURN, 0, 0, 1); /* ends the marked block, too */
-	raw_put(&b, 0, 12, RAW_RETURN, 0, 0, 1); /* of none */
+	raw_put(&b, 0, 11, RAW_RETURN, 0, 0, 1); /* ends the marked block too */
+	raw_put(&b, 0, 12, RAW_RETURN, 0, 0, 1); /* no function is open */
 	raw_put(&b, 0, 13, RAW_CALL, 0x300, 0, 1);
 	raw_put(&b, 0, 14, RAW_NOT_ATOMIC, 0, 0, 1);
 	raw_put(&b, 0, 15, RAW_WRITE, A, 8, 1);
@@ -256,14 +256,14 @@ static void locks(void **state)
 	raw_put(&b, 0, 1, RAW_ACQUIRE, LOCK, RAW_MUTEX, 1);
 	raw_put(&b, 0, 2, RAW_ACQUIRE, LOCK, RAW_MUTEX, 1);
 	raw_put(&b, 0, 3, RAW_RELEASE, LOCK, RAW_MUTEX, 1);
-	raw_put(&b, 1, 4, RAW_ACQUIRE, LOCK, RAW_MUTEX, 1); /* T0 must have let go */
-	raw_put(&b, 0, 5, RAW_RELEASE, LOCK, RAW_MUTEX, 1); /* it has */
+	raw_put(&b, 1, 4, RAW_ACQUIRE, LOCK, RAW_MUTEX, 1); /* T0 must have released it */
+	raw_put(&b, 0, 5, RAW_RELEASE, LOCK, RAW_MUTEX, 1); /* already released */
 	raw_put(&b, 1, 6, RAW_RELEASE, LOCK, RAW_MUTEX, 1);
 	raw_put(&b, 0, 7, RAW_ACQUIRE_SHARED, LOCK + 64, RAW_RWLOCK, 1);
 	raw_put(&b, 1, 8, RAW_ACQUIRE_SHARED, LOCK + 64, RAW_RWLOCK, 1);
 	raw_put(&b, 0, 9, RAW_RELEASE, LOCK + 64, RAW_RWLOCK, 1);
-	raw_put(&b, 0, 10, RAW_ACQUIRE, LOCK + 64, RAW_RWLOCK, 1);        /* T1 must have let go */
-	raw_put(&b, 0, 11, RAW_ACQUIRE_SHARED, LOCK + 64, RAW_RWLOCK, 1); /* cannot be */
+	raw_put(&b, 0, 10, RAW_ACQUIRE, LOCK + 64, RAW_RWLOCK, 1); /* T1 must have released it */
+	raw_put(&b, 0, 11, RAW_ACQUIRE_SHARED, LOCK + 64, RAW_RWLOCK, 1); /* impossible */
 	raw_put(&b, 0, 12, RAW_RELEASE, LOCK + 64, RAW_RWLOCK, 1);
 	expect("T0 acq 0\nT0 acq 0\nT0 rel 0\nT0 rel 0\nT1 acq 0\nT1 rel 0\n"
 	       "T0 racq 1\nT1 racq 1\nT0 rrel 1\nT1 rrel 1\nT0 acq 1\nT0 rel 1\n");
@@ -272,8 +272,10 @@ static void locks(void **state)
 	assert_true(has_name(NAMES_LOCK, "rwlock o 0x30040 1"));
 }
 
-/* A holder that was joined cannot let go: the next one gets another lock. So does who finds a new
- * one at the address, and a held one is given back first. */
+/*
+ * A holder that was joined cannot release a lock: the next acquire is of another lock. So it is
+ * after RAW_LOCK_NEW; the old lock is released first if it is held.
+ */
 static void locks_of_the_dead(void **state)
 {
 	(void)state;
@@ -286,12 +288,12 @@ static void locks_of_the_dead(void **state)
 	raw_put(&b, 0, 7, RAW_ACQUIRE, LOCK, RAW_MUTEX, 1);
 	raw_put(&b, 0, 8, RAW_RELEASE, LOCK, RAW_MUTEX, 1);
 	raw_put(&b, 1, 9, RAW_RELEASE, LOCK, RAW_MUTEX, 1); /* after its join */
-	raw_put(&b, 0, 9, RAW_FORK, 1, 0, 1);               /* has run */
+	raw_put(&b, 0, 9, RAW_FORK, 1, 0, 1);               /* T1 has run */
 	expect("T1 acq 0\nT1 racq 1\nT0 join 1\nT0 acq 2\nT0 acq 3\nT0 rel 2\nT0 acq 4\nT0 rel "
 	       "4\n");
 }
 
-/* Those that every thread waits for and then posts are locks. */
+/* A semaphore that every thread waits for and then posts is a lock. */
 static void semaphores(void **state)
 {
 	(void)state;
@@ -299,20 +301,20 @@ static void semaphores(void **state)
 		raw_put(&b, t, 10 + 10 * t, RAW_SEM_WAIT, LOCK, 0, 1);
 		raw_put(&b, t, 11 + 10 * t, RAW_SEM_POST, LOCK, 0, 1);
 	}
-	raw_put(&b, 0, 30, RAW_SEM_POST, LOCK + 64, 0, 1); /* tells another thread */
+	raw_put(&b, 0, 30, RAW_SEM_POST, LOCK + 64, 0, 1); /* a signal to another thread */
 	raw_put(&b, 1, 31, RAW_SEM_WAIT, LOCK + 64, 0, 1);
-	raw_put(&b, 0, 32, RAW_LOCK_NEW, LOCK + 128, 2, 1); /* two may pass */
+	raw_put(&b, 0, 32, RAW_LOCK_NEW, LOCK + 128, 2, 1); /* its value is 2 */
 	raw_put(&b, 0, 33, RAW_SEM_WAIT, LOCK + 128, 0, 1);
 	raw_put(&b, 0, 34, RAW_SEM_POST, LOCK + 128, 0, 1);
-	raw_put(&b, 1, 40, RAW_SEM_WAIT, LOCK + 192, 0, 1); /* never given back */
-	raw_put(&b, 0, 50, RAW_SEM_WAIT, LOCK + 256, 0, 1); /* given back by another */
+	raw_put(&b, 1, 40, RAW_SEM_WAIT, LOCK + 192, 0, 1); /* never posted */
+	raw_put(&b, 0, 50, RAW_SEM_WAIT, LOCK + 256, 0, 1); /* posted by the other thread */
 	raw_put(&b, 1, 51, RAW_SEM_POST, LOCK + 256, 0, 1);
 	expect("T0 acq 0\nT0 rel 0\nT1 acq 0\nT1 rel 0\nT0 u 0\nT1 u 0\nT0 u 1\nT0 u 1\nT1 u 2\n"
 	       "T0 u 3\nT1 u 3\n");
 	assert_true(has_name(NAMES_LOCK, "semaphore o 0x30000 1"));
 }
 
-/* Freed memory comes back as another variable, and a lock in it as another lock. */
+/* Memory that is freed and used again is another variable, and a lock in it another lock. */
 static void reuse(void **state)
 {
 	(void)state;
@@ -324,14 +326,14 @@ static void reuse(void **state)
 		raw_put(&b, 1, 18 + 100 * i, RAW_RELEASE, A + 16, RAW_MUTEX, 1);
 		raw_put(&b, 0, 20 + 100 * i, RAW_FREE, A, 0, 1);
 	}
-	raw_put(&b, 0, 300, RAW_FREE, A, 0, 1); /* twice */
+	raw_put(&b, 0, 300, RAW_FREE, A, 0, 1); /* freed twice */
 	expect("T0 w 0\nT1 acq 0\nT1 r 0\nT1 rel 0\nT0 w 1\nT1 acq 1\nT1 r 1\nT1 rel 1\n");
 	assert_true(has_name(NAMES_VAR, "h 0x8 4 64 1"));
 	assert_true(has_name(NAMES_STRING, "0 ?+0x111"));
 	assert_true(has_name(NAMES_LOCK, "mutex h 0x10 1 64 1"));
 }
 
-/* The same for memory that is mapped anew. */
+/* The same for memory that is unmapped. */
 static void forgotten(void **state)
 {
 	(void)state;
@@ -391,7 +393,7 @@ static void threads_without_chunks(void **state)
 {
 	(void)state;
 	raw_put(&b, 0, 1, RAW_FORK, 1, 0, 1);
-	raw_put(&b, 0, 2, RAW_FORK, 9, 0, 1); /* has no number in this file */
+	raw_put(&b, 0, 2, RAW_FORK, 9, 0, 1); /* this file has no such thread */
 	raw_put(&b, 0, 3, RAW_FORK, 0, 0, 1); /* itself */
 	raw_put(&b, 0, 4, RAW_FORK, 3, 0, 1);
 	raw_put(&b, 0, 5, RAW_FORK, 3, 0, 1); /* again */
@@ -410,7 +412,7 @@ static void no_events(void **state)
 	assert_true(has_name(NAMES_NOTE, "unshared 0"));
 }
 
-/* Where a thread's units make no sense the rest of it is left out, and a note says so. */
+/* If a unit makes no sense, the rest of its thread is left out, and a note says so. */
 static void broken_units(void **state)
 {
 	(void)state;
@@ -418,7 +420,7 @@ static void broken_units(void **state)
 	raw_put(&b, 0, 2, RAW_OPS, A, 8, 1);
 	raw_put(&b, 0, 3, RAW_WRITE, A, 8, 1);
 	raw_put(&b, 1, 4, RAW_WRITE, A, 8, 1);
-	raw_put(&b, 1, 5, RAW_LABEL, A, 255, 1); /* more text than the chunk has */
+	raw_put(&b, 1, 5, RAW_LABEL, A, 255, 1); /* more text than fits into the chunk */
 	raw_put(&b, 1, 6, RAW_WRITE, A, 8, 1);
 	for (int i = 0; i < 8; i++)
 		raw_put(&b, 1, 6, RAW_WRITE, A, 8, 1);
@@ -448,7 +450,7 @@ static void deep(void **state)
 	str_free(&want);
 }
 
-/* --- files that are none --- */
+/* --- files that are not recordings --- */
 
 static void refused(size_t size, const char *why)
 {
@@ -521,7 +523,7 @@ static size_t events_in(size_t size)
 	return n;
 }
 
-/* Pages without a chunk are skipped; a chunk twice, or one missing, ends its thread. */
+/* Pages without a chunk are skipped; a repeated or missing chunk ends its thread. */
 static void odd_chunks(void **state)
 {
 	(void)state;
@@ -531,7 +533,7 @@ static void odd_chunks(void **state)
 	}
 	raw_assemble(&b, &file); /* chunks 3, 2, 1, 0 */
 	assert_int_equal(events_in(file.n), 3);
-	assert_int_equal(events_in(file.n - 1), 0); /* a piece of a page, behind chunk 1 */
+	assert_int_equal(events_in(file.n - 1), 0); /* chunk 0 is cut off */
 	chunk_at(3)->magic = 0;
 	assert_int_equal(events_in(file.n), 1);
 	chunk_at(3)->magic = RAW_CHUNK_MAGIC;
@@ -542,16 +544,16 @@ static void odd_chunks(void **state)
 	assert_int_equal(events_in(file.n), 3);
 }
 
-/* Which events came of some units: of a thread's last, of others, of some of their bytes. */
+/* Which events units have become: a thread's last unit, other units, single bytes of a unit. */
 static void units_sought(void **state)
 {
 	struct reader_unit units[] = {
-		{.thread = 0},                                       /* the first read */
-		{.thread = 0, .address = A + 5},                     /* the second */
-		{.thread = 0, .address = A + 8},                     /* not touched */
-		{.thread = 1},                                       /* its last */
+		{.thread = 0},                                       /* its first read */
+		{.thread = 0, .address = A + 5},                     /* its second read */
+		{.thread = 0, .address = A + 8},                     /* not accessed */
+		{.thread = 1},                                       /* its last unit */
 		{.thread = 2},                                       /* there is no such thread */
-		{.thread = 1, .op = RAW_WRITE, .time = 10, .pc = 1}, /* not its last */
+		{.thread = 1, .op = RAW_WRITE, .time = 10, .pc = 1}, /* not its last unit */
 		{.thread = 1, .op = RAW_WRITE, .time = 10, .pc = 2},
 		{.thread = 1, .op = RAW_READ, .time = 10, .pc = 1},
 		{.thread = 0, .op = RAW_READ, .time = 30, .pc = 2, .address = A + 4},
@@ -576,7 +578,7 @@ static void units_sought(void **state)
 		assert_int_equal(units[i].event, want[i]);
 	reader_close(r);
 
-	/* Nothing comes of it. */
+	/* A unit without events. */
 	raw_put(&b, 1, 40, RAW_READ, A + 64, 4, 1);
 	r = open_built("x.raw");
 	reader_set_units(r, units, 4);
@@ -586,7 +588,7 @@ static void units_sought(void **state)
 	reader_close(r);
 }
 
-/* In two batches: the number counts from the start. */
+/* In several batches: the number counts from the start. */
 static void units_of_many(void **state)
 {
 	struct reader_unit units[] = {{.thread = 1}, {.thread = 0}};
@@ -628,7 +630,7 @@ static void modules_from_outside(void **state)
 	reader_close(r);
 }
 
-/* A semaphore that is held when the recording ends is a lock where the run goes on. */
+/* A semaphore that is held at the end may be a lock if the program still runs. */
 static void unfinished(void **state)
 {
 	struct reader_options o = {.unfinished = true};

@@ -1,7 +1,7 @@
 /*
- * The memory of a recorded run, against a twin that keeps every byte apart:
- * two accesses share a variable exactly where they share bytes that were not
- * forgotten in between.
+ * Compares raw_memory.c with a twin that remembers every byte separately: two
+ * accesses have a variable in common exactly if they have bytes in common that were
+ * not forgotten in between.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "trace/raw_memory.h"
 #include "trace_fixture.h"
 
-/* Two pages and a bit, across a border of pages. */
+/* A little more than two pages, across page boundaries. */
 #define BASE 0x10ff0ull
 enum { BYTES = 8400, OPS_MAX = 300, THREADS = 3 };
 
@@ -22,16 +22,16 @@ struct step {
 	uint32_t at, size, thread;
 };
 
-/* What the twin knows: of each byte, which life it is in, and who ever touches it. */
+/* The twin: the life of each byte, which changes when it is forgotten, and its threads. */
 struct twin {
 	uint32_t life[BYTES];
-	uint32_t touched[BYTES]; /* bits of threads */
+	uint32_t touched[BYTES]; /* a bit for each thread */
 	uint32_t lives;
-	/* Accesses so far, each with the life of its bytes then. */
+	/* The accesses so far, each with the lives of its bytes at that time. */
 	struct {
 		const struct step *step;
 		uint32_t *life;
-		uint32_t *var; /* that the code gave the byte; 0: none */
+		uint32_t *var; /* the variable of each byte, as raw_memory.c says; 0: none */
 	} seen[OPS_MAX];
 	size_t nseen;
 };
@@ -43,12 +43,12 @@ static void twin_forget(struct twin *w, uint32_t at, uint32_t size)
 		w->life[i] = w->lives;
 }
 
-/* Play the steps; fail where code and twin differ. */
+/* Plays the steps; fails if code and twin differ. */
 static void play(struct raw_memory *m, const struct step *step, size_t n)
 {
 	struct twin *w = mem_zalloc(sizeof *w);
-	uint32_t next = 0, block[BYTES / 16 + 1] = {0};
-	static uint64_t size_of[OPS_MAX * BYTES]; /* of a variable: always the same */
+	uint32_t next = 0, alloc_size[BYTES / 16 + 1] = {0};
+	static uint64_t size_of[OPS_MAX * BYTES]; /* of each variable: must not change */
 
 	for (size_t i = 0; i < n; i++)
 		for (uint32_t b = 0; step[i].what == ACCESS && b < step[i].size; b++)
@@ -65,7 +65,7 @@ static void play(struct raw_memory *m, const struct step *step, size_t n)
 			continue;
 		case ALLOC:
 			raw_memory_alloc(m, address, size, 7);
-			block[s->at / 16] = s->size;
+			alloc_size[s->at / 16] = s->size;
 			twin_forget(w, s->at, s->size);
 			assert_non_null(raw_memory_allocation_at(m, address));
 			assert_int_equal(raw_memory_allocation_at(m, address + size - 1)->address,
@@ -73,8 +73,8 @@ static void play(struct raw_memory *m, const struct step *step, size_t n)
 			continue;
 		case FREE:
 			raw_memory_dealloc(m, address);
-			twin_forget(w, s->at, block[s->at / 16]);
-			block[s->at / 16] = 0;
+			twin_forget(w, s->at, alloc_size[s->at / 16]);
+			alloc_size[s->at / 16] = 0;
 			continue;
 		default:
 			break;
@@ -96,7 +96,7 @@ static void play(struct raw_memory *m, const struct step *step, size_t n)
 			for (uint64_t b = start - BASE; b < end - BASE; b++) {
 				uint32_t who = w->touched[b];
 
-				/* More than one thread's: it has one. */
+				/* Accessed by several threads: it must have a variable. */
 				if (who & (who - 1))
 					assert_non_null(number);
 				var[b - s->at] = number ? *number : 0;
@@ -135,7 +135,7 @@ static void play(struct raw_memory *m, const struct step *step, size_t n)
 	mem_free(w);
 }
 
-/* Steps by chance; blocks and forgotten stretches begin and end where accesses cannot cross. */
+/* Makes random steps; no access crosses the bounds of an allocation or of forgotten memory. */
 static size_t make_steps(struct rng *r, struct step *step)
 {
 	uint32_t size_of[BYTES / 16 + 1] = {0}, edge = 256;
@@ -152,7 +152,7 @@ static size_t make_steps(struct rng *r, struct step *step)
 			s->size = edge * (1 + rng_below(r, 3));
 			if (s->at + s->size > BYTES / edge * edge)
 				s->size = edge;
-			/* Blocks in there are forgotten as a whole. */
+			/* Allocations in there are forgotten as a whole. */
 			break;
 		case 1:
 			s->what = size_of[s->at / 16] ? FREE : ALLOC;
@@ -187,7 +187,7 @@ static void same_as_twin(void **state)
 			}
 		raw_memory_finish_marks(m);
 		play(m, step, n);
-		/* And from the beginning. */
+		/* And once more from the beginning. */
 		raw_memory_restart(m);
 		play(m, step, n);
 		raw_memory_free(m);
@@ -217,7 +217,7 @@ static void ends_of_memory(void **state)
 	raw_memory_free(m);
 }
 
-/* A range without end takes no more than it is allowed. */
+/* A huge range takes no more pages than allowed. */
 static void too_large(void **state)
 {
 	struct raw_memory *m = raw_memory_new(16);
@@ -247,7 +247,7 @@ static void not_marked(void **state)
 	raw_memory_mark(m, 0x1000, 0x1000, 0);
 	raw_memory_mark(m, 0x1000, 0x1000, 1);
 	raw_memory_finish_marks(m);
-	/* It gets the one it lies in. */
+	/* The access gets the variable that it lies in. */
 	v = raw_memory_next_variable(m, &address, &size, &start, &bytes);
 	assert_non_null(v);
 	*v = 3;
@@ -257,10 +257,10 @@ static void not_marked(void **state)
 	raw_memory_free(m);
 }
 
-/* Of stacks: against an array of who was there last. */
+/* Compares stacks with a search through all live ones. */
 static void stacks(void **state)
 {
-	enum { UNIT = 4096, PLACES = 64 };
+	enum { GRAIN = 4096, PLACES = 64 };
 
 	(void)state;
 	for (uint64_t seed = 1; seed <= 200; seed++) {
@@ -274,7 +274,7 @@ static void stacks(void **state)
 			bool free = true;
 
 			if (live[t]) {
-				raw_memory_end_stack(m, at[t] * UNIT, size[t] * UNIT, t);
+				raw_memory_end_stack(m, at[t] * GRAIN, size[t] * GRAIN, t);
 				live[t] = false;
 			} else {
 				at[t] = rng_below(&r, PLACES);
@@ -284,7 +284,7 @@ static void stacks(void **state)
 						at[t] >= at[k] + size[k];
 				if (!free)
 					continue;
-				raw_memory_begin_stack(m, at[t] * UNIT, size[t] * UNIT, t);
+				raw_memory_begin_stack(m, at[t] * GRAIN, size[t] * GRAIN, t);
 				live[t] = true;
 			}
 			for (uint32_t p = 0; p < PLACES + 8; p++) {
@@ -293,14 +293,14 @@ static void stacks(void **state)
 				for (uint32_t k = 0; k < 10; k++)
 					if (live[k] && p - at[k] < size[k])
 						who = k;
-				assert_int_equal(raw_memory_stack_at(m, p * UNIT + 5), who);
+				assert_int_equal(raw_memory_stack_at(m, p * GRAIN + 5), who);
 			}
 		}
 		raw_memory_free(m);
 	}
 }
 
-/* Whoever came last; a large one keeps what is above. */
+/* The last stack at an address counts; an older, larger one keeps its upper part. */
 static void stacks_overlap(void **state)
 {
 	struct raw_memory *m = raw_memory_new(16);

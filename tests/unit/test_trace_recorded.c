@@ -1,4 +1,4 @@
-/* Names of recorded runs: what is one is read whole, what is none is refused. */
+/* Names of recorded runs: a valid text is parsed completely, any other is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 
 #define N(v) (sizeof(v) / sizeof((v)[0]))
 
-/* Each writes what was read as the recorder would: so a text must come back as it was. */
+/* Each prints a parsed name as the recorder writes it: the text must be the same as before. */
 static void add_pc(struct str *s, const struct recorded_pc *pc)
 {
 	if (pc->module)
@@ -246,9 +246,7 @@ static void test_bad(void **state)
 	str_free(&s);
 }
 
-/* What one parser takes no other does, but for "s PC" and "s THREAD ADDRESS SIZE": those differ
- * too.
- */
+/* No text is accepted by two parsers; "s PC" and "s THREAD ADDRESS SIZE" differ too. */
 static void test_kinds_apart(void **state)
 {
 	struct str s = STR_INIT;
@@ -262,7 +260,7 @@ static void test_kinds_apart(void **state)
 	str_free(&s);
 }
 
-/* Cut anywhere, it is refused or means something shorter: nothing reads behind the end. */
+/* A text cut anywhere is refused or has a shorter meaning: no parser reads past the end. */
 static void test_cut(void **state)
 {
 	struct str s = STR_INIT;

@@ -1,4 +1,4 @@
-/* What is written is read again, by any reader, as often as is asked for. */
+/* What a writer writes can be read again in every format, any number of times. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-/* Names of all lengths around those at which they are kept in another way, and odd ones. */
+/* Names of all lengths around the limits of short names, and names with odd bytes. */
 static const char *const odd_names[] = {
 	"a",
 	"abcdefg",
@@ -66,7 +66,7 @@ static struct event random_event(struct trace *t, struct rng *rng)
 			operand[0] = 0;
 		break;
 	case OPERAND_THREAD:
-		/* Never the first five: somebody must be left to go on. */
+		/* Never the first five: some threads must remain. */
 		snprintf(operand, sizeof operand, "T%u", 5 + rng_below(rng, 4));
 		break;
 	case OPERAND_LOCK:
@@ -84,14 +84,14 @@ static struct event random_event(struct trace *t, struct rng *rng)
 	return trace_event(t, thread, op, operand, place);
 }
 
-/* Any operation on anything, as long as it can happen. */
+/* Adds a random operation that can happen. */
 static void random_trace(struct trace *t, uint64_t seed, size_t n)
 {
 	struct rng rng = {seed};
 	struct rules rules = {0};
 
 	trace_init(t);
-	/* Numbers are those of the tables here: the rules go by them. */
+	/* The rules use the numbers of these tables. */
 	for (uint32_t i = 0; i < RULES_LOCKS; i++) {
 		char name[8];
 
@@ -119,7 +119,7 @@ static const struct {
 	{"a.atrace.zst", TRACE_ATRACE},
 };
 
-/* Read the file at `from` and write it to `to`, as `atomsan convert` does. */
+/* Reads the file `from` and writes it to `to`, as `atomsan convert` does. */
 static void copy(const char *from, const char *to, enum trace_format format)
 {
 	static struct event ev[READER_BATCH];
@@ -155,7 +155,7 @@ static void round_trip(uint64_t seed, size_t n)
 		assert_string_equal(err.text, "");
 		assert_int_equal(got.n, all.n);
 		assert_memory_equal(got.s, all.s, all.n);
-		/* And from there to each of the others. */
+		/* And from there to each of the other formats. */
 		for (size_t k = 0; k < N(files); k++) {
 			copy(path, other, files[k].format);
 			assert_int_equal(read_all(other, options, &got, &err), t.n);
@@ -180,14 +180,14 @@ static void test_round_trip(void **state)
 		round_trip(seed, seed % 10 ? 40 + seed : 1500 + seed);
 }
 
-/* Longer than a window of the input, and than a chunk of the writer. */
+/* Longer than the input's window and than a chunk of the writer. */
 static void test_large(void **state)
 {
 	(void)state;
 	round_trip(7, 70000);
 }
 
-/* Part of it, all of it, all of it again. */
+/* Reads a part of it, all of it, all of it again. */
 static void rewind_each(const char *path, const struct reader_options *options,
 			const struct str *all, const struct err *want)
 {
@@ -204,7 +204,7 @@ static void rewind_each(const char *path, const struct reader_options *options,
 		assert_int_equal(reader_rewind(r, &err), 0);
 		assert_int_equal(reader_counts(r)->events, 0);
 		if (parts == 1)
-			continue; /* twice in a row, now and then */
+			continue; /* sometimes twice in a row */
 		read_on(r, &got, &err);
 		assert_string_equal(err.text, want->text);
 		assert_int_equal(got.n, all->n);
@@ -215,7 +215,7 @@ static void rewind_each(const char *path, const struct reader_options *options,
 	reader_close(r);
 }
 
-/* Also behind an error: it comes again, in the same words. */
+/* Rewinding works after an error too: the same error comes again. */
 static void test_rewind(void **state)
 {
 	struct reader_options options = {.rewindable = true, .lenient = false};
@@ -242,7 +242,7 @@ static void test_rewind(void **state)
 	trace_free(&t);
 }
 
-/* `bytes` come out of the descriptor that is returned. */
+/* Returns a descriptor from which `bytes` can be read. */
 static int pipe_with(const struct str *bytes, pid_t *child)
 {
 	int ends[2];
@@ -267,7 +267,7 @@ static int pipe_with(const struct str *bytes, pid_t *child)
 	return ends[0];
 }
 
-/* A pipe, as standard input and by name: it can be read once, and is kept for the second time. */
+/* A pipe, as standard input and by name: the reader keeps a copy for a second pass. */
 static void test_rewind_pipe(void **state)
 {
 	struct reader_options options = {.rewindable = true};
@@ -313,7 +313,7 @@ static void test_rewind_pipe(void **state)
 	trace_free(&t);
 }
 
-/* Standard input may be a file of which somebody has read the start. */
+/* Standard input may be a file whose beginning another process has read. */
 static void test_rewind_middle_of_file(void **state)
 {
 	static const char text[] = "not for us\nT1|r(x)\nT2|w(x)\n";
@@ -347,7 +347,7 @@ static void test_rewind_middle_of_file(void **state)
 	str_free(&again);
 }
 
-/* What STD text cannot hold is refused, and .atrace can hold it. */
+/* A name that STD text cannot have is refused; .atrace can have it. */
 static void test_names_not_for_std(void **state)
 {
 	static const struct {
@@ -389,7 +389,7 @@ static void test_names_not_for_std(void **state)
 	}
 }
 
-/* A carriage return is one byte of a name like another, where it does not end the line. */
+/* A carriage return is a byte of a name like any other, unless it ends the line. */
 static void test_carriage_return(void **state)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 /*
- * What cannot have happened is found, at the right event, in the right words,
- * whichever way through validate.c a batch takes.
+ * An event that cannot have happened is found, with the right number and sentence,
+ * on both paths through validate.c.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,9 +14,8 @@
 #include "base/banned.h"
 
 /*
- * Each row by the letter. `bad` is the number of the first impossible event, 0
- * where there is none, and `why` what must be said of it; the rest is what is
- * counted when such events are skipped.
+ * `bad` is the number of the first impossible event, 0 if there is none, and `why`
+ * the sentence about it; the other fields are the counts if such events are skipped.
  */
 static const struct row {
 	const char *text;
@@ -54,10 +53,10 @@ static const struct row {
 	{"T|racq(l)\nU|racq(l)\nT|rrel(l)\nT|acq(l)\n", 4, "T acquires lock l, which U holds", 1},
 	{"T|racq(l)\nT|racq(l)\nT|rrel(l)\nU|acq(l)\nT|rrel(l)\nU|acq(l)\n", 4,
 	 "U acquires lock l, which T holds shared", 1, 2},
-	/* No way up or down while it is held. */
+	/* No upgrade or downgrade while it is held. */
 	{"T|racq(l)\nT|acq(l)\nT|rrel(l)\n", 2, "T acquires lock l, which T holds shared", 1},
 	{"T|acq(l)\nT|racq(l)\nT|rel(l)\n", 2, "T acquires lock l shared, which T holds", 1},
-	/* The list of those who share is given to another lock, and starts anew. */
+	/* The list of shared holders is reused for another lock, and is empty again. */
 	{"T|racq(l)\nU|racq(l)\nU|rrel(l)\nT|rrel(l)\nV|racq(m)\nT|racq(l)\nV|acq(l)\nV|rrel(m)\n",
 	 7, "V acquires lock l, which T holds shared", 1},
 
@@ -76,11 +75,11 @@ static const struct row {
 	 2},
 	{"T|fork(U)\nU|acq(l)\nT|join(U)\nU|rel(l)\nT|acq(l)\n", 4, "U has an event", 2},
 	{"T|join(U)\nU|join(T)\nT|w(x)\n", 2, "U has an event after it was joined", 1},
-	/* What was skipped did not happen: its thread has not run. */
+	/* A skipped event did not happen: its thread has not run. */
 	{"X|end\nT|fork(X)\nX|w(x)\n", 1, "X ends a block", 1},
 	{"X|rel(l)\nT|fork(X)\nT|fork(X)\n", 1, "X releases lock l", 2},
 	{"X|fork(X)\nX|join(X)\nT|fork(X)\nX|fork(X)\n", 1, "X forks X, which has already run", 3},
-	/* Condition variables are named with the locks, and are none. */
+	/* Condition variables share the name space of locks, but are not locks. */
 	{"T|acq(l)\nU|wait(l)\nU|notify(l)\nU|barrier(l)\nT|rel(l)\n"},
 };
 
@@ -93,8 +92,8 @@ static void expect_counts(const struct reader_counts *got, const struct reader_c
 }
 
 /*
- * `warm` lines before it make every thread a running one, and end in a batch of
- * their own: so the row is judged by the way for batches without forks.
+ * The `warm` lines before it make every thread run, and fill whole batches, so
+ * that the row is checked on the path for batches without forks.
  */
 static void try_row(const struct row *row, size_t warm)
 {
@@ -137,20 +136,20 @@ static void test_rows(void **state)
 	(void)state;
 	for (size_t i = 0; i < N(rows); i++) {
 		try_row(&rows[i], 0);
-		/* Forks are of threads that have not run yet. */
+		/* Only threads that have not run yet are forked. */
 		if (!strstr(rows[i].text, "fork"))
 			try_row(&rows[i], READER_BATCH);
 	}
 }
 
 /*
- * Random sequences, mostly of what can happen, against the rules. `wild` in a
- * thousand events are not held back when they cannot.
+ * Compares random sequences, mostly of events that can happen, with the rules.
+ * `wild` of a thousand events are added even if they cannot happen.
  */
 struct shape {
 	uint32_t threads, locks, wild,
-		forks;       /* forks and joins in a thousand, where it is not calm */
-	size_t events, calm; /* no forks behind that event */
+		forks;       /* forks and joins in a thousand events, before `calm` */
+	size_t events, calm; /* no forks after this event */
 };
 
 static struct event random_event(struct rng *rng, const struct shape *s, size_t at)
@@ -197,7 +196,7 @@ static void random_trace(struct trace *t, struct rng *rng, const struct shape *s
 				 i);
 	}
 	table_intern_any(&t->names.table[NAMES_VAR], "x", 1);
-	/* All may have been joined, so that nothing can happen any more. */
+	/* All threads may have been joined, so that no event can happen. */
 	while (t->n < s->events && tries++ < 50 * s->events) {
 		struct event e = random_event(rng, s, t->n);
 		struct rules before = rules;
@@ -326,7 +325,7 @@ static struct shape small(struct rng *rng)
 	};
 }
 
-/* Batches without forks behind the first, and what is wrong comes late. */
+/* No batch but the first has forks, and the impossible event comes late. */
 static struct shape large(struct rng *rng)
 {
 	return (struct shape){
@@ -352,9 +351,9 @@ static void test_large(void **state)
 }
 
 /*
- * One impossible event in a long trace, at each place of a batch that matters,
- * with repeated acquires, blocks and another impossible event right behind it:
- * none of those may count, and the first is the one to be told.
+ * One impossible event in a long trace, at each interesting position of a batch,
+ * followed by repeated acquires, blocks and another impossible event: none of
+ * these may count, and only the first is reported.
  */
 static void test_first_of_several(void **state)
 {

@@ -1,7 +1,7 @@
 /*
- * Traces made by hand and by chance, files to put them in, and the rules of
- * what can happen once more, written down as simply as they can be: what the
- * tests of the readers and writers share.
+ * What the tests of the readers and writers share: traces in memory, made by hand
+ * or at random; a folder for their files; and the rules of what can happen, as a
+ * second, simplest implementation.
  *
  * Who may include this: tests/unit/test_trace_*.c, after cmocka.h.
  */
@@ -24,7 +24,7 @@
 
 #define N(v) (sizeof(v) / sizeof((v)[0]))
 
-/* splitmix64: the same numbers everywhere, so that a seed is enough to see a failure again. */
+/* splitmix64: the same numbers on every machine, so that a seed reproduces a failure. */
 struct rng {
 	uint64_t s;
 };
@@ -43,7 +43,7 @@ static inline uint32_t rng_below(struct rng *r, uint32_t n)
 	return (uint32_t)(rng_next(r) % n);
 }
 
-/* A folder of the test's own; with what a failed test left in it, it is gone at the end. */
+/* A temporary folder for the test; it is removed at the end, with the files of failed tests. */
 static char fixture_dir[] = "/tmp/atomsan-test-XXXXXX";
 
 static inline int fixture_setup(void **state)
@@ -58,13 +58,13 @@ static inline int fixture_teardown(void **state)
 
 	(void)state;
 	for (struct dirent *d; dir && (d = readdir(dir));)
-		unlinkat(dirfd(dir), d->d_name, 0); /* but for "." and ".." */
+		unlinkat(dirfd(dir), d->d_name, 0); /* except "." and ".." */
 	if (dir)
 		closedir(dir);
 	return rmdir(fixture_dir);
 }
 
-/* A path in it; good until the fourth call after. */
+/* Returns a path in it; the fourth call after this one overwrites it. */
 static inline const char *fixture_path(const char *name)
 {
 	static char path[4][256];
@@ -116,7 +116,7 @@ static inline void trace_free(struct trace *t)
 	mem_free(t->ev);
 }
 
-/* The strref of a label or place, "" for none. */
+/* Returns the strref of a label or place; "" is none. */
 static inline strref trace_string(struct trace *t, const char *s)
 {
 	char padded[128] = {0};
@@ -159,7 +159,7 @@ static inline void trace_add(struct trace *t, struct event e)
 	t->ev[t->n++] = e;
 }
 
-/* Write it as `batch` events a call; 0: all at once. */
+/* Writes the trace with `batch` events in each call; 0: all at once. */
 static inline void trace_write(const struct trace *t, const char *path, enum trace_format format,
 			       size_t batch)
 {
@@ -176,7 +176,7 @@ static inline void trace_write(const struct trace *t, const char *path, enum tra
 	assert_string_equal(err.text, "");
 }
 
-/* Pieces of an .atrace by the letter of atrace_format.h, without the writer. */
+/* Parts of an .atrace, made directly from atrace_format.h, without the writer. */
 static inline void put_u32(struct str *s, uint32_t v)
 {
 	str_addn(s, (const char *)&v, 4);
@@ -204,8 +204,8 @@ static inline void put_chunk(struct str *file, uint32_t type, uint32_t flags, ui
 }
 
 /*
- * An event in words, one line, so that traces whose names have other numbers
- * can be compared. The lengths are there for names with odd bytes in them.
+ * Adds an event as a line of text, so that traces whose names have different numbers
+ * can be compared. It has the lengths of names, because they may have any bytes.
  */
 static inline void tell(const struct names *names, const struct event *e, struct str *out)
 {
@@ -231,8 +231,8 @@ static inline void tell_all(const struct trace *t, struct str *out)
 }
 
 /*
- * All that a reader has to say, in words. Returns how many events; `err` says
- * what was wrong, empty where nothing was. Asking again gives the same answer.
+ * Reads the rest of the trace as text. Returns the number of events; `err` is the
+ * error, or empty. Another call after the end must give the same answer.
  */
 static inline size_t read_on(struct reader *r, struct str *out, struct err *err)
 {
@@ -270,7 +270,7 @@ static inline size_t read_all(const char *path, struct reader_options options, s
 }
 
 /*
- * The rules of reader.h, without any of the reader's shortcuts: small tables
+ * The rules of reader.h without any of the reader's optimisations: small tables
  * indexed by thread and lock.
  */
 enum { RULES_THREADS = 16, RULES_LOCKS = 8 };
@@ -281,12 +281,12 @@ struct rules {
 		bool ran, forked, joined;
 		uint32_t depth;
 	} thread[RULES_THREADS];
-	uint32_t held[RULES_LOCKS][RULES_THREADS];   /* how often, exclusively */
-	uint32_t shared[RULES_LOCKS][RULES_THREADS]; /* how often, shared */
+	uint32_t held[RULES_LOCKS][RULES_THREADS];   /* number of exclusive acquires */
+	uint32_t shared[RULES_LOCKS][RULES_THREADS]; /* number of shared acquires */
 	struct reader_counts counts;
 };
 
-/* Does a thread other than `but` hold it in that way? */
+/* Returns whether a thread other than `but` holds the lock in that way. */
 static inline bool held_by_other(const uint32_t held[RULES_THREADS], uint32_t but)
 {
 	for (uint32_t t = 0; t < RULES_THREADS; t++)
