@@ -13,12 +13,12 @@ enum { DEEPEST = 200 };
 
 struct range {
 	uint64_t lo, hi;
-	uint32_t unit;
+	uint32_t cu;
 };
 
 struct debug_info {
 	const struct module *module;
-	struct compile_unit *unit;
+	struct compile_unit *cu;
 	size_t n, cap;
 	struct range *range; /* sorted by address */
 	size_t nranges, range_cap;
@@ -48,12 +48,12 @@ static int compare_variables(const void *a, const void *b)
 
 	if (x->addr != y->addr)
 		return x->addr < y->addr ? -1 : 1;
-	if (x->unit != y->unit)
-		return x->unit < y->unit ? -1 : 1;
+	if (x->cu != y->cu)
+		return x->cu < y->cu ? -1 : 1;
 	return (x->die > y->die) - (x->die < y->die);
 }
 
-/* Returns the file with the rest of a unit that was compiled with -gsplit-dwarf; or NULL. */
+/* Returns the file with the rest of a compilation unit made with -gsplit-dwarf; or NULL. */
 static const char *find_split_name(Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;
@@ -77,10 +77,10 @@ struct debug_info *debug_info_new(const struct module *m)
 
 		if (type != DW_UT_compile && type != DW_UT_skeleton)
 			continue;
-		MEM_GROW0(d->unit, d->cap, d->n + 1);
-		d->unit[d->n] = (struct compile_unit){.lines = die, .die = die};
+		MEM_GROW0(d->cu, d->cap, d->n + 1);
+		d->cu[d->n] = (struct compile_unit){.lines = die, .die = die};
 		if (split.cu && split.addr)
-			d->unit[d->n].die = split;
+			d->cu[d->n].die = split;
 		else if (!d->missing_file)
 			d->missing_file = find_split_name(&die);
 		/* Code that the linker discarded has an address near 0. */
@@ -102,8 +102,8 @@ void debug_info_free(struct debug_info *d)
 	if (!d)
 		return;
 	for (size_t i = 0; i < d->n; i++)
-		mem_free(d->unit[i].function);
-	mem_free(d->unit);
+		mem_free(d->cu[i].function);
+	mem_free(d->cu);
 	mem_free(d->range);
 	mem_free(d->variable);
 	mem_free(d);
@@ -114,9 +114,9 @@ const char *debug_info_missing_file(const struct debug_info *d)
 	return d->missing_file;
 }
 
-const struct compile_unit *debug_info_unit(const struct debug_info *d, uint32_t unit)
+const struct compile_unit *debug_info_compile_unit(const struct debug_info *d, uint32_t cu)
 {
-	return &d->unit[unit];
+	return &d->cu[cu];
 }
 
 /* Reads the address of a variable; returns false if it has no fixed one. */
@@ -147,21 +147,21 @@ static bool read_address(Dwarf_Die *die, uint64_t *addr)
 
 struct scan {
 	struct debug_info *d;
-	uint32_t unit;
+	uint32_t cu;
 	bool functions, variables;
 };
 
 static void scan_function(const struct scan *s, Dwarf_Die *die)
 {
-	struct compile_unit *unit = &s->d->unit[s->unit];
+	struct compile_unit *cu = &s->d->cu[s->cu];
 	Dwarf_Addr base, lo, hi;
 	ptrdiff_t at = 0;
 
 	while ((at = dwarf_ranges(die, at, &base, &lo, &hi)) > 0) {
 		if (lo >= hi || !module_has_code(s->d->module, lo))
 			continue;
-		MEM_GROW(unit->function, unit->cap, unit->nfunctions + 1);
-		unit->function[unit->nfunctions++] =
+		MEM_GROW(cu->function, cu->cap, cu->nfunctions + 1);
+		cu->function[cu->nfunctions++] =
 			(struct debug_function){lo, hi, dwarf_dieoffset(die)};
 	}
 }
@@ -176,7 +176,7 @@ static void scan_variable(const struct scan *s, Dwarf_Die *die, Dwarf_Off functi
 		return;
 	MEM_GROW(d->variable, d->variable_cap, d->nvariables + 1);
 	d->variable[d->nvariables++] =
-		(struct debug_variable){addr, dwarf_dieoffset(die), function, s->unit};
+		(struct debug_variable){addr, dwarf_dieoffset(die), function, s->cu};
 }
 
 static void scan_children(const struct scan *s, Dwarf_Die *parent, Dwarf_Off function, int depth)
@@ -214,7 +214,7 @@ static void scan_children(const struct scan *s, Dwarf_Die *parent, Dwarf_Off fun
 	} while (dwarf_siblingof(&die, &die) == 0);
 }
 
-struct compile_unit *debug_info_unit_at(struct debug_info *d, uint64_t addr)
+struct compile_unit *debug_info_compile_unit_at(struct debug_info *d, uint64_t addr)
 {
 	size_t lo = 0, hi = d->nranges;
 
@@ -226,40 +226,40 @@ struct compile_unit *debug_info_unit_at(struct debug_info *d, uint64_t addr)
 		else
 			hi = mid;
 	}
-	/* Ranges of units overlap only if the linker has folded equal functions into one. */
+	/* Ranges of compilation units overlap only if the linker has folded equal functions. */
 	for (int back = 0; lo-- && back < 4; back++)
 		if (addr < d->range[lo].hi)
-			return &d->unit[d->range[lo].unit];
+			return &d->cu[d->range[lo].cu];
 	return NULL;
 }
 
-bool debug_info_function_at(struct debug_info *d, struct compile_unit *unit, uint64_t addr,
+bool debug_info_function_at(struct debug_info *d, struct compile_unit *cu, uint64_t addr,
 			    Dwarf_Die *out)
 {
-	uint32_t number = (uint32_t)(unit - d->unit);
+	uint32_t number = (uint32_t)(cu - d->cu);
 	size_t lo = 0, hi;
 
-	if (!unit->scanned) {
-		struct scan s = {.d = d, .unit = number, .functions = true};
+	if (!cu->scanned) {
+		struct scan s = {.d = d, .cu = number, .functions = true};
 
-		unit->scanned = true;
-		scan_children(&s, &unit->die, 0, 0);
-		if (unit->nfunctions)
-			qsort(unit->function, unit->nfunctions, sizeof *unit->function,
+		cu->scanned = true;
+		scan_children(&s, &cu->die, 0, 0);
+		if (cu->nfunctions)
+			qsort(cu->function, cu->nfunctions, sizeof *cu->function,
 			      compare_functions);
 	}
-	hi = unit->nfunctions;
+	hi = cu->nfunctions;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (unit->function[mid].lo <= addr)
+		if (cu->function[mid].lo <= addr)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
 	for (int back = 0; lo-- && back < 4; back++)
-		if (addr < unit->function[lo].hi)
-			return debug_info_die(d, number, unit->function[lo].die, out);
+		if (addr < cu->function[lo].hi)
+			return debug_info_die(d, number, cu->function[lo].die, out);
 	return false;
 }
 
@@ -270,9 +270,9 @@ size_t debug_info_variables_at(struct debug_info *d, uint64_t addr, const struct
 	if (!d->scanned) {
 		d->scanned = true;
 		for (size_t i = 0; i < d->n; i++) {
-			struct scan s = {.d = d, .unit = (uint32_t)i, .variables = true};
+			struct scan s = {.d = d, .cu = (uint32_t)i, .variables = true};
 
-			scan_children(&s, &d->unit[i].die, 0, 0);
+			scan_children(&s, &d->cu[i].die, 0, 0);
 		}
 		if (d->nvariables)
 			qsort(d->variable, d->nvariables, sizeof *d->variable, compare_variables);
@@ -295,7 +295,7 @@ size_t debug_info_variables_at(struct debug_info *d, uint64_t addr, const struct
 	return end - lo;
 }
 
-bool debug_info_die(struct debug_info *d, uint32_t unit, Dwarf_Off offset, Dwarf_Die *out)
+bool debug_info_die(struct debug_info *d, uint32_t cu, Dwarf_Off offset, Dwarf_Die *out)
 {
-	return dwarf_offdie(dwarf_cu_getdwarf(d->unit[unit].die.cu), offset, out) != NULL;
+	return dwarf_offdie(dwarf_cu_getdwarf(d->cu[cu].die.cu), offset, out) != NULL;
 }

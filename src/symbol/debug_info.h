@@ -32,7 +32,7 @@ struct debug_variable {
 	uint64_t addr;
 	Dwarf_Off die;
 	Dwarf_Off function; /* the function whose local variable it is, or 0 */
-	uint32_t unit;      /* number of its compilation unit */
+	uint32_t cu;        /* number of its compilation unit */
 };
 
 /* m->dwarf must be open. Returns the debug information of the module, for debug_info_free(). */
@@ -41,21 +41,21 @@ void debug_info_free(struct debug_info *d);
 
 /* Returns the name of a -gsplit-dwarf file that cannot be read, as the program has it; or NULL. */
 const char *debug_info_missing_file(const struct debug_info *d);
-const struct compile_unit *debug_info_unit(const struct debug_info *d, uint32_t unit);
+const struct compile_unit *debug_info_compile_unit(const struct debug_info *d, uint32_t cu);
 
 /* Returns the compilation unit that has code at the address, or NULL. */
-struct compile_unit *debug_info_unit_at(struct debug_info *d, uint64_t addr);
+struct compile_unit *debug_info_compile_unit_at(struct debug_info *d, uint64_t addr);
 /* Sets *out to the function that has code at the address; returns false if there is none. */
-bool debug_info_function_at(struct debug_info *d, struct compile_unit *unit, uint64_t addr,
+bool debug_info_function_at(struct debug_info *d, struct compile_unit *cu, uint64_t addr,
 			    Dwarf_Die *out);
 
 /*
  * Sets *v to the variables with the highest address that is not above `addr`, and returns how many
- * there are: several units may describe the same variable.
+ * there are: several compilation units may describe the same variable.
  */
 size_t debug_info_variables_at(struct debug_info *d, uint64_t addr,
 			       const struct debug_variable **v);
 /* Sets *out to the DIE at an offset; returns false if there is none. */
-bool debug_info_die(struct debug_info *d, uint32_t unit, Dwarf_Off offset, Dwarf_Die *out);
+bool debug_info_die(struct debug_info *d, uint32_t cu, Dwarf_Off offset, Dwarf_Die *out);
 
 #endif

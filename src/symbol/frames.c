@@ -59,18 +59,18 @@ static uint32_t read_u32(Dwarf_Die *die, unsigned name)
 }
 
 /* Sets the place of an inlined call, in the frame of its caller. */
-static void set_call_site(struct naming *n, const struct compile_unit *unit, Dwarf_Die *die,
+static void set_call_site(struct naming *n, const struct compile_unit *cu, Dwarf_Die *die,
 			  struct names_frame *f)
 {
 	f->line = read_u32(die, DW_AT_call_line);
 	f->column = read_u32(die, DW_AT_call_column);
-	f->file = naming_file(n, unit, die, DW_AT_call_file);
+	f->file = naming_file(n, cu, die, DW_AT_call_file);
 }
 
-static void set_source_line(struct naming *n, struct compile_unit *unit, uint64_t addr,
+static void set_source_line(struct naming *n, struct compile_unit *cu, uint64_t addr,
 			    struct names_frame *f)
 {
-	Dwarf_Line *line = dwarf_getsrc_die(&unit->lines, addr);
+	Dwarf_Line *line = dwarf_getsrc_die(&cu->lines, addr);
 	const char *file;
 	int v;
 
@@ -78,7 +78,7 @@ static void set_source_line(struct naming *n, struct compile_unit *unit, uint64_
 		return;
 	file = dwarf_linesrc(line, NULL, NULL);
 	if (file)
-		f->file = naming_path(n, file, naming_unit_dir(&unit->lines));
+		f->file = naming_path(n, file, naming_compile_dir(&cu->lines));
 	if (!dwarf_lineno(line, &v) && v > 0)
 		f->line = (uint32_t)v;
 	if (!dwarf_linecol(line, &v) && v > 0)
@@ -106,7 +106,7 @@ static ptrdiff_t find_row(Dwarf_Lines *lines, size_t n, uint64_t addr)
  * If the line is 0, the compiler has merged code of several lines. Then uses the last line before
  * it of the same function, inlined or not: that is better than none.
  */
-static void set_line_before(struct naming *n, struct compile_unit *unit, struct chain *c,
+static void set_line_before(struct naming *n, struct compile_unit *cu, struct chain *c,
 			    uint64_t addr, struct names_frame *f)
 {
 	enum { ROWS = 32 };
@@ -114,7 +114,7 @@ static void set_line_before(struct naming *n, struct compile_unit *unit, struct 
 	Dwarf_Lines *lines;
 	size_t count;
 
-	if (dwarf_getsrclines(&unit->lines, &lines, &count))
+	if (dwarf_getsrclines(&cu->lines, &lines, &count))
 		return;
 	for (ptrdiff_t i = find_row(lines, count, addr), last = i - ROWS; i >= 0 && i > last; i--) {
 		Dwarf_Line *line = dwarf_onesrcline(lines, (size_t)i);
@@ -132,7 +132,7 @@ static void set_line_before(struct naming *n, struct compile_unit *unit, struct 
 		find_inlined(&there, &c->v[0], at, 0);
 		if (dwarf_dieoffset(&there.v[there.n - 1]) != dwarf_dieoffset(own))
 			continue;
-		set_source_line(n, unit, at, &before);
+		set_source_line(n, cu, at, &before);
 		if (before.file != f->file)
 			continue;
 		f->line = before.line;
@@ -153,18 +153,19 @@ static void set_elf_function(struct naming *n, const struct module *m, struct na
 
 struct frames frames_at(struct naming *n, struct module *m, uint64_t addr)
 {
-	struct compile_unit *unit = m->debug_info ? debug_info_unit_at(m->debug_info, addr) : NULL;
+	struct compile_unit *cu =
+		m->debug_info ? debug_info_compile_unit_at(m->debug_info, addr) : NULL;
 	struct names_frame at = {.module = m->path, .offset = addr};
 	struct chain c = {.n = 0};
 	struct frames out;
 
-	if (unit) {
-		set_source_line(n, unit, addr, &at);
-		if (debug_info_function_at(m->debug_info, unit, addr, &c.v[0])) {
+	if (cu) {
+		set_source_line(n, cu, addr, &at);
+		if (debug_info_function_at(m->debug_info, cu, addr, &c.v[0])) {
 			c.n = 1;
 			find_inlined(&c, &c.v[0], addr, 0);
 			if (!at.line)
-				set_line_before(n, unit, &c, addr, &at);
+				set_line_before(n, cu, &c, addr, &at);
 		}
 	}
 	out.n = c.n ? c.n : 1;
@@ -183,7 +184,7 @@ struct frames frames_at(struct naming *n, struct module *m, uint64_t addr)
 		out.v[i] = at;
 		if (at.inlined) {
 			at = (struct names_frame){.module = m->path, .offset = addr};
-			set_call_site(n, unit, die, &at);
+			set_call_site(n, cu, die, &at);
 		}
 	}
 	return out;
@@ -192,18 +193,19 @@ struct frames frames_at(struct naming *n, struct module *m, uint64_t addr)
 struct names_frame frames_function_at(struct naming *n, struct module *m, uint64_t addr)
 {
 	struct names_frame f = {.module = m->path, .offset = addr};
-	struct compile_unit *unit = m->debug_info ? debug_info_unit_at(m->debug_info, addr) : NULL;
+	struct compile_unit *cu =
+		m->debug_info ? debug_info_compile_unit_at(m->debug_info, addr) : NULL;
 	Dwarf_Die die;
 	int v;
 
-	if (!unit || !debug_info_function_at(m->debug_info, unit, addr, &die)) {
+	if (!cu || !debug_info_function_at(m->debug_info, cu, addr, &die)) {
 		set_elf_function(n, m, &f);
 		return f;
 	}
 	naming_function(n, m, &die, &f.function, &f.linkage);
 	if (!f.function)
 		set_elf_function(n, m, &f);
-	f.file = naming_file(n, unit, &die, DW_AT_decl_file);
+	f.file = naming_file(n, cu, &die, DW_AT_decl_file);
 	if (!dwarf_decl_line(&die, &v) && v > 0)
 		f.line = (uint32_t)v;
 	if (!dwarf_decl_column(&die, &v) && v > 0)

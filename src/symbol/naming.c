@@ -114,11 +114,11 @@ const char *naming_path(struct naming *n, const char *file, const char *dir)
 
 static bool is_c_code(Dwarf_Die *die)
 {
-	Dwarf_Die unit;
+	Dwarf_Die cu;
 
-	if (!dwarf_diecu(die, &unit, NULL, NULL))
+	if (!dwarf_diecu(die, &cu, NULL, NULL))
 		return false;
-	switch (dwarf_srclang(&unit)) {
+	switch (dwarf_srclang(&cu)) {
 	case DW_LANG_C89:
 	case DW_LANG_C:
 	case DW_LANG_C99:
@@ -171,27 +171,27 @@ void naming_function(struct naming *n, const struct module *m, Dwarf_Die *die,
 		*function = name ? name : *linkage;
 }
 
-const char *naming_unit_dir(Dwarf_Die *die)
+const char *naming_compile_dir(Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;
-	Dwarf_Die unit;
+	Dwarf_Die cu;
 
-	if (!dwarf_diecu(die, &unit, NULL, NULL) || !dwarf_attr(&unit, DW_AT_comp_dir, &attr))
+	if (!dwarf_diecu(die, &cu, NULL, NULL) || !dwarf_attr(&cu, DW_AT_comp_dir, &attr))
 		return NULL;
 	return dwarf_formstring(&attr);
 }
 
-/* Finds the unit with the table of files that file numbers in `cu` refer to. */
-static void find_files_unit(const struct compile_unit *unit, Dwarf_CU *cu, Dwarf_Die *out)
+/* Finds the compilation unit with the table of files that file numbers in `from` refer to. */
+static void find_files_die(const struct compile_unit *cu, Dwarf_CU *from, Dwarf_Die *out)
 {
-	/* With -gsplit-dwarf it is the unit in the program itself: the other may have no table. */
-	if (cu == unit->die.cu)
-		*out = unit->lines;
+	/* With -gsplit-dwarf it is the one in the program itself: the other may have no table. */
+	if (from == cu->die.cu)
+		*out = cu->lines;
 	else
-		dwarf_cu_info(cu, NULL, NULL, out, NULL, NULL, NULL, NULL);
+		dwarf_cu_info(from, NULL, NULL, out, NULL, NULL, NULL, NULL);
 }
 
-const char *naming_file(struct naming *n, const struct compile_unit *unit, Dwarf_Die *die,
+const char *naming_file(struct naming *n, const struct compile_unit *cu, Dwarf_Die *die,
 			unsigned attribute)
 {
 	Dwarf_Attribute attr;
@@ -203,12 +203,12 @@ const char *naming_file(struct naming *n, const struct compile_unit *unit, Dwarf
 
 	if (!dwarf_attr_integrate(die, attribute, &attr) || dwarf_formudata(&attr, &number))
 		return NULL;
-	find_files_unit(unit, attr.cu, &of);
+	find_files_die(cu, attr.cu, &of);
 	if (dwarf_getsrcfiles(&of, &files, &nfiles) || number >= nfiles)
 		return NULL;
 	file = dwarf_filesrc(files, number, NULL, NULL);
 	/* Before DWARF 5 there is no file 0. */
 	if (!file || !strcmp(file, "???"))
 		return NULL;
-	return naming_path(n, file, naming_unit_dir(&of));
+	return naming_path(n, file, naming_compile_dir(&of));
 }

@@ -33,9 +33,9 @@ void naming_function(struct naming *n, const struct module *m, Dwarf_Die *die,
 		     const char **function, const char **linkage);
 
 /* Returns the directory in which the DIE's compilation unit was compiled, or NULL. */
-const char *naming_unit_dir(Dwarf_Die *die);
+const char *naming_compile_dir(Dwarf_Die *die);
 /* Returns the file in DW_AT_decl_file or DW_AT_call_file, as naming_path() has it, or NULL. */
-const char *naming_file(struct naming *n, const struct compile_unit *unit, Dwarf_Die *die,
+const char *naming_file(struct naming *n, const struct compile_unit *cu, Dwarf_Die *die,
 			unsigned attribute);
 
 #endif

@@ -143,7 +143,7 @@ static bool read_part(Dwarf_Die *die, struct part *p)
 		if (read_unsigned(die, DW_AT_data_bit_offset, &first)) {
 			p->lo += first;
 		} else if (read_unsigned(die, DW_AT_bit_offset, &first)) {
-			/* Counted from the other end of the storage unit. */
+			/* Counted from the other end of the integer that holds the bit-field. */
 			read_unsigned(die, DW_AT_byte_size, &size);
 			p->lo += size * 8 - first - bits;
 		}
@@ -342,7 +342,7 @@ static bool add_own_name(struct naming *n, struct module *m, const struct debug_
 	}
 	if (!name)
 		return false;
-	if (v->function && debug_info_die(m->debug_info, v->unit, v->function, &in)) {
+	if (v->function && debug_info_die(m->debug_info, v->cu, v->function, &in)) {
 		naming_function(n, m, &in, &function, &linkage);
 		if (function)
 			str_fmt(out, strchr(function, '(') ? "%s::" : "%s()::", function);
@@ -357,7 +357,7 @@ static bool add_dwarf_name(struct naming *n, struct module *m, const struct vari
 	const struct debug_variable *at;
 	size_t count = m->debug_info ? debug_info_variables_at(m->debug_info, v->addr, &at) : 0;
 
-	/* Several units may describe it: take the first description that is large enough. */
+	/* Several descriptions of it may exist: take the first that is large enough. */
 	for (size_t i = 0; i < count; i++) {
 		const struct module_symbol *s = module_symbol_at(&m->objects, v->addr);
 		uint64_t offset = v->addr - at[i].addr, size = 0;
@@ -366,7 +366,7 @@ static bool add_dwarf_name(struct naming *n, struct module *m, const struct vari
 		bool typed;
 		int line;
 
-		if (!debug_info_die(m->debug_info, at[i].unit, at[i].die, &die))
+		if (!debug_info_die(m->debug_info, at[i].cu, at[i].die, &die))
 			continue;
 		typed = find_type(&die, &type);
 		if (typed)
@@ -382,7 +382,7 @@ static bool add_dwarf_name(struct naming *n, struct module *m, const struct vari
 			add_path(&type, (struct want){offset, v->size, v->lock}, out, 0);
 		else
 			add_offset(out, offset);
-		file = naming_file(n, debug_info_unit(m->debug_info, at[i].unit), &die,
+		file = naming_file(n, debug_info_compile_unit(m->debug_info, at[i].cu), &die,
 				   DW_AT_decl_file);
 		if (file && !dwarf_decl_line(&die, &line))
 			str_fmt(declared, "%s:%d", file, line);

@@ -11,8 +11,8 @@
 #include "trace/gen.h"
 
 /*
- * A script: what a thread does before it picks the next script. A letter makes
- * one event:
+ * A script: what a thread does before it picks the next script. Each letter makes
+ * one event; brackets make none:
  *
  *	( )    begin and end a block
  *	a b c  acquire the first, second, third of the script's locks, in that order
@@ -132,9 +132,10 @@ struct gen {
 
 	enum gate gate;
 	uint64_t to_plant, plant_at; /* violations to come; earliest event of the next */
-	uint64_t stratum,
-		stratum_at; /* length and begin of the next violation's part of the second half */
-	uint32_t victim, cut_lock, cut_var;
+	/* Each violation has a part of the second half: its length, and where the next one begins.
+	 */
+	uint64_t stratum, stratum_at;
+	uint32_t victim, cut_lock, cut_var; /* of the violation that is under way */
 
 	/* The events before the first script or, if `finishing`, after the last. */
 	struct event *fixed;

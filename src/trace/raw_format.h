@@ -98,7 +98,7 @@ struct raw_header {
 	uint32_t version;
 	uint32_t pid;
 	uint64_t end;     /* end of the last chunk: where the next one goes */
-	uint32_t threads; /* number of threads created so far */
+	uint32_t threads; /* number of threads that have a chunk */
 	uint32_t closed;  /* 1: the program ended; 2: recording stopped early, `why` says why */
 	char why[256];
 	uint32_t command; /* length of the command line in bytes */

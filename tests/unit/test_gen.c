@@ -240,7 +240,7 @@ static void check_verdict(const struct trace *t, uint64_t planted)
 {
 	struct graph g = graph_of(t, false), data = graph_of(t, true);
 	uint8_t *victim = mem_zalloc(g.n);
-	uint8_t *nobody = mem_zalloc(g.n);
+	uint8_t *none = mem_zalloc(g.n);
 	uint64_t found = 0;
 
 	for (uint32_t i = 0; i < g.n; i++) {
@@ -258,9 +258,9 @@ static void check_verdict(const struct trace *t, uint64_t planted)
 	}
 	assert_int_equal(found, planted);
 	assert_true(acyclic(&g, victim));
-	assert_int_equal(acyclic(&g, nobody), !planted);
+	assert_int_equal(acyclic(&g, none), !planted);
 	mem_free(victim);
-	mem_free(nobody);
+	mem_free(none);
 	graph_free(&g);
 	graph_free(&data);
 }

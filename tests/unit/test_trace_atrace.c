@@ -439,7 +439,7 @@ static void test_widths(void **state)
 			trace_add(&t, trace_event(&t, name, OP_BEGIN, name, ""));
 			trace_add(&t, trace_event(&t, "T", OP_UPDATE, name, name));
 		}
-		tell_all(&t, &all);
+		describe_all(&t, &all);
 		trace_write(&t, path, TRACE_ATRACE, 0);
 		assert_int_equal(read_all(path, (struct reader_options){0}, &got, &err), t.n);
 		assert_string_equal(err.text, "");

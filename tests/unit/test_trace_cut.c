@@ -98,7 +98,7 @@ static void test_cut_std(void **state)
 
 	(void)state;
 	make_trace(&t, 300);
-	tell_all(&t, &all);
+	describe_all(&t, &all);
 	trace_write(&t, path, TRACE_STD, 0);
 	slurp(path, &file);
 	for (size_t cut = file.n + 1; cut-- > 0;) {
@@ -178,7 +178,7 @@ static void test_cut_others(void **state)
 		struct trace t;
 
 		make_trace(&t, files[i].events);
-		tell_all(&t, &all);
+		describe_all(&t, &all);
 		trace_write(&t, path, files[i].format, 0);
 		cut_each(path, &all, t.n, files[i].step);
 		str_free(&all);
@@ -264,7 +264,7 @@ static void write_by_hand(const struct trace *t, struct hand *h)
 			have[k] = want > have[k] ? want : have[k];
 		}
 		put_events(h, t->ev + i, n);
-		str_add(&p, "what nobody knows may be passed over");
+		str_add(&p, "an unknown chunk may be skipped");
 		put_chunk(&h->file, CHUNK_TYPE('X', 'T', 'R', 'A'), CHUNK_OPTIONAL, 7, &p);
 		str_reset(&p);
 	}
@@ -284,7 +284,7 @@ static void test_cut_between_chunks(void **state)
 
 	(void)state;
 	make_trace(&t, 300);
-	tell_all(&t, &all);
+	describe_all(&t, &all);
 	write_by_hand(&t, &h);
 	assert_int_equal(h.n, 15);
 	spit(path, h.file.s, h.file.n);
@@ -357,7 +357,7 @@ static void test_flip(void **state)
 
 	(void)state;
 	make_trace(&t, 100);
-	tell_all(&t, &all);
+	describe_all(&t, &all);
 	path = fixture_path("flip.atrace");
 	trace_write(&t, path, TRACE_ATRACE, 0);
 	flip_each(path, &all, t.n, true, 0);

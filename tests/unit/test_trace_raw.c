@@ -33,7 +33,7 @@ static int teardown(void **state)
 }
 
 /* Adds events such as "T0 w 0", one a line: operands by number, blocks by their label's text. */
-static void tell_short(const struct names *names, const struct event *e, struct str *out)
+static void describe_short(const struct names *names, const struct event *e, struct str *out)
 {
 	str_fmt(out, "T%u %s", e->thread, op_info[e->op].spelling);
 	if (e->op == OP_BEGIN)
@@ -45,7 +45,7 @@ static void tell_short(const struct names *names, const struct event *e, struct 
 	str_addc(out, '\n');
 }
 
-static void tell_names(const struct names *names, struct str *out)
+static void describe_names(const struct names *names, struct str *out)
 {
 	for (int k = 0; k < NAMES_KINDS; k++)
 		for (uint32_t i = 0; i < names->table[k].n; i++)
@@ -61,7 +61,7 @@ static void one_pass(struct reader *r, struct str *out)
 	str_reset(out);
 	while ((n = reader_next(r, ev, &err)) > 0)
 		for (int i = 0; i < n; i++)
-			tell_short(reader_names(r), &ev[i], out);
+			describe_short(reader_names(r), &ev[i], out);
 	assert_string_equal(err.text, "");
 }
 
@@ -88,7 +88,7 @@ static void expect(const char *want)
 
 	one_pass(r, &text);
 	assert_string_equal(text.s, want);
-	tell_names(reader_names(r), &names);
+	describe_names(reader_names(r), &names);
 	for (int again = 0; again < 2; again++) {
 		assert_int_equal(reader_rewind(r, &err), 0);
 		if (again) { /* not to the end */
@@ -98,7 +98,7 @@ static void expect(const char *want)
 		one_pass(r, &text);
 		assert_string_equal(text.s, want);
 		str_reset(&names2);
-		tell_names(reader_names(r), &names2);
+		describe_names(reader_names(r), &names2);
 		assert_string_equal(names.s, names2.s);
 	}
 	str_free(&names);
@@ -620,7 +620,7 @@ static void modules_from_outside(void **state)
 		struct str names = STR_INIT;
 
 		one_pass(r, &text);
-		tell_names(reader_names(r), &names);
+		describe_names(reader_names(r), &names);
 		assert_non_null(strstr(names.s, ":module 1 0x20000 65536 - /a/b\n"));
 		assert_non_null(strstr(names.s, ":g 1+0x10 4\n"));
 		assert_non_null(strstr(names.s, ":0 1+0x100\n"));

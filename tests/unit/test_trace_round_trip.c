@@ -146,7 +146,7 @@ static void round_trip(uint64_t seed, size_t n)
 	struct err err;
 
 	random_trace(&t, seed, n);
-	tell_all(&t, &all);
+	describe_all(&t, &all);
 	for (size_t i = 0; i < N(files); i++) {
 		const char *path = fixture_path(files[i].name), *other = fixture_path("other.zst");
 
@@ -369,7 +369,7 @@ static void test_names_not_for_std(void **state)
 		trace_init(&t);
 		trace_add(&t, trace_event(&t, rows[i].thread, OP_WRITE, rows[i].operand,
 					  rows[i].place));
-		tell_all(&t, &all);
+		describe_all(&t, &all);
 		w = writer_open(std, TRACE_STD, &err);
 		assert_non_null(w);
 		assert_int_equal(writer_put(w, &t.names, t.ev, 1, &err), -1);
@@ -412,7 +412,7 @@ static void test_carriage_return(void **state)
 					  rows[i].place));
 		trace_add(&t, trace_event(&t, rows[i].thread, OP_BEGIN, rows[i].operand, ""));
 	}
-	tell_all(&t, &all);
+	describe_all(&t, &all);
 	trace_write(&t, path, TRACE_STD, 0);
 	assert_int_equal(read_all(path, (struct reader_options){0}, &got, &err), t.n);
 	assert_string_equal(err.text, "");

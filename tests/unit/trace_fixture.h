@@ -207,7 +207,7 @@ static inline void put_chunk(struct str *file, uint32_t type, uint32_t flags, ui
  * Adds an event as a line of text, so that traces whose names have different numbers
  * can be compared. It has the lengths of names, because they may have any bytes.
  */
-static inline void tell(const struct names *names, const struct event *e, struct str *out)
+static inline void describe_event(const struct names *names, const struct event *e, struct str *out)
 {
 	const struct table *t = &names->table[NAMES_THREAD];
 
@@ -223,11 +223,11 @@ static inline void tell(const struct names *names, const struct event *e, struct
 	str_addc(out, '\n');
 }
 
-static inline void tell_all(const struct trace *t, struct str *out)
+static inline void describe_all(const struct trace *t, struct str *out)
 {
 	str_reset(out);
 	for (size_t i = 0; i < t->n; i++)
-		tell(&t->names, &t->ev[i], out);
+		describe_event(&t->names, &t->ev[i], out);
 }
 
 /*
@@ -247,7 +247,7 @@ static inline size_t read_on(struct reader *r, struct str *out, struct err *err)
 		assert_true(n <= READER_BATCH);
 		assert_string_equal(err->text, "");
 		for (int i = 0; i < n; i++)
-			tell(reader_names(r), &ev[i], out);
+			describe_event(reader_names(r), &ev[i], out);
 		events += (size_t)n;
 	}
 	assert_int_equal(n < 0, err_is_set(err));
