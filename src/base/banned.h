@@ -1,18 +1,17 @@
 /*
- * Functions that nobody here may call, made to fail at compile time.
- * Include it last, in every .c file: a system header read after it may
- * mention one of them.
+ * Functions that this project does not call, made to fail at compile time. Include this header
+ * last, in every .c file: a system header that is read after it may mention one of them.
  */
 #ifndef ATOMSAN_BASE_BANNED_H
 #define ATOMSAN_BASE_BANNED_H
 
-/* No bound on what they write: snprintf, or str.h. */
+/* These write without a bound: use snprintf, or str.h. */
 #pragma GCC poison sprintf vsprintf strcpy strcat strncpy strncat gets
-/* Answers "0" for what is not a number: strtoull with its end pointer. */
+/* These return 0 for text that is not a number: use strtoull with its end pointer. */
 #pragma GCC poison atoi atol atoll
-/* Static state shared with everybody. */
+/* Keeps static state that all callers share. */
 #pragma GCC poison strtok
-/* Each may return NULL, which nobody checks: mem.h. */
+/* These may return NULL, and callers forget to check: use mem.h. */
 #ifndef ATOMSAN_MAY_MALLOC
 #pragma GCC poison malloc calloc realloc strdup strndup asprintf vasprintf
 #endif

@@ -2,13 +2,13 @@
  * Errors: one idiom for the whole project.
  *
  * A function that can fail returns 0 or -1 (or a pointer or NULL) and takes a
- * `struct err *` as its last argument. Whoever notices the failure writes one
- * sentence that says where and what, and returns at once:
+ * `struct err *` as its last argument. The function that notices the failure
+ * writes one sentence that says where and what, and returns at once:
  *
  *	return err_fail(err, "%s:%lu: unknown operation '%s'", path, line, op);
  *
- * Whoever passes it on may put what it was doing in front, so that the cause
- * stays at the end:
+ * A function that passes the failure on may put what it was doing in front, so
+ * that the cause stays at the end:
  *
  *	return err_wrap(err, "second pass");	->  "second pass: x.std:3: ..."
  *
@@ -25,13 +25,13 @@ struct err {
 /* Set the sentence; always returns -1. */
 int err_fail(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same, with ": " and what errno says behind it. */
+/* The same, followed by ": " and the text of errno. */
 int err_sys(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Put "what: " in front of the sentence that is there; always returns -1. */
 int err_wrap(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Did somebody set it? */
+/* Has a sentence been set? */
 static inline int err_is_set(const struct err *e)
 {
 	return e->text[0] != 0;

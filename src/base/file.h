@@ -1,5 +1,5 @@
 /*
- * Whole files: reading one, and writing one so that nobody ever sees a part of it.
+ * Whole files: reading one, and writing one so that no other process ever sees a part of it.
  */
 #ifndef ATOMSAN_BASE_FILE_H
 #define ATOMSAN_BASE_FILE_H
@@ -10,17 +10,17 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* Larger ones are nothing that is read as a whole. */
+/* The largest file that file_read() takes. */
 #define FILE_BYTES_MAX (1ull << 30)
 
-/* Add all that is in the file; of more than FILE_BYTES_MAX it complains. */
+/* Append the contents of a file to `text`. A file larger than FILE_BYTES_MAX is an error. */
 int file_read(const char *path, struct str *text, struct err *err);
-/* The same from what is open already, under a name for messages. */
+/* The same for a file that is open already; messages call it `name`. */
 int file_read_open(FILE *in, const char *name, struct str *text, struct err *err);
 
 /*
- * Put these bytes into the file: under another name first, then in the place of
- * what is there. A link, a device or a pipe is written to as it is.
+ * Replace the contents of a file: write another file first, then rename it. A link, a device or a
+ * pipe is not replaced but written to.
  */
 int file_replace(const char *path, const char *bytes, size_t n, struct err *err);
 

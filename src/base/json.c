@@ -33,7 +33,7 @@ void json_add_string(struct str *b, const char *s, bool in_html)
 	str_addc(b, '"');
 }
 
-/* What one number may have; beyond it nobody means it. */
+/* The longest number, in characters: longer ones are not meant seriously. */
 enum { NUMBER_MAX = 64 };
 
 struct parse {
@@ -41,7 +41,7 @@ struct parse {
 	const char *at, *end;
 	size_t line;
 	unsigned depth;
-	struct str string; /* the one that is being read */
+	struct str string; /* the string that is being read */
 	struct err *err;
 };
 
@@ -50,7 +50,7 @@ static int fail(struct parse *p, const char *what)
 	return err_fail(p->err, "%s:%zu: %s", p->doc->path, p->line, what);
 }
 
-/* What stands here, for a sentence. */
+/* Fail with what was expected and what is here instead. */
 static int fail_here(struct parse *p, const char *wanted)
 {
 	struct str shown = STR_INIT;
@@ -133,7 +133,7 @@ static void add_code_point(struct str *b, uint32_t cp)
 	str_addc(b, (char)(0x80 | (cp & 0x3f)));
 }
 
-/* Behind "\u". */
+/* Read the digits after "\u". */
 static int read_unicode(struct parse *p)
 {
 	uint32_t cp, low;
@@ -171,7 +171,7 @@ static int read_escape(struct parse *p)
 	return 0;
 }
 
-/* Behind the quote that opens it; the text is in p->string. */
+/* Read a string after its opening quote, into p->string. */
 static int read_string(struct parse *p)
 {
 	str_reset(&p->string);
@@ -250,7 +250,7 @@ static int read_number(struct parse *p, struct json *j)
 
 static int read_value(struct parse *p, struct json *j);
 
-/* Behind the bracket. */
+/* Read the members after the opening bracket. */
 static int read_members(struct parse *p, struct json *j, char close)
 {
 	struct json **tail = &j->first;

@@ -1,7 +1,7 @@
 /*
- * JSON: its strings, for who writes it, and reading it, as strictly as RFC 8259
- * has it and with a bound on its depth:
- * whatever the bytes, a tree or one sentence that says where and what.
+ * JSON: strings for code that writes it, and a parser. The parser is as strict as
+ * RFC 8259 and bounds the depth. Whatever the bytes are, the result is a tree, or
+ * one sentence that says where and what is wrong.
  *
  *	struct json_doc doc = {0};
  *	if (json_parse(&doc, "x.json", text, n, &err))
@@ -9,8 +9,8 @@
  *	name = json_member(doc.root, "name");
  *	json_free(&doc);
  *
- * Strings are terminated, valid UTF-8 and hold no NUL: one with \u0000 is refused.
- * Of two members with one key the first counts.
+ * Strings are terminated, valid UTF-8 and hold no NUL: a string with \u0000 is an
+ * error. If an object has two members with the same key, the first counts.
  */
 #ifndef ATOMSAN_BASE_JSON_H
 #define ATOMSAN_BASE_JSON_H
@@ -24,8 +24,8 @@
 #include "base/str.h"
 
 /*
- * Add a string with its quotes. It may hold anything: what is not UTF-8 becomes
- * U+FFFD. In a page's <script> no '<' may stand.
+ * Append a string with its quotes. It may hold any bytes: those that are not UTF-8
+ * become U+FFFD. `in_html` escapes '<' too, as a page's <script> needs.
  */
 void json_add_string(struct str *b, const char *s, bool in_html);
 
@@ -36,7 +36,7 @@ enum json_kind { JSON_NULL, JSON_BOOL, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSO
 struct json {
 	enum json_kind kind;
 	bool truth;         /* JSON_BOOL */
-	bool is_u64;        /* JSON_NUMBER: it is a whole one, in `u64` */
+	bool is_u64;        /* JSON_NUMBER: a whole number, in `u64` */
 	const char *key;    /* in an object */
 	const char *string; /* JSON_STRING */
 	uint64_t u64;
@@ -47,19 +47,22 @@ struct json {
 };
 
 struct json_doc {
-	const char *path; /* for sentences */
+	const char *path; /* for messages */
 	struct json *root;
 	struct arena arena;
 };
 
-/* 0; -1 with "path:line: ..." in `err`, and nothing to free. `path` must stay. */
+/*
+ * Parse a text. Returns 0, or -1 with "path:line: ..." in `err` and nothing to free. `path` stays
+ * the caller's and must live as long as the document.
+ */
 int json_parse(struct json_doc *doc, const char *path, const char *text, size_t n, struct err *err);
 void json_free(struct json_doc *doc);
 
-/* A member of an object by its key; NULL where there is none, or `j` is NULL or no object. */
+/* Returns the member with this key; NULL if there is none, or if `j` is NULL or not an object. */
 const struct json *json_member(const struct json *j, const char *key);
 
-/* "a string", "an object": for sentences. */
+/* "a string", "an object", ...: for messages. */
 const char *json_kind_name(enum json_kind kind);
 
 #endif

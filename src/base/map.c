@@ -8,7 +8,7 @@
 
 enum { FIRST_SLOTS = 64 };
 
-static void grow(struct map *m, size_t keys)
+static void map_grow(struct map *m, size_t keys)
 {
 	struct map old = *m;
 	size_t slots = old.mask ? 2 * (old.mask + 1) : FIRST_SLOTS, at = 0;
@@ -26,14 +26,14 @@ static void grow(struct map *m, size_t keys)
 	mem_free(old.slot);
 }
 
-/* The slot of a key, which is in the map from now on. */
-static uint64_t *add(struct map *m, size_t keys, uint64_t a, uint64_t b)
+/* Returns the slot of a key, and adds the key if it is new. */
+static uint64_t *map_add(struct map *m, size_t keys, uint64_t a, uint64_t b)
 {
 	uint64_t *s;
 
 	assert(!m->keys || m->keys == keys);
 	if (2 * m->n >= m->mask)
-		grow(m, keys);
+		map_grow(m, keys);
 	s = map_slot(m, keys, a, b);
 	m->n += !s[0];
 	s[1] = a;
@@ -42,12 +42,12 @@ static uint64_t *add(struct map *m, size_t keys, uint64_t a, uint64_t b)
 
 void map_set(struct map *m, uint64_t key, uint32_t value)
 {
-	*add(m, 1, key, 0) = (uint64_t)value + 1;
+	*map_add(m, 1, key, 0) = (uint64_t)value + 1;
 }
 
 void map_set2(struct map *m, uint64_t a, uint64_t b, uint32_t value)
 {
-	uint64_t *s = add(m, 2, a, b);
+	uint64_t *s = map_add(m, 2, a, b);
 
 	s[0] = (uint64_t)value + 1;
 	s[2] = b;

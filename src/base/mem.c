@@ -14,7 +14,7 @@ void mem_exhausted(size_t bytes)
 	exit(2);
 }
 
-static void *check(void *p, size_t bytes)
+static void *exit_if_null(void *p, size_t bytes)
 {
 	if (!p)
 		mem_exhausted(bytes);
@@ -23,25 +23,25 @@ static void *check(void *p, size_t bytes)
 
 void *mem_alloc(size_t bytes)
 {
-	return check(malloc(bytes ? bytes : 1), bytes);
+	return exit_if_null(malloc(bytes ? bytes : 1), bytes);
 }
 
 void *mem_zalloc(size_t bytes)
 {
-	return check(calloc(1, bytes ? bytes : 1), bytes);
+	return exit_if_null(calloc(1, bytes ? bytes : 1), bytes);
 }
 
 void *mem_zalloc_lines(size_t bytes)
 {
 	size_t rounded = (bytes + 63) & ~(size_t)63;
-	void *p = check(aligned_alloc(64, rounded ? rounded : 64), bytes);
+	void *p = exit_if_null(aligned_alloc(64, rounded ? rounded : 64), bytes);
 
 	return memset(p, 0, rounded);
 }
 
 void *mem_resize(void *p, size_t bytes)
 {
-	return check(realloc(p, bytes ? bytes : 1), bytes);
+	return exit_if_null(realloc(p, bytes ? bytes : 1), bytes);
 }
 
 void mem_free(void *p)
@@ -75,7 +75,7 @@ void *mem_grow_bytes(void *p, size_t *cap, size_t need, size_t elem, int zero)
 	size_t next = mem_next_cap(*cap, need);
 
 	if (next > SIZE_MAX / elem)
-		check(NULL, SIZE_MAX);
+		exit_if_null(NULL, SIZE_MAX);
 	p = mem_resize(p, next * elem);
 	if (zero)
 		memset((char *)p + *cap * elem, 0, (next - *cap) * elem);

@@ -1,9 +1,12 @@
 /*
  * Memory: one idiom for the whole command line tool.
  *
- * These never return NULL: a checker that has no memory left has nothing
- * useful to say, so it says just that and exits with code 2. (The runtime
- * inside a checked program must not do this and does not use them.)
+ * These functions never return NULL. When there is no memory left, the tool has
+ * nothing useful to say, so it says just that and exits with code 2.
+ *
+ * The runtime inside a checked program has functions of the same names, for the
+ * engine files that are linked into it: they take pages of the runtime's own
+ * (runtime/os/mem.c), never malloc's memory.
  *
  * Growing an array:
  *
@@ -11,14 +14,14 @@
  *	MEM_GROW(v, cap, n + 1);
  *	v[n++] = x;
  *
- * MEM_GROW0 fills what is new with zero bytes.
+ * MEM_GROW0 fills the new elements with zero bytes.
  */
 #ifndef ATOMSAN_BASE_MEM_H
 #define ATOMSAN_BASE_MEM_H
 
 #include <stddef.h>
 
-/* Says so, and ends the program. */
+/* Print that memory is exhausted, and exit with code 2. */
 _Noreturn void mem_exhausted(size_t bytes);
 
 void *mem_alloc(size_t bytes);
@@ -28,10 +31,10 @@ void mem_free(void *p);
 char *mem_strdup(const char *s);
 char *mem_strndup(const char *s, size_t n);
 
-/* Zeroed, aligned to a cache line. Free it with mem_free(). */
+/* Returns zeroed memory that is aligned to a cache line. Free it with mem_free(). */
 void *mem_zalloc_lines(size_t bytes);
 
-/* The next capacity that holds `need`, by about half as much again. */
+/* Returns a capacity of at least `need` elements, and about half more than `cap`. */
 size_t mem_next_cap(size_t cap, size_t need);
 void *mem_grow_bytes(void *p, size_t *cap, size_t need, size_t elem, int zero);
 
@@ -43,8 +46,8 @@ void *mem_grow_bytes(void *p, size_t *cap, size_t need, size_t elem, int zero);
 			: (void)0)
 
 /*
- * An arena: many small pieces that all die together. Never moves what it
- * has handed out.
+ * An arena: many small allocations that are all freed together. It never moves
+ * what it has handed out.
  */
 struct arena {
 	struct arena_block *head;

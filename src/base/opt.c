@@ -85,7 +85,7 @@ static bool takes_value(const struct opt *o)
 	return o->kind == OPT_KIND_STR || o->kind == OPT_KIND_U64;
 }
 
-static int set(const struct opt *o, const char *value, struct err *err)
+static int set_value(const struct opt *o, const char *value, struct err *err)
 {
 	switch (o->kind) {
 	case OPT_KIND_FLAG:
@@ -107,8 +107,8 @@ static int set(const struct opt *o, const char *value, struct err *err)
 	}
 }
 
-/* --name, --name=value, --name value; returns how many words it used up, or -1. */
-static int long_option(const struct opt *opts, int left, char **argv, struct err *err)
+/* Parse --name, --name=value or --name value; returns how many words it used, or -1. */
+static int parse_long(const struct opt *opts, int left, char **argv, struct err *err)
 {
 	const char *s = argv[0] + 2, *eq = strchr(s, '=');
 	size_t n = eq ? (size_t)(eq - s) : strlen(s);
@@ -119,17 +119,17 @@ static int long_option(const struct opt *opts, int left, char **argv, struct err
 	if (!takes_value(o)) {
 		if (eq && o->kind != OPT_KIND_U64_OR_1)
 			return err_fail(err, "--%s takes no value", o->name);
-		return set(o, eq ? eq + 1 : NULL, err) ? -1 : 1;
+		return set_value(o, eq ? eq + 1 : NULL, err) ? -1 : 1;
 	}
 	if (eq)
-		return set(o, eq + 1, err) ? -1 : 1;
+		return set_value(o, eq + 1, err) ? -1 : 1;
 	if (left < 2)
 		return err_fail(err, "--%s needs a value (%s)", o->name, o->arg);
-	return set(o, argv[1], err) ? -1 : 2;
+	return set_value(o, argv[1], err) ? -1 : 2;
 }
 
-/* -q, -qv, -oFILE, -o FILE */
-static int short_options(const struct opt *opts, int left, char **argv, struct err *err)
+/* Parse -q, -qv, -oFILE or -o FILE; returns the same. */
+static int parse_short(const struct opt *opts, int left, char **argv, struct err *err)
 {
 	for (const char *s = argv[0] + 1; *s; s++) {
 		struct opt found, *o = &found;
@@ -137,15 +137,15 @@ static int short_options(const struct opt *opts, int left, char **argv, struct e
 		if (!find_letter(opts, *s, o))
 			return err_fail(err, "unknown option '-%c'", *s);
 		if (!takes_value(o)) {
-			if (set(o, NULL, err))
+			if (set_value(o, NULL, err))
 				return -1;
 			continue;
 		}
 		if (s[1])
-			return set(o, s + 1, err) ? -1 : 1;
+			return set_value(o, s + 1, err) ? -1 : 1;
 		if (left < 2)
 			return err_fail(err, "-%c needs a value (%s)", *s, o->arg);
-		return set(o, argv[1], err) ? -1 : 2;
+		return set_value(o, argv[1], err) ? -1 : 2;
 	}
 	return 1;
 }
@@ -173,8 +173,8 @@ int opt_parse(const struct opt *opts, int argc, char **argv, struct err *err)
 				argv[words++] = argv[i];
 			break;
 		} else {
-			used = s[1] == '-' ? long_option(opts, argc - i, argv + i, err)
-					   : short_options(opts, argc - i, argv + i, err);
+			used = s[1] == '-' ? parse_long(opts, argc - i, argv + i, err)
+					   : parse_short(opts, argc - i, argv + i, err);
 			if (used < 0)
 				return -1;
 		}

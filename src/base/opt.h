@@ -1,28 +1,28 @@
 /*
- * Options: one table a command drives the parser, --help, the man page's
- * synopsis check and shell completion.
+ * Options. Each command has one table, which drives the parser, --help, the
+ * options in the man page and shell completion.
  *
  *	static const struct opt opts[] = {
  *		OPT_FLAG('q', "quiet", &o.quiet, "say nothing but the findings"),
  *		OPT_STR('o', "output", "FILE", &o.output, "write there"),
  *		OPT_END,
  *	};
- *	n = opt_parse(opts, argc, argv, &err);	// argv[0..n) are what is left
+ *	n = opt_parse(opts, argc, argv, &err);	// argv[0..n) are the words that are left
  *
- * As everywhere: --name=value or --name value, -o value or -ovalue, -qv,
- * options and other words in any order, "--" ends the options and "-" is a word.
- * With `stop_at_word` in the table the first word ends them too, for commands
- * that run a program.
+ * The syntax is the usual one: --name=value or --name value, -o value or
+ * -ovalue, -qv; options and other words in any order; "--" ends the options, and
+ * "-" is a word. With OPT_STOP_AT_WORD in the table the first word ends the
+ * options too, for commands that run a program.
  *
  * A table may include the rows of another one, whose values are the fields of a
  * struct. So a part of the program can describe its options without a global
  * variable for each, and several commands can have them:
  *
- *	const struct opt point_opts[] = {
- *		OPT_U64(0, "x", "N", OPT_FIELD(struct point, x), "how far to the right"),
+ *	const struct opt predict_opts[] = {
+ *		OPT_U64(0, "vars", "N", OPT_FIELD(struct predict_options, vars), "..."),
  *		OPT_END,
  *	};
- *	static const struct opt opts[] = {OPT_TABLE(point_opts, &o.point), OPT_END};
+ *	static const struct opt opts[] = {OPT_TABLE(predict_opts, &o.predict), OPT_END};
  */
 #ifndef ATOMSAN_BASE_OPT_H
 #define ATOMSAN_BASE_OPT_H
@@ -40,14 +40,14 @@ enum opt_kind {
 	OPT_KIND_COUNT,
 	OPT_KIND_STR,
 	OPT_KIND_U64,
-	OPT_KIND_U64_OR_1, /* --name alone is 1; a value only as --name=value */
+	OPT_KIND_U64_OR_1, /* --name alone sets 1; a value must be given as --name=value */
 	OPT_KIND_STOP,
 	OPT_KIND_TABLE /* the rows of `table`; their values are offsets from `value` */
 };
 
 struct opt {
 	enum opt_kind kind;
-	char letter; /* or 0 */
+	char letter; /* of the short form, or 0 */
 	const char *name;
 	const char *arg; /* what --help calls the value */
 	void *value;     /* bool *, int *, const char **, uint64_t * */
@@ -68,13 +68,13 @@ struct opt {
 /* clang-format on */
 
 /*
- * Parse argv[0..argc) in place. Returns how many words are left, moved to the
- * front, with NULL behind them as behind main's; -1 with a sentence in `err`. A number takes k, m
- * and g behind it (thousand, million, thousand million).
+ * Parse argv[0..argc) in place. Returns how many words are left; they are moved to the front, and
+ * followed by NULL as in main's argv. Returns -1 with a sentence in `err` if an option is wrong. A
+ * number may end in k, m or g (thousand, million, thousand million).
  */
 int opt_parse(const struct opt *opts, int argc, char **argv, struct err *err);
 
-/* The table as --help prints it. */
+/* Print the table as --help shows it. */
 void opt_print(const struct opt *opts, FILE *out);
 
 /*
@@ -91,7 +91,7 @@ struct opt_walk {
 };
 bool opt_next(struct opt_walk *w, struct opt *o);
 
-/* Parse a number with its suffix; 0 or -1. */
+/* Parse a number with its suffix. Returns 0, or -1 if it is not one. */
 int opt_number(const char *s, uint64_t *value);
 
 #endif

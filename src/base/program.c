@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* What execvp() takes if PATH is not set. */
+/* What execvp() uses if PATH is not set. */
 static const char default_path[] = "/usr/bin:/bin";
 
 bool program_is_executable(const char *path)

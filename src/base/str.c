@@ -67,7 +67,7 @@ void str_fmt(struct str *b, const char *fmt, ...)
 	va_list ap;
 	int n;
 
-	/* Mostly there is room enough. */
+	/* Usually there is room. */
 	str_room(b, 16);
 	room = b->cap - b->n;
 	va_start(ap, fmt);
@@ -90,7 +90,7 @@ void str_add_shown(struct str *b, const char *s, size_t n, size_t max)
 		uint32_t cp = 0;
 		size_t len = utf8_decode(s + i, n - i, &cp);
 
-		/* Control characters, the second set too, would drive the terminal. */
+		/* Control characters, those from 0x80 too, would control the terminal. */
 		if (cp < 0x20 || (cp >= 0x7f && cp < 0xa0))
 			len = 0;
 		if (i + (len ? len : 1) > max) {

@@ -23,7 +23,7 @@ extern char str_empty[1];
 /* clang-format on */
 
 void str_free(struct str *b);
-void str_reset(struct str *b);             /* length 0, keeps the room */
+void str_reset(struct str *b);             /* length 0; the memory is kept */
 void str_room(struct str *b, size_t more); /* make room for `more` bytes and a 0 */
 void str_add(struct str *b, const char *s);
 void str_addn(struct str *b, const char *s, size_t n);
@@ -32,8 +32,8 @@ void str_pad(struct str *b, char c, size_t times);
 void str_fmt(struct str *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * Add bytes for a person to read: what is not printable ASCII or valid UTF-8
- * becomes \xNN, and what is longer than `max` bytes ends in "...".
+ * Append bytes for a person to read: bytes that are not printable ASCII or valid
+ * UTF-8 become \xNN, and text longer than `max` bytes ends in "...".
  */
 void str_add_shown(struct str *b, const char *s, size_t n, size_t max);
 

@@ -36,8 +36,8 @@ size_t utf8_decode(const char *s, size_t n, uint32_t *cp)
 }
 
 /*
- * Not wcwidth(): that answers by the locale, and a report must look the same
- * everywhere. The ranges that matter in names, not every one of Unicode's.
+ * wcwidth() is not used: its result depends on the locale, and a report must look
+ * the same everywhere. These are the ranges that matter in names, not all of Unicode's.
  */
 size_t utf8_columns(uint32_t cp)
 {

@@ -3,16 +3,16 @@
  *
  * Everything is done twice, in two views of the trace: one with all conflicts,
  * one without those between lock operations. A view has an order of
- * transactions that knows why (order.h), and clocks of operations (clock.h).
+ * transactions that knows why (order.h), and clocks of operations (vclock.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "engine/precise/clock.h"
 #include "engine/precise/cycle.h"
 #include "engine/precise/order.h"
+#include "engine/precise/vclock.h"
 
 #include "base/banned.h"
 
@@ -23,7 +23,7 @@ struct access {
 	uint64_t event; /* 0: there is none */
 	uint32_t thread;
 	step at[VIEWS];
-	struct clock clock[VIEWS];
+	struct vclock clock[VIEWS];
 };
 
 /* A variable or a lock, as in frontier.c, with one read a thread. */
@@ -37,7 +37,7 @@ struct thread {
 	uint64_t last;  /* event; 0: has not run */
 	uint64_t *open; /* events of the begins of its open blocks */
 	size_t depth, cap;
-	struct clock clock[VIEWS];
+	struct vclock clock[VIEWS];
 	struct target *own[VIEWS]; /* the watched transaction that it is in, or NULL */
 	struct access birth;
 };
@@ -112,7 +112,7 @@ struct cycle_find *cycle_find_new(const struct closings *closings,
 static void access_free(struct access *a)
 {
 	for (int v = 0; v < VIEWS; v++)
-		clock_free(&a->clock[v]);
+		vclock_free(&a->clock[v]);
 }
 
 static void vars_free(struct var **vars, size_t n)
@@ -155,7 +155,7 @@ struct cycle *cycle_find_done(struct cycle_find *f)
 	for (size_t i = 0; i < f->thread_cap; i++) {
 		access_free(&f->thread[i].birth);
 		for (int v = 0; v < VIEWS; v++)
-			clock_free(&f->thread[i].clock[v]);
+			vclock_free(&f->thread[i].clock[v]);
 		mem_free(f->thread[i].open);
 	}
 	for (size_t i = 0; i < f->nwatch; i++)
@@ -196,7 +196,7 @@ static bool edge(struct cycle_find *f, const struct access *src, bool is_lock)
 	for (int v = 0; v < (is_lock ? DATA : VIEWS); v++) {
 		struct order *o = &f->order[v];
 
-		clock_join(&t->clock[v], &src->clock[v], t->own[v], src->event, src->thread,
+		vclock_join(&t->clock[v], &src->clock[v], t->own[v], src->event, src->thread,
 			   f->event);
 		if (order_knows(o, slot(f, v), src->at[v]) ||
 		    order_add(o, slot(f, v), src->at[v], src->event, f->event) == ORDER_ADDED)
@@ -219,7 +219,7 @@ static void store(struct cycle_find *f, struct access *to)
 	to->thread = f->e->thread;
 	for (int v = 0; v < VIEWS; v++) {
 		to->at[v] = f->order[v].slot[slot(f, v)].now;
-		clock_copy(&to->clock[v], &t->clock[v], t->own[v], f->event);
+		vclock_copy(&to->clock[v], &t->clock[v], t->own[v], f->event);
 	}
 }
 
@@ -305,7 +305,7 @@ static void join(struct cycle_find *f)
 		uint32_t s = f->order[v].slot_of[f->e->operand];
 
 		last.at[v] = s == ORDER_NO_SLOT ? STEP_NONE : f->order[v].slot[s].now;
-		clock_copy(&last.clock[v], &child->clock[v], child->own[v], child->last);
+		vclock_copy(&last.clock[v], &child->clock[v], child->own[v], child->last);
 	}
 	edge(f, &last, false);
 	access_free(&last);
@@ -500,7 +500,7 @@ static void take_one(struct cycle_find *f)
 			arrive(f, v);
 	if (!t->last && t->birth.event) {
 		for (int v = 0; v < VIEWS; v++)
-			clock_join(&t->clock[v], &t->birth.clock[v], NULL, t->birth.event,
+			vclock_join(&t->clock[v], &t->birth.clock[v], NULL, t->birth.event,
 				   t->birth.thread, f->event);
 		access_free(&t->birth);
 		t->birth.event = 0;

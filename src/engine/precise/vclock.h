@@ -17,8 +17,8 @@
  *
  * Who may include this: cycle_find.c.
  */
-#ifndef ATOMSAN_ENGINE_PRECISE_CLOCK_H
-#define ATOMSAN_ENGINE_PRECISE_CLOCK_H
+#ifndef ATOMSAN_ENGINE_PRECISE_VCLOCK_H
+#define ATOMSAN_ENGINE_PRECISE_VCLOCK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,23 +43,23 @@ struct mark {
 	uint32_t refs;
 };
 
-struct clock {
+struct vclock {
 	struct mark **v;
 	uint32_t n, cap;
 };
 
-void clock_free(struct clock *c);
+void vclock_free(struct vclock *c);
 
 /*
  * `to` hears all that `from` has heard of others, by an edge from event `src`
  * of thread `src_thread` to event `dst`. `own`, the target that the hearing
  * thread is in (or NULL), hears of itself: that goes into its `heard` and `now`.
  */
-void clock_join(struct clock *to, const struct clock *from, struct target *own, uint64_t src,
+void vclock_join(struct vclock *to, const struct vclock *from, struct target *own, uint64_t src,
 		uint32_t src_thread, uint64_t dst);
 
 /* `to` becomes `from`, with `own` (or NULL) at its operation `event`. */
-void clock_copy(struct clock *to, const struct clock *from, struct target *own, uint64_t event);
+void vclock_copy(struct vclock *to, const struct vclock *from, struct target *own, uint64_t event);
 
 /* Give up a mark that a target holds in `now`. */
 void mark_drop(struct mark *m);

@@ -1,4 +1,4 @@
-#include "engine/precise/clock.h"
+#include "engine/precise/vclock.h"
 
 #include "base/mem.h"
 
@@ -25,7 +25,7 @@ static struct mark *mark_new(struct target *target, uint64_t value, struct mark 
 	return m;
 }
 
-static void clock_add(struct clock *c, struct mark *m)
+static void vclock_add(struct vclock *c, struct mark *m)
 {
 	if (c->n == c->cap) {
 		c->cap = c->cap ? c->cap * 2 : 2;
@@ -34,16 +34,16 @@ static void clock_add(struct clock *c, struct mark *m)
 	c->v[c->n++] = m;
 }
 
-void clock_free(struct clock *c)
+void vclock_free(struct vclock *c)
 {
 	for (uint32_t i = 0; i < c->n; i++)
 		mark_drop(c->v[i]);
 	mem_free(c->v);
-	*c = (struct clock){0};
+	*c = (struct vclock){0};
 }
 
 /* Forget the targets that nobody watches any more. */
-static void clock_prune(struct clock *c)
+static void vclock_prune(struct vclock *c)
 {
 	uint32_t kept = 0;
 
@@ -56,7 +56,7 @@ static void clock_prune(struct clock *c)
 	c->n = kept;
 }
 
-static struct mark **clock_find(struct clock *c, const struct target *target)
+static struct mark **vclock_find(struct vclock *c, const struct target *target)
 {
 	for (uint32_t i = 0; i < c->n; i++)
 		if (c->v[i]->target == target)
@@ -64,10 +64,10 @@ static struct mark **clock_find(struct clock *c, const struct target *target)
 	return NULL;
 }
 
-void clock_join(struct clock *to, const struct clock *from, struct target *own, uint64_t src,
+void vclock_join(struct vclock *to, const struct vclock *from, struct target *own, uint64_t src,
 		uint32_t src_thread, uint64_t dst)
 {
-	clock_prune(to);
+	vclock_prune(to);
 	for (uint32_t i = 0; i < from->n; i++) {
 		struct mark *theirs = from->v[i], *m, **mine;
 
@@ -85,7 +85,7 @@ void clock_join(struct clock *to, const struct clock *from, struct target *own, 
 			}
 			continue;
 		}
-		mine = clock_find(to, theirs->target);
+		mine = vclock_find(to, theirs->target);
 		if (mine && (*mine)->value >= theirs->value)
 			continue;
 		m = mark_new(theirs->target, theirs->value, theirs);
@@ -96,12 +96,12 @@ void clock_join(struct clock *to, const struct clock *from, struct target *own, 
 			mark_drop(*mine);
 			*mine = m;
 		} else {
-			clock_add(to, m);
+			vclock_add(to, m);
 		}
 	}
 }
 
-void clock_copy(struct clock *to, const struct clock *from, struct target *own, uint64_t event)
+void vclock_copy(struct vclock *to, const struct vclock *from, struct target *own, uint64_t event)
 {
 	for (uint32_t i = 0; i < to->n; i++)
 		mark_drop(to->v[i]);
@@ -110,8 +110,8 @@ void clock_copy(struct clock *to, const struct clock *from, struct target *own, 
 		if (!from->v[i]->target->watched)
 			continue;
 		from->v[i]->refs++;
-		clock_add(to, from->v[i]);
+		vclock_add(to, from->v[i]);
 	}
 	if (own && own->watched)
-		clock_add(to, mark_new(own, event, NULL));
+		vclock_add(to, mark_new(own, event, NULL));
 }
