@@ -43,7 +43,7 @@ struct json {
 	double number;
 	struct json *first, *next; /* members, in order */
 	size_t n;                  /* how many */
-	size_t line;               /* where it starts, from 1 */
+	size_t line;               /* the line that it starts on, from 1 */
 };
 
 struct json_doc {

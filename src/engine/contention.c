@@ -16,7 +16,7 @@ static void drop_reads(struct contention *c, struct contention_last *x)
 	x->read = (struct phase){0, 0};
 }
 
-/* The last reads, of different slots. */
+/* Returns the last reads, at most one for each slot. */
 static const struct phase *reads_of(const struct contention *c, const struct contention_last *x,
 				    uint32_t *n)
 {
@@ -28,9 +28,9 @@ static const struct phase *reads_of(const struct contention *c, const struct con
 	return &x->read;
 }
 
-/* Returns true where it is concurrent with a read before. */
-static bool look_write(struct contention *c, struct contention_last *x, struct phase now,
-		       const struct phase_clock *clock)
+/* Record a write. Returns true if it is concurrent with an earlier read. */
+static bool record_write(struct contention *c, struct contention_last *x, struct phase now,
+			 const struct phase_clock *clock)
 {
 	uint32_t n;
 	const struct phase *v = reads_of(c, x, &n);
@@ -44,7 +44,7 @@ static bool look_write(struct contention *c, struct contention_last *x, struct p
 	return false;
 }
 
-/* A second slot reads: the one that did so first goes to a list. */
+/* Move the last read into a list, because a second slot reads. */
 static struct contention_list *make_list(struct contention *c, struct contention_last *x)
 {
 	uint32_t l;
@@ -63,9 +63,9 @@ static struct contention_list *make_list(struct contention *c, struct contention
 	return &c->list[l];
 }
 
-/* Reads that must come before this one have nothing to say that it does not. */
-static void look_read(struct contention *c, struct contention_last *x, struct phase now,
-		      const struct phase_clock *clock)
+/* Record a read. Earlier reads that must come before it are dropped: it stands for them. */
+static void record_read(struct contention *c, struct contention_last *x, struct phase now,
+			const struct phase_clock *clock)
 {
 	struct contention_list *l;
 	uint32_t kept = 0;
@@ -89,17 +89,18 @@ static void look_read(struct contention *c, struct contention_last *x, struct ph
 	l->n = kept;
 }
 
-static void look(struct contention *c, struct contention_last *x, struct contention_bits *found,
-		 uint32_t i, const struct phases *p, uint32_t thread, bool write)
+static void record_use(struct contention *c, struct contention_last *x,
+		       struct contention_bits *found, uint32_t i, const struct phases *p,
+		       uint32_t thread, bool write)
 {
 	const struct phase_clock *clock = phases_clock(p, thread);
 	struct phase now = phases_now(p, thread);
 	bool contend = x->write.index && !phase_before(x->write, clock);
 
 	if (!contend && write)
-		contend = look_write(c, x, now, clock);
+		contend = record_write(c, x, now, clock);
 	else if (!contend)
-		look_read(c, x, now, clock);
+		record_read(c, x, now, clock);
 	if (contend) {
 		found->v[i / 64] |= 1ull << i % 64;
 		drop_reads(c, x);
@@ -135,12 +136,12 @@ void contention_look(struct contention *c, const struct phases *p, const struct 
 		uint32_t life = contention_life(c, e->operand); /* may move c->life */
 
 		if (!contention_bit(&c->life_found, life))
-			look(c, &c->life[life], &c->life_found, life, p, e->thread,
-			     e->op != OP_READ);
+			record_use(c, &c->life[life], &c->life_found, life, p, e->thread,
+				   e->op != OP_READ);
 	} else if (e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED) {
 		if (!contention_bit(&c->lock_found, e->operand))
-			look(c, &c->lock[e->operand], &c->lock_found, e->operand, p, e->thread,
-			     e->op == OP_ACQUIRE);
+			record_use(c, &c->lock[e->operand], &c->lock_found, e->operand, p,
+				   e->thread, e->op == OP_ACQUIRE);
 	} else if (e->op == OP_ALLOC || e->op == OP_FREE) {
 		contention_reborn(c, e->operand);
 	}

@@ -6,10 +6,10 @@
 
 #include "base/banned.h"
 
-/* Deeper blocks are left out: nobody can draw them. */
+/* Blocks nested deeper than this are left out: they cannot be drawn. */
 enum { DEPTH_MAX = 32 };
 
-/* An event that somebody wants to know about: a step, or (NULL) an event of the schedule. */
+/* An event to look up: a step of a finding, or an event of its schedule; the other is NULL. */
 struct wanted {
 	uint64_t event;
 	struct finding *f;
@@ -22,10 +22,10 @@ struct block {
 	strref label, place;
 };
 
-/* The blocks of a thread that are open. */
+/* The open blocks of a thread. */
 struct open {
 	struct block block[DEPTH_MAX];
-	size_t depth; /* may be more */
+	size_t depth; /* may be more than DEPTH_MAX */
 };
 
 struct context {
@@ -78,7 +78,7 @@ static void fill_step(const struct wanted *w, const struct names *names, const s
 	struct finding_step *s = w->step;
 
 	s->nblocks = open->depth < DEPTH_MAX ? open->depth : DEPTH_MAX;
-	/* One more, so that it is not NULL where there is none. */
+	/* One element more, so that it is not NULL if no block is open. */
 	s->blocks = arena_alloc(&w->f->arena, (s->nblocks + 1) * sizeof *s->blocks);
 	for (size_t i = 0; i < s->nblocks; i++)
 		s->blocks[i] = (struct finding_block){
@@ -123,7 +123,7 @@ static void read_all(struct context *c, struct reader *r)
 			number++;
 			if (ev[i].op == OP_BEGIN)
 				track(open, &ev[i], number);
-			/* Event 0 is none of the trace's. */
+			/* Event 0 is not in the trace. */
 			for (; next < c->n && c->v[next].event <= number; next++) {
 				if (c->v[next].event != number)
 					continue;

@@ -1,11 +1,12 @@
 /*
- * An engine takes the events of a trace, one batch after the other, and emits
- * findings. The table in engines.c lists them; the command line, the docs and
- * the tests read that table.
+ * An engine takes the events of a trace, batch after batch, and emits findings. The
+ * table in engines.c lists the engines; the command line, the documents and the
+ * tests read that table.
  *
- * To add one: a file in this folder that defines a `const struct engine_ops`,
- * a row in engines.c, a page in docs/engines/, and a brute-force twin in
- * tests/property/ that follows the definition and shares no code with it.
+ * To add an engine: a file that defines a `const struct engine_ops`, in a folder
+ * below this one; a row in engines.c; a page in docs/engines/; and a brute-force
+ * twin in tests/property/ that follows the definition and shares no code with the
+ * engine.
  */
 #ifndef ATOMSAN_ENGINE_ENGINE_H
 #define ATOMSAN_ENGINE_ENGINE_H
@@ -40,8 +41,8 @@ struct engine_ops {
 	const char *origin;  /* the paper, or "ours" */
 	const char *finding; /* what a finding means */
 	const char *silence; /* what it means that there is none */
-	const char *noun;    /* what it finds, for counting: "atomicity violation" */
-	/* It may ask for the trace again: the driver must be able to rewind it. */
+	const char *noun;    /* what it counts: "atomicity violation" */
+	/* It may need the trace again: the caller must be able to rewind it. */
 	bool second_pass;
 
 	/*
@@ -55,18 +56,20 @@ struct engine_ops {
 	int (*check)(const void *options, struct err *err);
 
 	/*
-	 * Before the first event, through engine_create(). Findings go to `sink`. Both `options`
+	 * Called before the first event, by engine_create(). Findings go to `sink`. Both `options`
 	 * and `sink` stay valid until destroy().
 	 */
 	void *(*create)(const void *options, struct finding_sink *sink);
-	/* For each batch of each pass, in the trace's order; never after finish() returned 0. */
+	/* Called for each batch of each pass, in the trace's order; never after finish() returned
+	 * 0. */
 	void (*take)(void *engine, const struct batch *b);
 	/*
-	 * At the end of each pass, also when the trace broke off. Returns 0 when
-	 * done; else the events from 1 to that number are taken once more.
+	 * Called at the end of each pass, also if the trace broke off. Returns 0 when the
+	 * engine is done; otherwise the number of the last event of the next pass, which
+	 * begins with event 1 again.
 	 */
 	uint64_t (*finish)(void *engine);
-	/* After the last finish(); fills `stats`, returns how many. */
+	/* Called after the last finish(). Fills in `stats` and returns how many there are. */
 	size_t (*stats)(void *engine, struct engine_stat stats[ENGINE_STATS_MAX]);
 	void (*destroy)(void *engine);
 };
@@ -76,22 +79,22 @@ const struct engine_ops *engine_by_name(const char *name);
 /* Call create(), with the engine's defaults if `options` is NULL. */
 void *engine_create(const struct engine_ops *ops, const void *options, struct finding_sink *sink);
 
-/* What became of a run over a trace. */
+/* The result of running an engine over a trace. */
 struct engine_result {
 	const struct engine_ops *ops;
 	double seconds;
-	struct reader_counts counts; /* of the whole trace: later passes may see a part */
+	struct reader_counts counts; /* of the whole trace: later passes may read only a part */
 	struct engine_stat stats[ENGINE_STATS_MAX];
 	size_t nstats;
 	struct finding_list findings;
 };
 
 /*
- * Run an engine over a whole trace, with a second pass where it asks for one.
- * `options` is the engine's own struct, or NULL for its defaults.
- * Returns 0, or -1 where the trace broke off: then `err` says how, and `out`
- * holds what the events before it gave. `tick` is called now and then with the
- * reader, for a progress line; it may be NULL.
+ * Run an engine over a whole trace, with as many passes as it needs. `options` is
+ * the engine's own struct, or NULL for its defaults; `all` keeps findings with equal
+ * fingerprints. Returns 0, or -1 if the trace broke off: then `err` says how, and
+ * `out` holds the result for the events before that. `tick` is called now and then
+ * with the reader, for a progress line; it may be NULL.
  */
 int engine_run(const struct engine_ops *ops, const void *options, struct reader *r, bool all,
 	       void (*tick)(struct reader *r, int pass), struct engine_result *out,

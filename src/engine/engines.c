@@ -31,11 +31,11 @@ void *engine_create(const struct engine_ops *ops, const void *options, struct fi
 }
 
 /*
- * Take events 1 .. last (all of them where last is 0). Returns 0 at the end or
- * at `last`, -1 where the trace broke off.
+ * Take events 1 .. last, or all if `last` is 0. Returns 0 at the end or at `last`,
+ * -1 if the trace broke off.
  */
-static int pass(const struct engine_ops *ops, void *engine, struct reader *r, uint64_t last,
-		void (*tick)(struct reader *r, int pass), int pass_no, struct err *err)
+static int run_pass(const struct engine_ops *ops, void *engine, struct reader *r, uint64_t last,
+		    void (*tick)(struct reader *r, int pass), int pass_no, struct err *err)
 {
 	static struct event ev[READER_BATCH];
 	uint64_t first = 1;
@@ -68,12 +68,12 @@ int engine_run(const struct engine_ops *ops, const void *options, struct reader 
 	*out = (struct engine_result){.ops = ops};
 	finding_list_init(&out->findings, all);
 	engine = engine_create(ops, options, &out->findings.sink);
-	rc = pass(ops, engine, r, 0, tick, pass_no, err);
+	rc = run_pass(ops, engine, r, 0, tick, pass_no, err);
 	out->counts = *reader_counts(r);
-	/* What broke off in the first pass does so again, behind the last event wanted. */
+	/* A trace that broke off in the first pass does so again, after the last event needed. */
 	while ((last = ops->finish(engine)) != 0) {
 		if (reader_rewind(r, &again) ||
-		    pass(ops, engine, r, last, tick, ++pass_no, &again)) {
+		    run_pass(ops, engine, r, last, tick, ++pass_no, &again)) {
 			rc = -1;
 			*err = again;
 			break;

@@ -1,6 +1,6 @@
 /*
  * An event that an engine keeps for its report, with the transaction that it is
- * in; and the step of a finding that becomes of it.
+ * in; and how to make a step of a finding from it.
  *
  * Who may include this: engines.
  */
@@ -35,7 +35,7 @@ struct event_ref_blocks {
 void event_ref_blocks_room(struct event_ref_blocks *b, uint32_t nthreads);
 void event_ref_blocks_free(struct event_ref_blocks *b);
 
-/* Take each begin and end. */
+/* Call this for each event that begins or ends a transaction. */
 static inline void event_ref_blocks_take(struct event_ref_blocks *b, const struct event *e,
 					 uint64_t event)
 {
@@ -54,7 +54,7 @@ static inline struct event_ref event_ref_of(const struct event_ref_blocks *b, co
 				  e->place, block->label, block->place, e->op};
 }
 
-/* In words; all but the locks held, see tell_held(). */
+/* Make a step of a finding; only the locks held are missing: see tell_held(). */
 struct finding_step event_ref_step(struct finding *f, const struct names *names,
 				   const struct event_ref *s);
 

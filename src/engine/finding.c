@@ -26,7 +26,7 @@ void finding_free(struct finding *f)
 	mem_free(f);
 }
 
-/* Such that no two sequences of strings give the same bytes, NULL and "" told apart. */
+/* Append a string so that no two sequences of strings give the same bytes; NULL is not "". */
 static void seal_string(struct str *b, const char *s)
 {
 	if (!s) {
@@ -42,7 +42,7 @@ static bool same_string(const char *a, const char *b)
 	return a == b || (a && b && !strcmp(a, b));
 }
 
-/* The operand stands in for a place; that of fork and join is a thread's name. */
+/* Returns the place of a step, or else its operand, but not a thread's name (fork, join). */
 static const char *seal_place(const struct finding *f, const struct finding_step *s)
 {
 	if (s->place || f->recorded)
@@ -60,7 +60,7 @@ void finding_seal(struct finding *f)
 	seal_string(&b, f->transaction.label);
 	seal_string(&b, f->blame.thread ? f->blame.label : NULL);
 	for (size_t i = 0; i < f->nrefuted; i++) {
-		/* A recursive function is one block, however deep it was this time. */
+		/* A recursive function counts as one block, however deep this run went. */
 		if (i && same_string(f->refuted[i], f->refuted[i - 1]))
 			continue;
 		seal_string(&b, f->refuted[i]);
@@ -70,8 +70,8 @@ void finding_seal(struct finding *f)
 		const struct finding_step *s = &f->steps[i];
 
 		/*
-		 * A cycle is known by where it leaves the block and by the edge that
-		 * closes it; by which others it went in between is another run's chance.
+		 * A cycle is identified by where it leaves the block and by the edge that
+		 * closes it. The transactions in between may differ from run to run.
 		 */
 		if (i && i + 2 < f->nsteps && same_string(f->kind, "cycle"))
 			continue;
@@ -79,14 +79,14 @@ void finding_seal(struct finding *f)
 		seal_string(&b, s->label);
 		seal_string(&b, seal_place(f, s));
 	}
-	/* A finding about a variable, from an engine that shows no steps. */
+	/* Without steps, the finding is about a variable. */
 	if (!f->nsteps)
 		seal_string(&b, f->variable);
 	f->fingerprint = XXH3_64bits(b.s, b.n);
 	str_free(&b);
 }
 
-/* The slot of a fingerprint, or the free one where it would go; nslots is a power of two. */
+/* Returns the slot of a fingerprint, or the free slot for it; nslots is a power of two. */
 static uint32_t *list_slot(const struct finding_list *l, uint64_t fingerprint)
 {
 	size_t i = fingerprint & (l->nslots - 1);

@@ -1,10 +1,10 @@
 /*
- * A finding: what an engine has to say, whatever the engine. Report writers
- * print it, fingerprints tell two of a kind apart.
+ * A finding: what an engine reports, in one form for all engines. Report writers
+ * print it; a fingerprint identifies equal findings.
  *
- * A finding owns its strings (they live in its arena) and knows nothing of the
- * trace it came from, so it can outlive it. What an engine has nothing for is
- * NULL, 0 or empty, and printed as null.
+ * A finding owns its strings (they live in its arena) and does not refer to the
+ * trace it came from, so it can outlive it. A field that the engine does not
+ * fill in is NULL, 0 or empty, and is printed as null.
  *
  * Who may include this: engines, report writers, the command line, tests.
  */
@@ -33,11 +33,11 @@ enum finding_rests_on {
 struct finding_block {
 	const char *thread; /* NULL: there is no such block */
 	const char *label;  /* NULL: an operation outside blocks, or no name given */
-	const char *place;  /* where it began, or NULL */
+	const char *place;  /* of its begin, or NULL */
 	uint64_t begin;     /* event number of its begin */
 };
 
-/* A function in a stack; what is not known is NULL or 0. See names.h. */
+/* A function in a stack; unknown fields are NULL or 0. See names.h. */
 struct finding_frame {
 	const char *function, *file, *module;
 	uint32_t line, column;
@@ -45,39 +45,39 @@ struct finding_frame {
 	bool inlined;
 };
 
-/* Innermost first; empty where the trace has no stacks. */
+/* Innermost frame first; empty if the trace has no stacks. */
 struct finding_stack {
 	struct finding_frame *v;
 	size_t n;
 };
 
-/* A thread of the finding, and who created it where; for recorded runs only. */
+/* A thread of the finding, with the thread and stack that created it; for recorded runs only. */
 struct finding_thread {
 	const char *name, *creator;
 	struct finding_stack created;
 };
 
-/* One operation on the way. Consecutive steps conflict or belong to one transaction. */
+/* One operation that proves the finding. Consecutive steps conflict or are in one transaction. */
 struct finding_step {
 	const char *thread;
 	uint64_t event;
 	const char *op;          /* spelling: "r", "acq" */
-	const char *past;        /* for sentences: "read" */
+	const char *past;        /* for messages: "read" */
 	const char *operand;     /* or NULL */
-	const char *label;       /* of the transaction that it belongs to, or NULL */
+	const char *label;       /* of its transaction, or NULL */
 	uint64_t begin;          /* event number of that transaction's begin; 0 outside blocks */
 	const char *place;       /* or NULL */
-	const char *begin_place; /* where that transaction began, or NULL */
+	const char *begin_place; /* of that begin, or NULL */
 	struct finding_stack stack;
 	/*
-	 * Locks that the thread held when it came to this step, so not what the step
+	 * Locks that the thread held before this step, so without the one that the step
 	 * acquires: "l", "l (shared)". NULL: the engine does not say.
 	 */
 	const char **held;
 	size_t nheld;
 	/*
 	 * Atomic blocks that were open at this step, outermost first: its transaction,
-	 * then those nested in it. NULL: nobody looked (context.h).
+	 * then those nested in it. NULL: context_add() was not called.
 	 */
 	struct finding_block *blocks;
 	size_t nblocks;
@@ -86,43 +86,45 @@ struct finding_step {
 /* An event of a schedule. */
 struct finding_move {
 	uint64_t event;
-	const char *thread, *op, *operand, *place; /* the last two may be NULL */
+	const char *thread, *op, *operand, *place; /* operand and place may be NULL */
 };
 
 struct finding {
 	enum finding_status status;
 	const char *kind; /* "cycle" */
 	enum finding_rests_on rests_on;
-	uint64_t event; /* the one that made it true */
+	uint64_t event; /* the event that completed it */
 	struct finding_block transaction;
 	struct finding_block blame; /* thread NULL: no transaction is to blame */
 	const char **refuted;       /* labels (an entry may be NULL), outermost first */
 	size_t nrefuted;
 	const char *variable;
-	struct finding_stack allocated; /* where its heap block was, if it is in one */
+	struct finding_stack allocated; /* the allocation that the variable is in, if any */
 	const char *pattern;
 	struct finding_step *steps;
 	size_t nsteps;
 	uint64_t *schedule; /* event numbers */
 	size_t nschedule;
-	struct finding_move *moves; /* the last of the schedule's events: context.h */
+	struct finding_move *moves; /* the schedule's last events: context.h */
 	size_t nmoves;
-	struct finding_block *with; /* the other transactions, where the engine names them */
+	struct finding_block *with; /* the other transactions, if the engine names them */
 	size_t nwith;
-	const char **locks; /* of a lock cycle */
+	const char **locks; /* of a cycle of locks */
 	size_t nlocks;
-	struct finding_thread *threads; /* of the steps, each once, as far as known */
+	struct finding_thread *threads; /* of the steps, each once, if their creation is known */
 	size_t nthreads;
-	bool recorded;  /* of a recorded run: see tell.h */
-	bool live;      /* found while the program ran: event numbers tell the order of the
-			   finding's own events, and nothing else */
-	uint64_t group; /* of live ones: those of one transaction have one number */
-	bool evicted;   /* of a live one: maybe no more is known than steps, some of them without an
-			   operation, and who is to blame only where those say so, since what came
-			   before was forgotten */
-	bool out_of_order;    /* the same, since by the clock they came in another order */
+	bool recorded;  /* from a recorded run: see tell.h */
+	bool live;      /* found while the program ran: event numbers give only the order of the
+			   finding's own events */
+	uint64_t group; /* of a live finding: the same number for all of one transaction */
+	/*
+	 * Of a live finding: the histories no longer have all of its events. Perhaps only the steps
+	 * are known, some of them without an operation, and the blamed block only if they show it.
+	 */
+	bool evicted;
+	bool out_of_order;    /* the same, because the clock gives the steps another order */
 	uint64_t fingerprint; /* see finding_seal() */
-	uint64_t count;       /* how many of this fingerprint were found */
+	uint64_t count;       /* findings with this fingerprint */
 	struct arena arena;
 };
 
@@ -130,35 +132,38 @@ struct finding *finding_new(void);
 void finding_free(struct finding *f);
 
 /*
- * Compute the fingerprint, from what stays the same when the program is run
- * again: kind, labels, and each step's operation and place (its operand where
- * it has no place, unless the run was recorded: that may be an address); of a
- * cycle only the first and the last two steps. Not from thread names, event
- * numbers or addresses. Call it last.
+ * Compute the fingerprint from what stays the same when the program runs again:
+ *
+ *  - the kind and the labels;
+ *  - the operation and place of each step; of a cycle, only of the first step and
+ *    the last two. If a step has no place, its operand, unless the run was
+ *    recorded: then the operand may be an address.
+ *
+ * Thread names, event numbers and addresses do not count. Call it last.
  */
 void finding_seal(struct finding *f);
 
-/* Where an engine puts its findings; it gives them away. */
+/* Where an engine puts its findings. emit() takes ownership. */
 struct finding_sink {
 	void (*emit)(struct finding_sink *sink, struct finding *f);
 };
 
 /*
- * The sink that everybody uses: keeps findings in order, and unless `all` is
- * set only the first of each fingerprint, counting the others.
+ * The usual sink: keeps findings in order. Unless `all` is set, it keeps only the
+ * first finding of each fingerprint and counts the others.
  */
 struct finding_list {
-	struct finding_sink sink; /* first: cast back from it */
+	struct finding_sink sink; /* must be first: the list is cast from it */
 	bool all;
 	struct finding **v;
 	size_t n, cap;
-	uint64_t emitted; /* with the duplicates */
+	uint64_t emitted; /* findings, duplicates included */
 	uint32_t *slot;   /* hash of fingerprints: 1 + index into v */
 	size_t nslots;
 };
 void finding_list_init(struct finding_list *l, bool all);
 void finding_list_free(struct finding_list *l);
-/* Free those for which `drop` is true, and count them no more; returns how many. */
+/* Remove and free the findings for which drop() is true; returns how many they were. */
 size_t finding_list_drop(struct finding_list *l, bool (*drop)(const struct finding *f, void *arg),
 			 void *arg);
 

@@ -7,7 +7,10 @@
 
 #include "base/banned.h"
 
-/* From a set, by taking a lock in or out, to a set. All zero is true of lock 0 and no set. */
+/*
+ * A change: from a set, by acquiring or releasing a lock, to another set. A zeroed one is right: it
+ * releases lock 0 from the empty set.
+ */
 struct heldlocks_step {
 	heldset from;
 	held what;
@@ -76,7 +79,7 @@ static void rehash_sets(struct heldlocks *h)
 	}
 }
 
-/* The number of the set that stands in `scratch`. */
+/* Returns the number of the set that is in `scratch`. */
 static heldset intern(struct heldlocks *h, uint32_t n)
 {
 	heldset *slot, s;
@@ -100,7 +103,7 @@ static heldset intern(struct heldlocks *h, uint32_t n)
 	return s;
 }
 
-static heldset with(struct heldlocks *h, heldset from, held what)
+static heldset add_lock(struct heldlocks *h, heldset from, held what)
 {
 	struct heldset_view set = heldlocks_view(h, from);
 	uint32_t n = 0, i = 0;
@@ -114,7 +117,7 @@ static heldset with(struct heldlocks *h, heldset from, held what)
 	return intern(h, n);
 }
 
-static heldset without(struct heldlocks *h, heldset from, held what)
+static heldset remove_lock(struct heldlocks *h, heldset from, held what)
 {
 	struct heldset_view set = heldlocks_view(h, from);
 	uint32_t n = 0;
@@ -132,7 +135,7 @@ static heldset take_step(struct heldlocks *h, heldset from, held what, bool in)
 	struct heldlocks_step *step = &h->step[(mixed >> 32 ^ mixed) % STEPS];
 
 	if (step->from != from || step->what != what || step->in != in) {
-		heldset to = in ? with(h, from, what) : without(h, from, what);
+		heldset to = in ? add_lock(h, from, what) : remove_lock(h, from, what);
 
 		*step = (struct heldlocks_step){from, what, to, in};
 	}
@@ -153,7 +156,8 @@ void heldlocks_take(struct heldlocks *h, const struct event *e)
 		t->now = t->past[--t->n].before;
 		return;
 	} else {
-		/* Out of order: the sets before it are no way back any more. */
+		/* Released out of order: the earlier sets are no longer what releases lead back to.
+		 */
 		h->unnested += t->n != 0;
 		t->n = 0;
 	}

@@ -6,14 +6,13 @@
 
 #include "base/banned.h"
 
-/* Threads that met at a barrier. Lives until the last of them has gone on. */
+/* One round of a barrier. It is freed when the last of its threads has gone on. */
 struct phase_round {
-	struct phase_clock clock; /* all that they did before */
+	struct phase_clock clock; /* what its threads did before */
 	uint32_t waiting;
 };
 
-/* How many of the free slots a fork looks at: its own child's, joined last, is nearly always fit.
- */
+/* How many free slots a fork tries. Nearly always the first fits: it was its own child's. */
 enum { FREE_TRIES = 8 };
 
 static void clock_room(struct phase_clock *c, uint32_t n)
@@ -45,7 +44,7 @@ static void next_phase(struct phases *p, struct phase_thread *t)
 	t->clock.at[t->now.slot] = t->now.index;
 }
 
-/* A slot for a thread that knows what is in `clock`. */
+/* Returns a slot for a thread that starts with `clock`. */
 static uint32_t take_slot(struct phases *p, const struct phase_clock *clock)
 {
 	for (size_t i = p->nfree; i > 0 && i + FREE_TRIES > p->nfree; i--) {
@@ -76,7 +75,7 @@ static void leave_round(struct phase_thread *t)
 	t->round = NULL;
 }
 
-/* The thread is no longer at its barrier: nobody enters that round any more. */
+/* The thread leaves its barrier: no other thread joins that round any more. */
 static void go_on(struct phases *p, struct phase_thread *t)
 {
 	if (p->open[t->barrier] == t->round)
@@ -109,7 +108,7 @@ static void fork_thread(struct phases *p, struct phase_thread *t, struct phase_t
 
 static void join_thread(struct phases *p, struct phase_thread *t, struct phase_thread *child)
 {
-	/* It has passed the barrier at which it was seen last. */
+	/* The thread has passed the barrier at which it was seen last. */
 	if (child->round)
 		go_on(p, child);
 	if (child->runs) {

@@ -8,35 +8,35 @@
 
 #include "base/banned.h"
 
-/* What a variable had done to it since the last lock operation. */
+/* The accesses of a variable since the last lock operation. */
 struct segment_trim {
 	uint32_t life, stretch;
-	uint32_t last[3]; /* of reads, writes, updates: 0, 1 after the first, 2 + index of the last
-			   */
+	/* Of reads, writes, updates: 0: none; 1: one; else 2 + the index of the last. */
+	uint32_t last[3];
 };
 enum { TRIM = 256 };
 
 struct segment_lock {
 	held what;
-	heldset before; /* held when it was acquired */
+	heldset before; /* the locks held before */
 	strref place;
 	uint64_t event;
-	struct segment_origin in; /* the block that it was acquired in */
+	struct segment_origin in; /* the block in which it was acquired */
 };
 
 /* The segment that a thread is in. */
 struct segment_open {
 	struct segment_op *op;
 	size_t cap;
-	uint32_t n, dead; /* operations; those of them that were trimmed since */
-	uint32_t room;    /* tidy up beyond this */
+	uint32_t n, dead; /* operations; those of them that were trimmed */
+	uint32_t room;    /* with more operations than this, drop the dead ones */
 	bool started, accessed, unnested;
 	bool in_block;
 	uint64_t begin;
 	strref label, place;
 	uint32_t phase;
 	struct phase at;           /* of `phase` */
-	struct segment_lock *lock; /* held, as they were acquired; those that take part */
+	struct segment_lock *lock; /* the held locks that take part, in the order of acquires */
 	size_t lock_cap;
 	uint32_t nlocks;
 	struct segment_trim *trim;
@@ -84,7 +84,7 @@ void segments_learned(struct segments *u)
 	u->slot = mem_zalloc(u->nslots * sizeof *u->slot);
 }
 
-/* The number of the phase that the thread is in now. */
+/* Returns the number of the phase that the thread is in. */
 static uint32_t number_phase(struct segments *u, struct segment_open *o, uint32_t thread)
 {
 	struct phase now = phases_now(&u->phases, thread);
@@ -178,19 +178,20 @@ static bool are_alike(const struct segments *u, const struct segment *a, const s
 	return true;
 }
 
-/* Where one like it is to be found, or put. */
-static struct segment_slot *find(const struct segments *u, uint32_t hash, const struct segment *t)
+/* Returns the slot of an equal segment, or the free slot for this one. */
+static struct segment_slot *find_slot(const struct segments *u, uint32_t hash,
+				      const struct segment *t)
 {
 	size_t i = hash & (u->nslots - 1);
 
-	/* The hash is there to be compared, too: segments are far apart. */
+	/* Compare the hashes first: the segments themselves are not in the cache. */
 	for (; u->slot[i].segment; i = (i + 1) & (u->nslots - 1))
 		if (u->slot[i].hash == hash && are_alike(u, &u->segment[u->slot[i].segment - 1], t))
 			break;
 	return &u->slot[i];
 }
 
-static void rehash(struct segments *u)
+static void grow_slots(struct segments *u)
 {
 	struct segment_slot *old = u->slot;
 	size_t n = u->nslots;
@@ -209,11 +210,14 @@ static void rehash(struct segments *u)
 	mem_free(old);
 }
 
-/* The operations of the new segment stand behind all others; they stay if it is to be kept. */
-static void keep(struct segments *u, const struct segment *new)
+/*
+ * Keep a segment, or count it if there is an equal one. Its operations are after all others; they
+ * become part of the array only if it is kept.
+ */
+static void keep_segment(struct segments *u, const struct segment *new)
 {
 	uint32_t hash = hash_of(new, segment_ops(u, new));
-	struct segment_slot *slot = find(u, hash, new);
+	struct segment_slot *slot = find_slot(u, hash, new);
 
 	if (slot->segment) {
 		u->segment[slot->segment - 1].times++;
@@ -224,7 +228,7 @@ static void keep(struct segments *u, const struct segment *new)
 	*slot = (struct segment_slot){hash, (uint32_t)u->n};
 	u->nops += new->n;
 	if (u->n > u->nslots / 2)
-		rehash(u);
+		grow_slots(u);
 }
 
 static void end_segment(struct segments *u, struct segment_open *o, uint32_t thread)
@@ -249,14 +253,14 @@ static void end_segment(struct segments *u, struct segment_open *o, uint32_t thr
 	MEM_GROW(u->op, u->op_cap, u->nops + o->n);
 	memcpy(u->op + u->nops, o->op, o->n * sizeof *o->op);
 	u->seen++;
-	keep(u, &new);
+	keep_segment(u, &new);
 }
 
 /*
- * An access that is neither the first nor the last of its kind in a stretch
- * without lock operations goes: each time the one that was last.
+ * Before an access is added: drop the last one of its kind in this stretch without
+ * lock operations, unless that is also the first. The new one is the last from now on.
  */
-static void trim(struct segment_open *o, uint32_t life, enum op op)
+static void trim_last(struct segment_open *o, uint32_t life, enum op op)
 {
 	struct segment_trim *t;
 	uint32_t *last;
@@ -288,7 +292,7 @@ static void take_access(struct segments *u, struct segment_open *o, const struct
 		o->stretch++;
 		o->room = 2 * o->n > FIRST_ROOM ? 2 * o->n : FIRST_ROOM;
 	}
-	trim(o, life, e->op);
+	trim_last(o, life, e->op);
 	*add_op(o) = (struct segment_op){.event = event,
 					 .what = life,
 					 .held = heldlocks_of(&u->held, e->thread),
@@ -356,7 +360,7 @@ static void take_block(struct segments *u, struct segment_open *o, const struct 
 	o->place = e->place;
 }
 
-static void record(struct segments *u, const struct event *e, uint64_t event)
+static void record_event(struct segments *u, const struct event *e, uint64_t event)
 {
 	struct segment_open *o = &u->open[e->thread];
 
@@ -383,7 +387,7 @@ void segments_record(struct segments *u, const struct batch *b)
 	make_room(u, b);
 	for (uint32_t i = 0; i < b->n; i++)
 		if (b->ev[i].op != OP_NONE)
-			record(u, &b->ev[i], b->first + i);
+			record_event(u, &b->ev[i], b->first + i);
 }
 
 static void free_open(struct segments *u)
@@ -433,7 +437,7 @@ struct event_ref segments_event_ref(const struct segments *u, const struct segme
 			      .place = op->place,
 			      .op = op->op};
 
-	/* What was acquired before the block was not done in it, but perhaps in another. */
+	/* An implied acquire was not done in this block, but perhaps in an earlier one. */
 	for (size_t k = 0; op->implied && k < u->norigins; k++)
 		if (u->origin[k].event == op->event) {
 			s.begin = u->origin[k].begin;

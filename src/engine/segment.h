@@ -1,41 +1,40 @@
 /*
- * Segments: what each thread does in one piece, kept for engines that ask how the
- * segments of a run could be interleaved.
+ * Segments: the pieces of what each thread does, for engines that ask how the
+ * threads of a run could be interleaved.
  *
- * A segment is
+ * A segment is one of these:
  *
- *  - a transaction: an outermost block. Fork, join and barrier belong to no segment,
- *    and end one: a block that has them inside is several segments, each with the
- *    block's label and begin;
- *  - or a piece outside blocks, `transaction` false: from a moment at which the
- *    thread holds no lock to the next. It need not be atomic. All pieces of one
- *    thread and phase together are its non-transactional segment.
+ *  - A transaction: one execution of an outermost block. Forks, joins and barriers
+ *    belong to no segment and end one: a block with one inside is several segments,
+ *    each with the label and begin of the block.
+ *  - A piece outside blocks (`transaction` is false), from a moment at which the
+ *    thread holds no lock to the next such moment. It need not be atomic. All
+ *    pieces of one thread and phase together are its non-transactional segment.
  *
- * So a segment lies in one phase of one thread. Two segments can be cut through by
- * each other only where their phases are concurrent.
+ * So a segment lies in one phase of one thread. Two segments can be interleaved
+ * only if their phases are concurrent.
  *
- * Of a segment its relevant operations are kept, in their order: accesses of
- * variables and acquires and releases of locks that take part (contention.h). A lock
- * that the thread holds already when the segment begins is acquired by it all the
- * same, as its first operation (`implied`); one that it does not release is held
- * to its end. So what a thread holds from one segment to the next counts as given
- * back between them: more can happen then than really can, never less.
+ * A segment keeps its relevant operations, in their order: accesses of variables
+ * and acquires and releases of locks that take part (contention.h). If the thread
+ * holds a lock already when the segment begins, the segment begins with an acquire
+ * of that lock (`implied`); a lock that is not released is held to the end of the
+ * segment. So a lock held from one segment to the next counts as released between
+ * them: this allows more interleavings than really exist, never fewer.
  *
- * Trimmed: between two lock operations of a segment, only the first and the last
- * of a variable's reads are kept, and so of its writes, and of its updates (as far
- * as a small table remembers). Segments without a relevant access are left out.
+ * Segments are trimmed: between two lock operations, only the first and the last
+ * read of a variable are kept, likewise of its writes and of its updates (as far as
+ * a small table remembers). Segments without a relevant access are left out.
  *
- * Of segments with the same operations on the same variables and locks, in the same
- * order, with the same label and in the same phase, one is kept; `times` says how
- * often it ran.
+ * Of equal segments (the same operations on the same variables and locks in the
+ * same order, the same label, the same phase) one is kept; `times` counts them.
  *
- * It takes two passes:
+ * Two passes over the trace are needed:
  *
  *	segments_init(&u);
- *	segments_look(&u, batch) for each of the first pass;
+ *	segments_look(&u, batch)   for each batch of the first pass
  *	segments_learned(&u);
- *	segments_record(&u, batch) for each of the second;
- *	segments_done(&u);         segments that had no end end here
+ *	segments_record(&u, batch) for each batch of the second
+ *	segments_done(&u);         ends the segments that are still open
  *	... u.segment[0 .. u.n), in the order of their ends
  *	segments_drop(&u);
  *
@@ -57,15 +56,15 @@
 
 struct segment_op {
 	uint64_t event;
-	uint32_t what; /* a lock; of an access the variable's life: segments_var() */
-	heldset held;  /* all that the thread holds when it comes to it */
+	uint32_t what; /* a lock; of an access, the life of the variable: segments_var() */
+	heldset held;  /* all locks that the thread holds before it */
 	strref place;
 	uint8_t op;
-	bool implied; /* an acquire from before the segment: `event` and `place` are those */
+	bool implied; /* an acquire before the segment; `event` and `place` are of that acquire */
 };
 
 struct segment {
-	uint64_t begin; /* event number: of the block's begin, or of the piece's first operation */
+	uint64_t begin; /* event number of the block's begin, or of the piece's first operation */
 	uint64_t times;
 	size_t first; /* its operations are u.op[first .. first + n) */
 	uint32_t n;
@@ -73,22 +72,22 @@ struct segment {
 	uint32_t phase;      /* for segments_concurrent() */
 	strref label, place; /* of the begin */
 	bool transaction;
-	bool unnested; /* releases a lock that is not the last it acquired */
+	bool unnested; /* it releases a lock that is not the last acquired */
 };
 
-/* The block that a lock was acquired in which a later segment still holds. */
+/* The block in which a still-held lock was acquired. */
 struct segment_origin {
-	uint64_t event, begin; /* of the acquire, of the block's begin; 0: in none */
+	uint64_t event, begin; /* of the acquire and of the block; begin 0: outside blocks */
 	strref label, place;
 };
 
-/* A phase that segments lie in. */
+/* A phase that has segments. */
 struct segment_phase {
 	struct phase at;
 	struct phase_clock clock;
 };
 
-/* In a hash table: 1 + index, 0 for none. */
+/* A slot of the hash of segments: `segment` is 1 + its index, 0 if the slot is empty. */
 struct segment_slot {
 	uint32_t hash, segment;
 };
@@ -106,9 +105,9 @@ struct segments {
 	struct heldlocks held;
 	struct contention contention;
 	const struct names *names;
-	uint64_t events;   /* in the trace: what finish() returns for a second pass */
-	uint64_t seen;     /* segments with something relevant, before identical ones went */
-	uint64_t unnested; /* releases of a lock that was not the last acquired */
+	uint64_t events;   /* in the trace: an engine's finish() returns this for the second pass */
+	uint64_t seen;     /* segments with a relevant access, equal ones included */
+	uint64_t unnested; /* releases of a lock that is not the last acquired */
 	/* The rest is for segment.c. */
 	struct phases phases;
 	struct segment_open *open; /* by thread */
@@ -130,13 +129,13 @@ static inline const struct segment_op *segment_ops(const struct segments *u,
 	return u->op + t->first;
 }
 
-/* The variable of a life, for its name. */
+/* Returns the variable of a life, for its name. */
 static inline uint32_t segments_var(const struct segments *u, uint32_t life)
 {
 	return u->contention.var[life];
 }
 
-/* Phases by number. A phase is not concurrent with itself. */
+/* Are two phases, by number, concurrent? A phase is not concurrent with itself. */
 static inline bool segments_concurrent(const struct segments *u, uint32_t a, uint32_t b)
 {
 	const struct segment_phase *p = &u->phase[a], *q = &u->phase[b];
@@ -144,11 +143,11 @@ static inline bool segments_concurrent(const struct segments *u, uint32_t a, uin
 	return a != b && !phase_before(p->at, &q->clock) && !phase_before(q->at, &p->clock);
 }
 
-/* Operation `i` of a segment for a report, and the step of a finding that becomes of it. */
+/* Returns operation `i` of a segment as an event, and as a step of a finding. */
 struct event_ref segments_event_ref(const struct segments *u, const struct segment *t, uint32_t i);
 struct finding_step segments_step(const struct segments *u, const struct segment *t, uint32_t i,
 				  struct finding *f);
-/* The segment as a finding names it; outside blocks it has no label and no begin. */
+/* Returns the segment as a finding names it; outside blocks it has no label and no begin. */
 struct finding_block segments_block(const struct segments *u, const struct segment *t,
 				    struct finding *f);
 

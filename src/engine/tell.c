@@ -8,7 +8,7 @@
 
 #include "base/banned.h"
 
-/* A resolver may be there for any trace. */
+/* A resolver alone does not say that the run was recorded: any trace may have one. */
 static bool is_recorded(const struct names *names)
 {
 	return names->resolver && recorded_names(names);
@@ -67,7 +67,7 @@ struct finding_stack tell_stack(struct finding *f, const struct names *names, st
 	return stack;
 }
 
-/* A finding has few threads, and mostly two: its list grows by one. */
+/* A finding has few threads, usually two, so the list grows by one. */
 static void add_thread(struct finding *f, const struct names *names, uint32_t thread,
 		       const char *name)
 {
@@ -115,7 +115,7 @@ void tell_variable(struct finding *f, const struct names *names, uint32_t var)
 void tell_held(struct finding *f, const struct names *names, struct finding_step *step,
 	       struct heldset_view locks)
 {
-	/* One more, so that it is not NULL where nothing is held. */
+	/* One element more, so that it is not NULL if no lock is held. */
 	step->held = arena_alloc(&f->arena, (locks.n + 1) * sizeof *step->held);
 	step->nheld = locks.n;
 	for (uint32_t i = 0; i < locks.n; i++) {

@@ -17,7 +17,7 @@
  * among those with few locks first; after too many tries it is taken for
  * contended, and counted.
  *
- * Who may include this: engines over segments.
+ * Who may include this: reduction.c.
  */
 #ifndef ATOMSAN_ENGINE_LOCK_RACE_H
 #define ATOMSAN_ENGINE_LOCK_RACE_H
