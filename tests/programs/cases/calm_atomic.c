@@ -1,8 +1,8 @@
 /*
- * A block that works on its own memory for thousands of calls, each of which does an atomic addition
- * and needs no time of its own for that; then it calls the function that is cut, which loads again
- * what the block has loaded and changed. That load is the only evidence, and both blocks are
- * refuted.
+ * A block that works on its own memory for thousands of calls, each of which does an atomic
+ * addition and needs no time of its own for that; then it calls the function that is cut, which
+ * loads again what the block has loaded and changed. That load is the only evidence, and both
+ * blocks are refuted.
  *
  * buggy blame: busy
  * buggy refuted: busy
