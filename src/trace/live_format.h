@@ -32,7 +32,7 @@
  *	          of all findings that were shown and still stand. A connection that ends
  *	          without it is a program that was killed: what was found so far stands.
  *
- * Who may include this: the runtime, the commands that report, their tests.
+ * Who may include this: the runtime, the reporter, the command line, tests.
  */
 #ifndef ATOMSAN_TRACE_LIVE_FORMAT_H
 #define ATOMSAN_TRACE_LIVE_FORMAT_H
