@@ -1,8 +1,8 @@
 # atomsan_add_test(NAME name COMMAND program [arg...]
 #                  [PREDICT] [ENGINE name[,name...]] [SPEC file] [OPTIONS option...]):
-# a test that records a run of a program and fails where the run breaks a block that is
-# meant to be atomic, or the program itself fails. PREDICT: or where another interleaving
-# of it would. The trace is left at name.atrace in the current binary folder.
+# a test that records a run of a program and fails if the run breaks a block that is meant
+# to be atomic, or if the program itself fails. PREDICT: or if another interleaving of it
+# would. The trace is left at name.atrace in the current binary folder.
 #
 # The program must be built with the wrappers; in any other build there is no such test,
 # and ATOMSAN_ENABLED is false.
