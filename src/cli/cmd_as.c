@@ -59,7 +59,7 @@ bool cmd_as_prepare(char *const *compiler, size_t n, char *const *options, size_
 
 /* What the runtime calls the hooks that are not inlined (HOOK_CALLED in runtime/hooks/hook_list.h).
  */
-#define CALLED "atomsan_3_call_"
+#define CALLED "atomsan_4_call_"
 
 /*
  * A function with more hooks than this is long: with 8,000 of them inlined clang 14 took 69 s, and

@@ -1,208 +1,22 @@
-#include "runtime/os/rt.h"
-
-#include <errno.h>
-#include <sched.h>
-#include <stdarg.h>
+/* The runtime's start, and what becomes of the program's status at its end. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
+#include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "runtime/doublechecker/icd.h"
-#include "runtime/history/modules.h"
+#include "runtime/doublechecker/doublechecker.h"
+#include "runtime/frontier/frontier.h"
+#include "runtime/intercept/intercept.h"
+#include "runtime/link/modules.h"
 #include "runtime/os/options.h"
-#include "runtime/predict/predict.h"
 #include "runtime/os/real.h"
+#include "runtime/predict/predict.h"
 #include "runtime/record/record.h"
 #include "runtime/thread/thread.h"
 
-/* Libraries that were instrumented look for this to know that somebody listens. */
+/* Libraries that were instrumented look for this to know that a runtime is there. */
 RT_EXPORT const char atomsan_rt_version[] = ATOMSAN_VERSION;
-
-int rt_process;
-__thread struct rt_thread rt_self = {
-	.quiet = RT_UNBORN, .icd_do = ICD_SLOW, .icd_owner = ICD_NOBODY, .icd_mask = UINT32_MAX};
-RT_EXPORT extern __thread struct rt_thread atomsan_3_self __attribute__((alias("rt_self")));
-
-void *rt_pages(size_t bytes)
-{
-	void *p = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,
-				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
-void rt_pages_free(void *p, size_t bytes)
-{
-	if (p)
-		syscall(SYS_munmap, p, bytes);
-}
-
-void rt_pages_empty(void *p, size_t bytes)
-{
-	if (p)
-		syscall(SYS_madvise, p, bytes, MADV_DONTNEED);
-}
-
-void rt_lock_slow(uint32_t *l)
-{
-	uint32_t spins = 0;
-
-	do {
-		if (++spins < 100)
-			__builtin_ia32_pause();
-		else
-			syscall(SYS_sched_yield); /* the holder may be waiting for this processor */
-	} while (__atomic_load_n(l, __ATOMIC_RELAXED) ||
-		 __atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE));
-}
-
-struct out {
-	char *to;
-	size_t n, size;
-};
-
-static void put(struct out *o, char c)
-{
-	if (o->n + 1 < o->size)
-		o->to[o->n++] = c;
-}
-
-static void put_number(struct out *o, unsigned long v, unsigned int radix)
-{
-	char digits[24];
-	int n = 0;
-
-	do
-		digits[n++] = "0123456789abcdef"[v % radix];
-	while (v /= radix);
-	while (n)
-		put(o, digits[--n]);
-}
-
-static size_t format(char *to, size_t size, const char *fmt, va_list args)
-{
-	struct out o = {to, 0, size};
-
-	for (; *fmt; fmt++) {
-		bool wide = false;
-
-		if (*fmt != '%') {
-			put(&o, *fmt);
-			continue;
-		}
-		if (*++fmt == 'l') {
-			wide = true;
-			fmt++;
-		}
-		switch (*fmt) {
-		case 's':
-			for (const char *s = va_arg(args, const char *); *s; s++)
-				put(&o, *s);
-			break;
-		case 'c':
-			put(&o, (char)va_arg(args, int));
-			break;
-		case 'd': {
-			long v = wide ? va_arg(args, long) : va_arg(args, int);
-
-			if (v < 0)
-				put(&o, '-');
-			put_number(&o, v < 0 ? -(unsigned long)v : (unsigned long)v, 10);
-			break;
-		}
-		case 'u':
-			put_number(&o,
-				   wide ? va_arg(args, unsigned long) : va_arg(args, unsigned int),
-				   10);
-			break;
-		case 'x':
-			put_number(&o,
-				   wide ? va_arg(args, unsigned long) : va_arg(args, unsigned int),
-				   16);
-			break;
-		default:
-			put(&o, *fmt);
-		}
-	}
-	if (size)
-		to[o.n] = 0;
-	return o.n;
-}
-
-size_t rt_format(char *to, size_t size, const char *fmt, ...)
-{
-	va_list args;
-	size_t n;
-
-	va_start(args, fmt);
-	n = format(to, size, fmt, args);
-	va_end(args);
-	return n;
-}
-
-/*
- * One write, so that lines of several threads do not mix. The stack may be small: a long line is in
- * a page, as long as there are any.
- */
-static void say(const char *fmt, va_list args)
-{
-	enum { LINE = 4096 };
-	char cut[256], *page = rt_pages(LINE), *line = page ? page : cut;
-	size_t size = page ? LINE : sizeof cut, n = rt_format(line, size, "atomsan: ");
-	long written;
-
-	n += format(line + n, size - n - 1, fmt, args);
-	line[n++] = '\n';
-	written = syscall(SYS_write, 2, line, n);
-	(void)written;
-	rt_pages_free(page, LINE);
-}
-
-void rt_say(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	say(fmt, args);
-	va_end(args);
-}
-
-void rt_die(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	say(fmt, args);
-	va_end(args);
-	for (;;)
-		syscall(SYS_exit_group, 2);
-}
-
-void rt_yield(void)
-{
-	syscall(SYS_sched_yield);
-}
-
-void rt_nap(void)
-{
-	struct timespec nap = {.tv_nsec = 100000};
-	int kept = errno;
-
-	syscall(SYS_nanosleep, &nap, NULL);
-	errno = kept;
-}
-
-void rt_halt(void)
-{
-	record_close();
-	check_end();
-	predict_end();
-	for (;;)
-		syscall(SYS_exit_group, rt_options.exitcode);
-}
 
 /* What the program's status becomes. */
 static int ends(int status)
@@ -212,10 +26,10 @@ static int ends(int status)
 	/* A child made by vfork() is not the program, though it is in its memory. */
 	if (getpid() != rt_process)
 		return status;
-	record_close();
-	if ((!check_on && !predict_on) || __atomic_exchange_n(&once, 1, __ATOMIC_RELAXED))
+	rt_recorder->finish();
+	if (!rt_checking || __atomic_exchange_n(&once, 1, __ATOMIC_RELAXED))
 		return status;
-	return (check_on ? check_end() : predict_end()) && !status ? rt_options.exitcode : status;
+	return rt_tool->finish() && !status ? rt_options.exitcode : status;
 }
 
 /*
@@ -244,7 +58,7 @@ RT_INTERCEPT void _exit(int status)
 /* What is found by its end is told, and the rest is the program's. */
 RT_INTERCEPT void abort(void)
 {
-	if (predict_on)
+	if (rt_tool->reports_at_end)
 		ends(1);
 	REAL(abort)();
 	__builtin_unreachable();
@@ -270,6 +84,35 @@ RT_INTERCEPT void quick_exit(int status)
 	__builtin_unreachable();
 }
 
+/* The program stops at a finding. */
+static void finish_all(void)
+{
+	rt_recorder->finish();
+	rt_tool->finish();
+}
+
+/* Bad options end the program. */
+static void choose_tool(void)
+{
+	bool first = *rt_options.first_run, second = *rt_options.second_run;
+	bool named = !strcmp(rt_options.engine, "doublechecker");
+
+	if (rt_options.predict) {
+		predict_init();
+		return;
+	}
+	if (!rt_options.check)
+		return;
+	if (!named && strcmp(rt_options.engine, "frontier"))
+		rt_die("ATOMSAN_OPTIONS: 'engine' takes frontier or doublechecker");
+	if (first && second)
+		rt_die("ATOMSAN_OPTIONS: a run is a first one or a second one");
+	if (first || second || named)
+		doublechecker_init(first, second);
+	else
+		frontier_init();
+}
+
 /* Before the constructors of the program and its libraries, see below. */
 static void init(int argc, char **argv, char **environment)
 {
@@ -278,15 +121,16 @@ static void init(int argc, char **argv, char **environment)
 	real_find_all();
 	rt_options_init(environment);
 	rt_process = getpid();
-	record_init();
-	check_init();
-	predict_init();
+	rt_before_halt = finish_all;
+	if (*rt_options.record)
+		record_init();
+	choose_tool();
 	thread_init();
 	intercept_thread_init();
 	modules_note();
 	if (rt_options.verbosity)
 		rt_say("version %s, process %d%s%s", atomsan_rt_version, getpid(),
-		       record_on ? ", records to " : "", record_on ? rt_options.record : "");
+		       rt_recording ? ", records to " : "", rt_recording ? rt_options.record : "");
 	if (on_exit(at_exit, NULL) || at_quick_exit(at_quick_exit_last))
 		rt_say("no memory to be called at the program's end");
 }

@@ -36,6 +36,13 @@
 #define RAW_VERSION 1u
 enum { RAW_PAGE = 4096, RAW_CHUNK_MAX = 1 << 20 };
 
+/* What a call is: the aux of RAW_CALL. */
+enum raw_call {
+	RAW_CALL_PLAIN,
+	RAW_CALL_MAIN,    /* of main() */
+	RAW_CALL_HANDLER, /* of a signal handler, or of what one calls */
+};
+
 enum raw_op {
 	RAW_NONE,
 	RAW_TIME,    /* the second word is the new base, whole */

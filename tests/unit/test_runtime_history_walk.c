@@ -12,7 +12,7 @@
 
 /* What the file wants of others. */
 struct rt_options rt_options;
-struct check_line check_lines[SHADOW_SLOTS];
+struct slot_public slot_public[SHADOW_SLOTS];
 bool icd_on;
 
 void *rt_pages(size_t bytes)
@@ -55,9 +55,9 @@ static struct rt_thread thread;
 
 static void call(void)
 {
-	struct rt_frame *f = &frames[thread.depth++];
+	struct rt_frame *f = &frames[thread.calls.depth++];
 
-	thread.now += SHADOW_TICK;
+	thread.time.now += SHADOW_TICK;
 	history_put(&thread, RAW_CALL, below(100), 0, below(1000));
 	f->unit = thread.hist.next;
 }
@@ -65,7 +65,7 @@ static void call(void)
 /* As check_return(): a call in which nothing was noted is taken back. */
 static void leave(void)
 {
-	struct rt_frame *f = &frames[--thread.depth];
+	struct rt_frame *f = &frames[--thread.calls.depth];
 
 	if (thread.hist.next == f->unit)
 		thread.hist.next -= 2;
@@ -78,23 +78,23 @@ static void do_something(void)
 	uintptr_t pc = (uintptr_t)(below(50) == 0) << 33 | below(1000);
 
 	if (below(4) == 0)
-		thread.now += SHADOW_TICK;
+		thread.time.now += SHADOW_TICK;
 	if (below(20) == 0)
-		thread.clock++;
+		thread.time.clock++;
 	switch (below(8)) {
 	case 0:
 	case 1:
-		if (thread.depth < 60)
+		if (thread.calls.depth < 60)
 			call();
 		break;
 	case 2:
 	case 3:
-		if (thread.depth)
+		if (thread.calls.depth)
 			leave();
 		break;
 	case 4:
 		/* Some calls, and all of them for nothing. */
-		for (uint32_t n = below(12), i = 0; i < 2 * n && thread.depth < 40; i++)
+		for (uint32_t n = below(12), i = 0; i < 2 * n && thread.calls.depth < 40; i++)
 			i < n ? call() : leave();
 		break;
 	case 5:
@@ -154,12 +154,13 @@ static void to_a_time(void **state)
 
 		seed = s;
 		memset(&thread, 0, sizeof thread);
-		thread.frame = frames;
+		thread.calls.frame = frames;
 		thread.slot = 1;
-		thread.now = (uint64_t)1 << SHADOW_SLOT_SHIFT | SHADOW_TICK;
+		thread.time.now = (uint64_t)1 << SHADOW_SLOT_SHIFT | SHADOW_TICK;
 		assert_true(history_begin(&thread));
 		for (uint32_t i = 0; i < n; i++) {
-			uint64_t now = thread.now >> SHADOW_TIME_SHIFT & (2 * SHADOW_TIMES - 1);
+			uint64_t now =
+				thread.time.now >> SHADOW_TIME_SHIFT & (2 * SHADOW_TIMES - 1);
 			uint32_t back = below(2) ? 2 : below(2) ? 40 : 20000;
 
 			do_something();

@@ -20,7 +20,7 @@
 #include "engine/engine.h"
 #include "engine/predict/options.h"
 #include "runtime/predict/log.h"
-#include "runtime/os/rt.h"
+#include "runtime/os/os.h"
 #include "trace/reader.h"
 
 /* --- what the runtime would bring --- */

@@ -1,13 +1,12 @@
 #include "runtime/blocks/block_policy.h"
 
-#include "runtime/doublechecker/icd.h"
+#include "runtime/blocks/blocks.h"
+#include "runtime/history/origins.h"
 #include "runtime/link/reporter_link.h"
 #include "runtime/os/options.h"
-#include "runtime/history/origins.h"
-#include "runtime/report/report.h"
+#include "trace/block_policy.h"
 
-/* As answered by the reporter: blocks.h, where the runtime may not look. */
-enum { ATOMIC = 1, BY_RULE = 2, HANDS_ON = 4, SUSPECTED = 8, ANSWERS = 15 };
+enum { ANSWERS = BLOCK_ATOMIC | BLOCK_BY_RULE | BLOCK_HANDS_ON | BLOCK_SUSPECTED };
 
 /* By address, open addressing; entries are never removed. */
 enum { SIZE = 1 << 16, FULL = SIZE / 4 * 3, LABELS = 1 << 12 };
@@ -71,39 +70,33 @@ static uint32_t ask(struct function *f, uintptr_t call, char kind, bool start, b
 
 	if (f && __atomic_load_n(&f->what, __ATOMIC_ACQUIRE) & asked && !hands_on_here)
 		return f->what >> at & ANSWERS;
-	answer = live_ask(f ? f->address : 0, call, kind, start, hands_on_here);
+	answer = link_ask_function(f ? f->address : 0, call, kind, start, hands_on_here);
 	if (f && !(f->what & asked))
 		__atomic_fetch_or(&f->what, asked | answer << at, __ATOMIC_RELEASE);
 	return answer;
 }
 
-/* What the default is, without rules. */
-static uint32_t standard(char kind, bool start)
-{
-	return kind == 'f' && !start ? ATOMIC : 0;
-}
-
 static char kind_of(struct rt_thread *t, const struct rt_frame *f)
 {
-	if (f->kind == 1)
-		return 'm';
-	if (!t->id || t->started || f->kind == 2 || t->depth > 1)
-		return 'f';
-	return 's';
+	if (f->kind == RAW_CALL_MAIN)
+		return BLOCK_MAIN;
+	if (!t->id || t->blocks.started || f->kind == RAW_CALL_HANDLER || t->calls.depth > 1)
+		return BLOCK_FUNCTION;
+	return BLOCK_START;
 }
 
-bool functions_begin(struct rt_thread *t, struct rt_frame *f)
+bool block_policy_of_call(struct rt_thread *t, struct rt_frame *f)
 {
 	char kind = kind_of(t, f);
-	const struct rt_frame *caller = t->depth > 1 ? f - 1 : NULL;
-	bool rules = *rt_options.spec || *rt_options.second_run || live_has_rules();
-	bool start = kind == 's', hands_on_here = false;
+	const struct rt_frame *caller = t->calls.depth > 1 ? f - 1 : NULL;
+	bool rules = *rt_options.spec || *rt_options.second_run || link_has_rules();
+	bool start = kind == BLOCK_START, hands_on_here = false;
 	struct function *known;
 	uint32_t answer, what;
 
-	f->starts = kind == 's';
-	t->started |= f->starts;
-	if (RT_UNLIKELY(kind == 'f' && caller && caller->hands_on)) {
+	f->starts = start;
+	t->blocks.started |= f->starts;
+	if (RT_UNLIKELY(kind == BLOCK_FUNCTION && caller && caller->hands_on)) {
 		known = make(f->function);
 		ask(known, f->caller, kind, true, &hands_on_here);
 		start = hands_on_here;
@@ -111,26 +104,24 @@ bool functions_begin(struct rt_thread *t, struct rt_frame *f)
 	known = find(f->function);
 	what = known ? __atomic_load_n(&known->what, __ATOMIC_RELAXED) : 0;
 	if (RT_LIKELY(!rules && !(start && has_cxx())))
-		answer = standard(kind, start);
+		answer = block_default(kind, start);
 	else
 		answer = ask(known ? known : make(f->function), f->caller, kind, start, NULL);
 	/* What the thread does comes after what others did when they found that out. */
-	if (what & LEFT_OUT)
-		check_clock(t, known->clock);
-	f->hands_on = start && answer & HANDS_ON;
-	if (answer & BY_RULE)
-		return answer & ATOMIC && !(what & SAID_NOT);
-	return kind == 'f' && !start && answer & ATOMIC && !(what & LEFT_OUT);
+	if (what & LEFT_OUT && t->slot)
+		time_raise_clock(t, known->clock);
+	f->hands_on = start && answer & BLOCK_HANDS_ON;
+	return block_is_one(answer, kind, start, what & LEFT_OUT, what & SAID_NOT);
 }
 
-bool functions_marked(uint32_t number, const char *label, uintptr_t pc)
+bool block_policy_of_mark(uint32_t number, const char *label, uintptr_t pc)
 {
 	enum { NOT = 1, IS = 2 };
 	static uint8_t answers[LABELS];
 	uint8_t known = 0;
 	size_t n = 0;
 
-	if (RT_LIKELY(!*rt_options.spec && !live_has_rules()))
+	if (RT_LIKELY(!*rt_options.spec && !link_has_rules()))
 		return true;
 	if (number < LABELS)
 		known = __atomic_load_n(&answers[number], __ATOMIC_RELAXED);
@@ -138,14 +129,14 @@ bool functions_marked(uint32_t number, const char *label, uintptr_t pc)
 		return known == IS;
 	while (number && n < LIVE_LABEL_MAX && label[n])
 		n++;
-	known = live_ask_label(number, label, n, pc) & ATOMIC ? IS : NOT;
+	known = link_ask_label(number, label, n, pc) & BLOCK_ATOMIC ? IS : NOT;
 	if (number < LABELS)
 		__atomic_store_n(&answers[number], known, __ATOMIC_RELAXED);
 	return known == IS;
 }
 
 /* Whoever called it before, as a block, did so before this. */
-void functions_leave_out(struct rt_thread *t, uintptr_t function, bool said)
+void block_policy_leave_out(struct rt_thread *t, uintptr_t function, bool said)
 {
 	struct function *f = find(function);
 	uint32_t what = LEFT_OUT | (said ? SAID_NOT : 0);
@@ -156,21 +147,21 @@ void functions_leave_out(struct rt_thread *t, uintptr_t function, bool said)
 	if (!f || (f->what & what) == what)
 		return;
 	first = !(__atomic_fetch_or(&f->what, what, __ATOMIC_SEQ_CST) & LEFT_OUT);
-	if (!first)
+	if (!first || !t->slot)
 		return;
 	for (uint32_t slot = 1; slot < SHADOW_NOBODY; slot++)
-		check_clock(t, __atomic_load_n(&check_lines[slot].clock, __ATOMIC_ACQUIRE));
-	f->clock = t->clock;
+		time_raise_clock(t, __atomic_load_n(&slot_public[slot].clock, __ATOMIC_ACQUIRE));
+	f->clock = t->time.clock;
 }
 
-bool functions_said_not(uintptr_t function)
+bool block_policy_said_not(uintptr_t function)
 {
 	const struct function *f = find(function);
 
 	return f && __atomic_load_n(&f->what, __ATOMIC_RELAXED) & SAID_NOT;
 }
 
-size_t functions_left_out(uint64_t *to, size_t max, uint64_t before)
+size_t block_policy_left_out(uint64_t *to, size_t max, uint64_t before)
 {
 	size_t n = 0;
 
@@ -184,7 +175,7 @@ size_t functions_left_out(uint64_t *to, size_t max, uint64_t before)
 
 static bool suspect_outside;
 
-void functions_suspect(uint64_t block)
+void block_policy_suspect(uint64_t block)
 {
 	struct function *f = find(block);
 
@@ -194,17 +185,17 @@ void functions_suspect(uint64_t block)
 		__atomic_fetch_or(&f->what, SUSPECT, __ATOMIC_RELAXED);
 }
 
-void functions_suspect_outside(void)
+void block_policy_suspect_outside(void)
 {
 	suspect_outside = true;
 }
 
-void functions_tell_suspects(void)
+void block_policy_send_suspects(void)
 {
 	struct live_suspect s = {.kind = LIVE_SUSPECT_OUTSIDE};
 
 	if (suspect_outside)
-		live_say(LIVE_SUSPECT, &(struct live_part){&s, sizeof s}, 1, NULL, 0);
+		link_send(LIVE_SUSPECT, &(struct link_part){&s, sizeof s}, 1, NULL, 0);
 	for (size_t i = 0; i < SIZE; i++) {
 		const struct function *f = &functions[i];
 		size_t n = 0;
@@ -213,30 +204,32 @@ void functions_tell_suspects(void)
 		if (!(f->what & SUSPECT) || f->what & LEFT_OUT)
 			continue;
 		s = (struct live_suspect){.pc = f->address, .kind = LIVE_SUSPECT_FUNCTION};
-		if (f->address & ICD_LABEL) {
+		if (f->address & BLOCK_LABEL) {
 			s.kind = LIVE_SUSPECT_LABEL;
 			text = origins_label_text((uint32_t)f->address, &n);
 		}
-		live_say(LIVE_SUSPECT, (struct live_part[]){{&s, sizeof s}, {text, n}}, 2, NULL, 0);
+		link_send(LIVE_SUSPECT, (struct link_part[]){{&s, sizeof s}, {text, n}}, 2, NULL,
+			  0);
 	}
 }
 
-void functions_set_suspected(uint64_t block, bool is)
+void block_policy_set_suspected(uint64_t block, bool is)
 {
 	struct function *f = make(block);
 
 	if (f && is)
-		__atomic_fetch_or(&f->what, SUSPECTED << ANSWER, __ATOMIC_RELAXED);
+		__atomic_fetch_or(&f->what, BLOCK_SUSPECTED << ANSWER, __ATOMIC_RELAXED);
 }
 
-bool functions_suspected(uint64_t block)
+bool block_policy_is_suspected(uint64_t block)
 {
 	const struct function *f = find(block);
 
-	return !f || f->what >> ANSWER & SUSPECTED || f->what >> (ANSWER + 4) & SUSPECTED;
+	return !f || f->what >> ANSWER & BLOCK_SUSPECTED ||
+	       f->what >> (ANSWER + 4) & BLOCK_SUSPECTED;
 }
 
-void functions_child(void)
+void block_policy_child(void)
 {
 	lock = 0;
 }

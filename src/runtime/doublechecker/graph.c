@@ -15,13 +15,12 @@
 #include "engine/doublechecker/idg.h"
 #include "runtime/blocks/block_policy.h"
 #include "runtime/doublechecker/icd.h"
-#include "runtime/link/reporter_link.h"
+#include "runtime/history/history.h"
 #include "runtime/os/options.h"
 #include "runtime/report/report.h"
 
-bool icd_on, icd_logs;
+bool icd_logs;
 uint32_t icd_lock, icd_count, icd_waiting;
-struct icd_figures icd_figures;
 static bool outside_too = true; /* operations outside of blocks are looked at */
 
 struct icd_line icd_lines[SHADOW_SLOTS];
@@ -83,9 +82,9 @@ static void add_part(struct icd_found *f, uint32_t node)
 static void suspect(uint32_t node)
 {
 	if (graph.node[node].outside)
-		functions_suspect_outside();
+		block_policy_suspect_outside();
 	else
-		functions_suspect(notes[node].block);
+		block_policy_suspect(notes[node].block);
 }
 
 /* For the replay, when the lock is not held any more. */
@@ -97,7 +96,7 @@ static void hand_on(uint32_t component)
 	uint32_t member = component;
 
 	if (!f) {
-		icd_figures.lost++;
+		report_counts.lost++;
 		return;
 	}
 	f->bytes = bytes;
@@ -116,8 +115,8 @@ static void done(void *arg, struct idg *g, uint32_t component)
 	uint32_t member = component;
 
 	(void)arg;
-	icd_figures.components++;
-	icd_figures.passed += c->blocks;
+	report_counts.components++;
+	report_counts.passed += c->blocks;
 	if (icd_logs) {
 		if (notes[component].replayed != c->size)
 			hand_on(component);
@@ -138,7 +137,7 @@ static void look_early(idg_ref ref)
 {
 	uint32_t node = idg_at(&graph, ref), root;
 
-	if (node == IDG_NONE || !icd_logs || record_on)
+	if (node == IDG_NONE || !icd_logs || shadow_serial)
 		return;
 	root = graph.node[node].of;
 	if (graph.node[root].cyclic && !graph.node[root].lost &&
@@ -160,7 +159,7 @@ static void pool(void)
 	to = idg_pool(&graph);
 	if (to == IDG_NONE)
 		return;
-	icd_figures.pooled += graph.node[to].size;
+	report_counts.pooled += graph.node[to].size;
 	last_share = idg_moved(&graph, last_share);
 	for (uint32_t i = 0; i < icd_slots; i++) {
 		places[i].last = idg_moved(&graph, places[i].last);
@@ -266,31 +265,31 @@ static void add_to(uint32_t node)
 /* For icd_known(). */
 static void set_fast(struct rt_thread *t)
 {
-	bool states = t->icd_do == ICD_STATES;
-	uint32_t seen = t->icd_seen < ICD_MAX ? t->icd_seen : ICD_MAX - 1;
+	bool states = t->icd.todo == ICD_STATES;
+	uint32_t seen = t->icd.seen < ICD_MAX ? t->icd.seen : ICD_MAX - 1;
 
-	t->icd_mask = t->icd_do ? UINT32_MAX : 0;
-	t->icd_owner = states ? t->icd_wrex : ICD_NOBODY;
-	t->icd_shared = states ? icd_pack(ICD_RDSH, seen) : 0;
+	t->icd.mask = t->icd.todo ? UINT32_MAX : 0;
+	t->icd.owner = states ? t->icd.wrex : ICD_NOBODY;
+	t->icd.shared = states ? icd_pack(ICD_RDSH, seen) : 0;
 }
 
 static void set_todo(struct rt_thread *t, bool skipped)
 {
 	uint32_t todo = 0;
 
-	if (!skipped && (t->txn || outside_too)) {
+	if (!skipped && (t->blocks.txn || outside_too)) {
 		todo = ICD_STATES;
-		if (icd_logs && (t->txn || icd_lines[t->slot].reached))
+		if (icd_logs && (t->blocks.txn || icd_lines[t->slot].reached))
 			todo |= ICD_LOG;
 	}
-	t->icd_do = todo | (record_on ? ICD_SLOW : 0);
+	t->icd.todo = todo | (shadow_serial ? ICD_SLOW : 0);
 	set_fast(t);
 }
 
 /* Something was put into its history since its last transaction ended. */
 static bool did_something(const struct rt_thread *t)
 {
-	return icd_logs && t->hist.next != t->icd_mark;
+	return icd_logs && t->hist.next != t->icd.ended_at;
 }
 
 /*
@@ -314,13 +313,13 @@ static void edges_outside(struct rt_thread *t)
 	if (!fresh)
 		return;
 	if (!joins || graph.node[last].out) {
-		uint64_t since = check_time(t) << 1;
+		uint64_t since = time_now(t) << 1;
 
 		if (last != IDG_NONE && p->since != l->since && did_something(t))
 			last = make_node(t->slot, l->since);
 		if (last != IDG_NONE && p->since == l->since)
 			graph.node[last].end = since >> 1;
-		t->icd_mark = t->hist.next;
+		t->icd.ended_at = t->hist.next;
 		__atomic_store_n(&l->since, since, __ATOMIC_SEQ_CST);
 		n = make_node(t->slot, since);
 		l->noded = since;
@@ -334,7 +333,7 @@ static void add_edges(struct rt_thread *t)
 
 	if (!nsources)
 		return;
-	if (t->txn) {
+	if (t->blocks.txn) {
 		add_to(node_of(t->slot));
 		l->noded = l->since;
 	} else {
@@ -349,7 +348,7 @@ static void add_edges(struct rt_thread *t)
 
 static void behind(struct rt_thread *t, uint32_t slot)
 {
-	check_clock(t, __atomic_load_n(&check_lines[slot].clock, __ATOMIC_ACQUIRE));
+	time_raise_clock(t, __atomic_load_n(&slot_public[slot].clock, __ATOMIC_ACQUIRE));
 }
 
 void icd_edges(struct rt_thread *t, struct icd_move m)
@@ -366,11 +365,11 @@ void icd_edges(struct rt_thread *t, struct icd_move m)
 		from(idg_at(&graph, places[m.other].last_rdex));
 		behind(t, m.other);
 		from(idg_at(&graph, last_share));
-		check_clock(t, share_clock);
+		time_raise_clock(t, share_clock);
 		break;
 	case ICD_FENCE:
 		from(idg_at(&graph, last_share));
-		check_clock(t, share_clock);
+		time_raise_clock(t, share_clock);
 		break;
 	case ICD_CONFLICT:
 		from(node_of(m.other));
@@ -385,17 +384,17 @@ void icd_edges(struct rt_thread *t, struct icd_move m)
 			}
 		break;
 	}
-	check_new_stretch(t);
+	time_new_stretch(t);
 	add_edges(t);
 	if (known)
-		t->icd_came[m.other % RT_CAME] =
+		t->icd.came[m.other % RT_CAME] =
 			(struct rt_came){places[m.other].since, icd_lines[t->slot].since, m.other};
 	if (m.change == ICD_SHARE) {
 		last_share = places[t->slot].last;
-		share_clock = t->clock;
+		share_clock = t->time.clock;
 	}
 	if (m.change == ICD_SHARE || m.change == ICD_FENCE) {
-		t->icd_seen = icd_count;
+		t->icd.seen = icd_count;
 		set_fast(t);
 	}
 	if (m.change == ICD_CONFLICT && icd_kind_of(m.state) == ICD_RDEX)
@@ -449,7 +448,7 @@ static void move_on(struct rt_thread *t, uint64_t since)
 		pass(t, old, since);
 		rt_unlock(&icd_lock);
 	}
-	t->icd_mark = t->hist.next;
+	t->icd.ended_at = t->hist.next;
 }
 
 void icd_begin(struct rt_thread *t, uint64_t block, bool skipped)
@@ -459,7 +458,7 @@ void icd_begin(struct rt_thread *t, uint64_t block, bool skipped)
 		return;
 	}
 	icd_lines[t->slot].block = block;
-	move_on(t, check_time(t) << 1 | 1);
+	move_on(t, time_now(t) << 1 | 1);
 	set_todo(t, false);
 }
 
@@ -467,7 +466,7 @@ void icd_end(struct rt_thread *t)
 {
 	/* One that was skipped is not there. */
 	if (icd_lines[t->slot].since & 1)
-		move_on(t, check_time(t) << 1);
+		move_on(t, time_now(t) << 1);
 	set_todo(t, false);
 }
 
@@ -500,21 +499,20 @@ uint64_t icd_point(struct rt_thread *t)
 	return point;
 }
 
-void icd_thread_begin(struct rt_thread *t, uint64_t birth)
+bool icd_thread_begin(struct rt_thread *t, uint64_t birth)
 {
 	struct place *p = &places[t->slot];
 	struct icd_line *l = &icd_lines[t->slot];
 
-	t->icd_wrex = icd_pack(ICD_WREX, t->slot);
-	t->icd_rdex = icd_pack(ICD_RDEX, t->slot);
-	t->icd_seen = 0;
-	t->icd_nlogged = 0;
-	if (icd_logs && !t->icd_logged) {
-		t->icd_logged = rt_pages(ICD_LOGGED * sizeof *t->icd_logged);
-		if (!t->icd_logged) {
+	t->icd.wrex = icd_pack(ICD_WREX, t->slot);
+	t->icd.rdex = icd_pack(ICD_RDEX, t->slot);
+	t->icd.seen = 0;
+	t->icd.nlogged = 0;
+	if (icd_logs && !t->icd.logged) {
+		t->icd.logged = rt_pages(ICD_LOGGED * sizeof *t->icd.logged);
+		if (!t->icd.logged) {
 			rt_say("no memory for the log of thread %u: it is not checked", t->id);
-			t->slot = 0;
-			return;
+			return false;
 		}
 	}
 	rt_lock_ranked(&icd_lock, RT_GRAPH);
@@ -525,31 +523,32 @@ void icd_thread_begin(struct rt_thread *t, uint64_t birth)
 	/* Memory of whoever had the slot before seems to be its own: so it comes behind that one.
 	 */
 	set_reached(l, idg_at(&graph, p->last) != IDG_NONE);
-	t->icd_mark = t->hist.next;
+	t->icd.ended_at = t->hist.next;
 	l->noded = 0;
-	__atomic_store_n(&l->since, check_time(t) << 1, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&l->since, time_now(t) << 1, __ATOMIC_SEQ_CST);
 	nsources = 0;
 	from_point(birth);
 	add_edges(t);
 	rt_unlock(&icd_lock);
 	set_todo(t, false);
+	return true;
 }
 
 uint64_t icd_thread_end(struct rt_thread *t)
 {
 	uint64_t point = icd_point(t);
 
-	icd_figures.logged += t->icd_nlogged;
-	t->icd_do = 0;
+	report_counts.logged += t->icd.nlogged;
+	t->icd.todo = 0;
 	set_fast(t);
-	rt_pages_free(t->icd_logged, ICD_LOGGED * sizeof *t->icd_logged);
-	t->icd_logged = NULL;
+	rt_pages_free(t->icd.logged, ICD_LOGGED * sizeof *t->icd.logged);
+	t->icd.logged = NULL;
 	return point;
 }
 
 void icd_join(struct rt_thread *t, uint64_t last)
 {
-	check_new_stretch(t);
+	time_new_stretch(t);
 	rt_lock_ranked(&icd_lock, RT_GRAPH);
 	nsources = 0;
 	from_point(last);
@@ -597,19 +596,8 @@ bool icd_names_label(const char *text, size_t n)
 	return file_has(line);
 }
 
-void icd_init(void)
+void icd_init(bool first, bool second)
 {
-	bool first = *rt_options.first_run, second = *rt_options.second_run;
-
-	bool named = !strcmp(rt_options.engine, "doublechecker");
-
-	if (!named && strcmp(rt_options.engine, "frontier"))
-		rt_die("ATOMSAN_OPTIONS: 'engine' takes frontier or doublechecker");
-	if (first && second)
-		rt_die("ATOMSAN_OPTIONS: a run is a first one or a second one");
-	if (!first && !second && !named)
-		return;
-	icd_on = true;
 	icd_logs = !first;
 	outside_too = !second || file_has("outside");
 	graph.done = done;
@@ -646,9 +634,9 @@ void icd_finish(struct rt_thread *t)
 			idg_end(&graph, n, UINT64_MAX);
 		}
 	}
-	icd_figures.edges = graph.edges;
-	icd_figures.max_alive = graph.max_alive;
-	icd_figures.logged += t->icd_nlogged;
+	report_counts.idg_edges = graph.edges;
+	report_counts.max_alive = graph.max_alive;
+	report_counts.logged += t->icd.nlogged;
 	rt_unlock(&icd_lock);
 	icd_report(t, false);
 }

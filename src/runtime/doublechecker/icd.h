@@ -46,7 +46,8 @@
 #define ATOMSAN_RUNTIME_DOUBLECHECKER_ICD_H
 
 #include "engine/doublechecker/icd.h"
-#include "runtime/frontier/check.h"
+#include "runtime/checker/checker.h"
+#include "runtime/report/report.h"
 
 /* --- for the hooks --- */
 
@@ -55,26 +56,22 @@ void icd_access(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc);
 
 /*
  * The fast path, for the hooks to be inlined into: does the thread find its state right, and has
- * nothing to log? A state of its own is icd_owner or one more, one that is shared and that it has
- * seen is below icd_shared. A mask of 0 knows everything; an owner that is nobody, nothing.
+ * nothing to log? A state of its own is `owner` or one more, one that is shared and that it has
+ * seen is below `shared`. A mask of 0 knows everything; an owner that is nobody, nothing.
  */
 #define ICD_NOBODY (ICD_MAX << 2 | ICD_WREX)
 static inline bool icd_known(bool write, uintptr_t address, uint32_t size);
 
-/* --- for check.c --- */
+/* --- for doublechecker.c --- */
 
-extern bool icd_on;   /* this check, and not the precise one */
 extern bool icd_logs; /* with histories */
 
-void icd_init(void);
+void icd_init(bool first, bool second);
 /* In a second run: does its file name a block with this label? */
 bool icd_names_label(const char *text, size_t n);
 
-/* What the thread has to do at an access; 0: nothing. */
-enum { ICD_STATES = 1, ICD_LOG = 2, ICD_SLOW = 4 };
-
-/* The thread begins, behind the point `birth` of another; it ends. */
-void icd_thread_begin(struct rt_thread *t, uint64_t birth);
+/* The thread begins, after the point `birth` of another. False: no memory, one message said so. */
+bool icd_thread_begin(struct rt_thread *t, uint64_t birth);
 uint64_t icd_thread_end(struct rt_thread *t);
 /* A point in the thread's life, for another that comes after it; 0: nobody cares. */
 uint64_t icd_point(struct rt_thread *t);
@@ -83,8 +80,6 @@ void icd_join(struct rt_thread *t, uint64_t last);
 /* Its time has just gone up: a transaction begins, or has ended. */
 void icd_begin(struct rt_thread *t, uint64_t block, bool skipped);
 void icd_end(struct rt_thread *t);
-/* What a block is: an address in its function, or a label. */
-#define ICD_LABEL (1ull << 63)
 
 /* It takes a lock, or gives it back. */
 void icd_lock_access(struct rt_thread *t, uintptr_t address, bool write, uint64_t *time);
@@ -145,9 +140,9 @@ static inline __attribute__((always_inline)) bool icd_known(bool write, uintptr_
 	if (RT_UNLIKELY(!base || in_block > (1u << ICD_DATA_SHIFT) - size))
 		return false;
 	s = ((const volatile icd_state *)base)[block];
-	if (RT_LIKELY(((s - t->icd_owner) & t->icd_mask) <= !write))
+	if (RT_LIKELY(((s - t->icd.owner) & t->icd.mask) <= !write))
 		return true;
-	return !write && icd_kind_of(s) == ICD_RDSH && s <= t->icd_shared;
+	return !write && icd_kind_of(s) == ICD_RDSH && s <= t->icd.shared;
 }
 
 /* What a thread has logged, by address: the words of shadow.h. */
@@ -171,7 +166,7 @@ extern uint32_t icd_slots; /* used so far */
 static inline bool icd_no_edge(const struct rt_thread *t, uint32_t slot)
 {
 	const struct icd_line *l = &icd_lines[slot];
-	const struct rt_came *c = &t->icd_came[slot % RT_CAME];
+	const struct rt_came *c = &t->icd.came[slot % RT_CAME];
 	uint64_t since;
 
 	if (__atomic_load_n(&l->taking, __ATOMIC_SEQ_CST))
@@ -207,10 +202,5 @@ struct icd_found {
 /* Replay it, report what it proves. No lock is held. */
 void icd_replay(struct rt_thread *t, struct icd_found *f);
 void icd_replay_child(void);
-
-struct icd_figures {
-	uint64_t edges, components, passed, accesses, logged, lost, max_alive, pooled;
-};
-extern struct icd_figures icd_figures;
 
 #endif

@@ -561,13 +561,13 @@ static struct report_found *replay(struct icd_found *f, size_t *nfound)
 	for (size_t i = 0; i < nunits && whole; i++)
 		prepare(&units[i]);
 	if (!whole || too_large) {
-		__atomic_fetch_add(&icd_figures.lost, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&report_counts.lost, 1, __ATOMIC_RELAXED);
 		return NULL;
 	}
 	sort();
 	precise_room(&precise, nvars, nlocks, f->n);
 	precise.closings.n = 0;
-	icd_figures.accesses += naccesses;
+	report_counts.accesses += naccesses;
 	for (size_t i = 0; i < nunits; i++)
 		replay_unit(&units[i]);
 	if (!precise.closings.n)
@@ -578,7 +578,7 @@ static struct report_found *replay(struct icd_found *f, size_t *nfound)
 
 		if (is_told(&units[c->event - 1]))
 			continue;
-		__atomic_fetch_add(&check_counts.cycles, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&report_counts.cycles, 1, __ATOMIC_RELAXED);
 		set_found(&found[(*nfound)++], c, f->part);
 	}
 	return found;

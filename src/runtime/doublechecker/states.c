@@ -5,8 +5,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/history/history.h"
+#include "runtime/thread/mode.h"
+
 uintptr_t icd_region[ICD_SPACES][SHADOW_REGIONS];
-RT_EXPORT extern uintptr_t atomsan_3_states[ICD_SPACES][SHADOW_REGIONS]
+RT_EXPORT extern uintptr_t atomsan_4_states[ICD_SPACES][SHADOW_REGIONS]
 	__attribute__((alias("icd_region")));
 static uint32_t region_lock;
 
@@ -23,7 +26,7 @@ static icd_state *make(enum icd_space space, uintptr_t address)
 
 			if (!made) {
 				rt_unlock(&region_lock);
-				check_give_up("no address space for shadow memory");
+				rt_stop_checking("no address space for shadow memory");
 				return NULL;
 			}
 			syscall(SYS_madvise, made, bytes, MADV_NOHUGEPAGE);
@@ -47,8 +50,8 @@ static void log_behind(struct rt_thread *t, icd_state was)
 	bool shared = icd_kind_of(was) == ICD_RDSH;
 
 	for (uint32_t i = shared ? 1 : icd_value(was); i < (shared ? n : icd_value(was) + 1); i++)
-		check_clock(t, __atomic_load_n(&check_lines[i].clock, __ATOMIC_ACQUIRE));
-	check_new_stretch(t);
+		time_raise_clock(t, __atomic_load_n(&slot_public[i].clock, __ATOMIC_ACQUIRE));
+	time_new_stretch(t);
 }
 
 /* Would no edge be needed for what was this? */
@@ -70,7 +73,7 @@ static bool no_edge(const struct rt_thread *t, icd_state s)
  */
 static bool hand_over(struct rt_thread *t, icd_state *at, icd_state s, bool write)
 {
-	icd_state to = write ? t->icd_wrex : t->icd_rdex, now = to;
+	icd_state to = write ? t->icd.wrex : t->icd.rdex, now = to;
 
 	if (!no_edge(t, s) ||
 	    !__atomic_compare_exchange_n(at, &s, to, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
@@ -98,7 +101,8 @@ static bool leave(struct rt_thread *t, icd_state s)
 {
 	const struct icd_line *line = &icd_lines[t->slot];
 
-	return !t->txn && !line->reached && ++t->icd_left % LEAVES && icd_no_edge(t, icd_value(s));
+	return !t->blocks.txn && !line->reached && ++t->icd.left % LEAVES &&
+	       icd_no_edge(t, icd_value(s));
 }
 
 /* With the lock. */
@@ -109,8 +113,8 @@ static bool change_locked(struct rt_thread *t, icd_state *at, bool write)
 	struct icd_move m;
 	bool done;
 
-	if (icd_kind_of(s) == ICD_NONE || s == t->icd_rdex ||
-	    icd_quiet(s, t->slot, t->icd_seen, write))
+	if (icd_kind_of(s) == ICD_NONE || s == t->icd.rdex ||
+	    icd_quiet(s, t->slot, t->icd.seen, write))
 		return false;
 	m = icd_move(s, t->slot, write, &icd_count);
 	__atomic_store_n(&line->taking, 1, __ATOMIC_RELAXED);
@@ -130,17 +134,17 @@ static bool change(struct rt_thread *t, icd_state *at, bool write)
 		enum icd_kind kind = icd_kind_of(s);
 		bool done;
 
-		if (icd_quiet(s, t->slot, t->icd_seen, write))
+		if (icd_quiet(s, t->slot, t->icd.seen, write))
 			return false;
-		if (kind == ICD_NONE || s == t->icd_rdex) {
-			icd_state to = write ? t->icd_wrex : t->icd_rdex;
+		if (kind == ICD_NONE || s == t->icd.rdex) {
+			icd_state to = write ? t->icd.wrex : t->icd.rdex;
 
 			if (!__atomic_compare_exchange_n(at, &s, to, false, __ATOMIC_SEQ_CST,
 							 __ATOMIC_RELAXED))
 				continue;
 			/* What was logged of this memory may have been of an earlier life. */
 			if (kind == ICD_NONE)
-				check_new_stretch(t);
+				time_new_stretch(t);
 			return true;
 		}
 		if (kind == ICD_WREX || write) {
@@ -171,7 +175,7 @@ static void change_at(struct rt_thread *t, enum icd_space space, uintptr_t addre
 
 static inline struct icd_logged *logged_at(struct rt_thread *t, uintptr_t address)
 {
-	return &t->icd_logged[(address >> 3 ^ address >> 13) & (ICD_LOGGED - 1)];
+	return &t->icd.logged[(address >> 3 ^ address >> 13) & (ICD_LOGGED - 1)];
 }
 
 static inline uint64_t what(enum raw_op op, uintptr_t address, size_t size)
@@ -185,7 +189,7 @@ static inline bool is_logged(struct rt_thread *t, enum raw_op op, uintptr_t addr
 	const struct icd_logged *e = logged_at(t, address);
 	uint64_t mask = what(op, address, size);
 
-	return e->cell == address >> 3 && e->word >= t->limit && (e->word & mask) == mask;
+	return e->cell == address >> 3 && e->word >= t->time.limit && (e->word & mask) == mask;
 }
 
 static inline bool is_small(uintptr_t address, size_t size)
@@ -199,17 +203,16 @@ static void put(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t s
 		history_put_sized(t, op, address, size, pc);
 	else
 		history_put(t, op, address, (uint32_t)size, pc);
-	t->icd_nlogged++;
-	if (!t->txn) {
+	t->icd.nlogged++;
+	if (!t->blocks.txn) {
 		/* What comes now is another transaction. */
-		t->now += SHADOW_TICK;
-		t->limit = t->now;
+		time_begin_inner(t);
 	} else if (is_small(address, size)) {
 		struct icd_logged *e = logged_at(t, address);
-		uint64_t word = t->now | what(op, address, size);
+		uint64_t word = t->time.now | what(op, address, size);
 
 		/* Bytes that were logged in the same way, in the same call. */
-		if (e->cell == address >> 3 && e->word >= t->limit &&
+		if (e->cell == address >> 3 && e->word >= t->time.limit &&
 		    !((e->word ^ word) & SHADOW_WRITE))
 			word |= e->word & SHADOW_BYTES;
 		*e = (struct icd_logged){address >> 3, word};
@@ -232,21 +235,21 @@ __attribute__((noinline)) static void slow(enum raw_op op, uintptr_t address, si
 
 	if (RT_UNLIKELY(t->ignoring) || !rt_enter(t))
 		return;
-	if (record_on) {
+	if (shadow_serial) {
 		stripe = shadow_stripe(address);
 		rt_lock_ranked(&stripe->lock, RT_STRIPE);
-		time = check_record_time(stripe);
+		time = shadow_stamp(stripe);
 	}
-	for (uintptr_t at = address; at < end && check_on && t->icd_do & ICD_STATES;
+	for (uintptr_t at = address; at < end && rt_checking && t->icd.todo & ICD_STATES;
 	     at = (at | block) + 1)
 		change_at(t, ICD_DATA, at, writes(op));
-	if (t->icd_do & ICD_LOG &&
-	    (record_on || !is_small(address, size) || !is_logged(t, op, address, size)))
+	if (t->icd.todo & ICD_LOG &&
+	    (shadow_serial || !is_small(address, size) || !is_logged(t, op, address, size)))
 		put(t, op, address, size, pc);
 	if (stripe)
 		rt_unlock(&stripe->lock);
-	if (RT_UNLIKELY(record_on))
-		record_access(t, op, address, size, time, pc);
+	if (RT_UNLIKELY(shadow_serial))
+		rt_recorder->accessed(t, op, address, size, time, pc);
 	rt_leave(t);
 }
 
@@ -266,7 +269,7 @@ static inline __attribute__((always_inline)) void fast(enum raw_op op, uintptr_t
 						       size_t size, uintptr_t pc)
 {
 	struct rt_thread *t = &rt_self;
-	uint32_t todo = t->icd_do;
+	uint32_t todo = t->icd.todo;
 	const icd_state *at = icd_find(ICD_DATA, address);
 	icd_state s;
 
@@ -281,8 +284,8 @@ static inline __attribute__((always_inline)) void fast(enum raw_op op, uintptr_t
 		return;
 	}
 	s = __atomic_load_n(at, __ATOMIC_RELAXED);
-	if (RT_LIKELY(s == t->icd_wrex) ||
-	    RT_LIKELY(icd_quiet(s, t->slot, t->icd_seen, writes(op)))) {
+	if (RT_LIKELY(s == t->icd.wrex) ||
+	    RT_LIKELY(icd_quiet(s, t->slot, t->icd.seen, writes(op)))) {
 		if (todo == ICD_STATES ||
 		    (is_small(address, size) && is_logged(t, op, address, size)))
 			return;
@@ -300,7 +303,7 @@ void icd_access(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
 		fast(RAW_READ, address, size, pc);
 	else if (op == RAW_WRITE)
 		fast(RAW_WRITE, address, size, pc);
-	else if (rt_self.icd_do)
+	else if (rt_self.icd.todo)
 		slow(op, address, size, pc);
 }
 
@@ -308,25 +311,25 @@ void icd_atomic(struct rt_thread *t, enum raw_op op, uintptr_t address, uint32_t
 {
 	bool is_range = (address ^ (address + size - 1)) >> ICD_DATA_SHIFT;
 
-	if (!(t->icd_do & ICD_STATES))
+	if (!(t->icd.todo & ICD_STATES))
 		return;
 	change_at(t, ICD_DATA, address, writes(op));
 	if (is_range)
 		change_at(t, ICD_DATA, address + size - 1, writes(op));
-	if (t->icd_do & ICD_LOG &&
-	    (record_on || !is_small(address, size) || !is_logged(t, op, address, size)))
+	if (t->icd.todo & ICD_LOG &&
+	    (shadow_serial || !is_small(address, size) || !is_logged(t, op, address, size)))
 		put(t, op, address, size, pc);
 }
 
 void icd_lock_access(struct rt_thread *t, uintptr_t address, bool write, uint64_t *time)
 {
-	struct shadow_stripe *stripe = record_on ? shadow_stripe(address) : NULL;
+	struct shadow_stripe *stripe = shadow_serial ? shadow_stripe(address) : NULL;
 
 	if (stripe) {
 		rt_lock_ranked(&stripe->lock, RT_STRIPE);
-		*time = check_record_time(stripe);
+		*time = shadow_stamp(stripe);
 	}
-	if (t->icd_do & ICD_STATES)
+	if (t->icd.todo & ICD_STATES)
 		change_at(t, ICD_LOCKS, address, write);
 	if (stripe)
 		rt_unlock(&stripe->lock);

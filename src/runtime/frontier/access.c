@@ -5,7 +5,8 @@
  */
 #include "runtime/frontier/access.h"
 
-#include "runtime/predict/predict.h"
+#include "runtime/frontier/frontier.h"
+#include "runtime/thread/mode.h"
 
 /* What became of an access of one cell: noted, if it is the first of its kind in this stretch. */
 enum outcome { NEEDS_LOCK, KNOWN, NOTED };
@@ -14,8 +15,8 @@ enum outcome { NEEDS_LOCK, KNOWN, NOTED };
 static inline void take_over(struct rt_thread *t, struct rt_repeat *r, uint64_t word, uint64_t kept,
 			     uintptr_t address, uintptr_t pc)
 {
-	if (RT_UNLIKELY(r->kept) && r->kept != kept && r->word >= t->dead)
-		check_tell(r);
+	if (RT_UNLIKELY(r->kept) && r->kept != kept && r->word >= t->time.dead)
+		cell_publish_kept(r);
 	__atomic_store_n(&r->word, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&r->address, address, __ATOMIC_RELEASE);
 	__atomic_store_n(&r->kept, kept, __ATOMIC_RELEASE);
@@ -27,16 +28,16 @@ static inline void take_over(struct rt_thread *t, struct rt_repeat *r, uint64_t 
 static inline void make_young(struct rt_thread *t, struct shadow_cell *cell, int i, uint64_t word,
 			      bool alone, uintptr_t address, uintptr_t pc)
 {
-	struct rt_repeat *r = &t->repeat[address >> 3 & (RT_REPEATS - 1)];
-	uint64_t young = t->now | (word & (SHADOW_WRITE | SHADOW_BYTES));
+	struct rt_repeat *r = &t->shadow.repeat[address >> 3 & (RT_REPEATS - 1)];
+	uint64_t young = t->time.now | (word & (SHADOW_WRITE | SHADOW_BYTES));
 
 	if (alone) {
 		__atomic_store_n(&cell->w[i], young, __ATOMIC_RELAXED);
-		if (!r->kept || r->word < t->dead)
+		if (!r->kept || r->word < t->time.dead)
 			take_over(t, r, young, 0, address, pc);
 	} else if (r->kept != word || (r->address ^ address) & ~7ul) {
 		take_over(t, r, young, word, address, pc);
-	} else if (r->word < t->limit) {
+	} else if (r->word < t->time.limit) {
 		r->pc = pc;
 		__atomic_store_n(&r->word, young, __ATOMIC_RELEASE);
 	}
@@ -49,15 +50,15 @@ static inline void make_young(struct rt_thread *t, struct shadow_cell *cell, int
 static inline enum outcome keep(struct rt_thread *t, uint64_t readers, uintptr_t address,
 				uint64_t what, uintptr_t pc)
 {
-	struct rt_repeat *r = &t->repeat[address >> 3 & (RT_REPEATS - 1)];
-	uint64_t word = t->now | what;
+	struct rt_repeat *r = &t->shadow.repeat[address >> 3 & (RT_REPEATS - 1)];
+	uint64_t word = t->time.now | what;
 
 	if (r->kept != readers || (r->address ^ address) & ~7ul) {
 		take_over(t, r, word, readers, address, pc);
 		return NOTED;
 	}
-	if (check_this_stretch(t, r->word)) {
-		if (r->word >= t->limit && (r->word & what) == what)
+	if (word_in_stretch(t, r->word)) {
+		if (r->word >= t->time.limit && (r->word & what) == what)
 			return KNOWN;
 		if (!((r->word ^ what) & SHADOW_BYTES)) {
 			r->pc = pc;
@@ -66,12 +67,12 @@ static inline enum outcome keep(struct rt_thread *t, uint64_t readers, uintptr_t
 		}
 		if ((r->word & what) == what)
 			return KNOWN;
-		if (r->word >= t->raised)
+		if (r->word >= t->time.raised)
 			word = r->word | what;
 		else
-			check_tell(r);
-	} else if (r->word >= t->dead && r->word & ~what & SHADOW_BYTES) {
-		check_tell(r);
+			cell_publish_kept(r);
+	} else if (r->word >= t->time.dead && r->word & ~what & SHADOW_BYTES) {
+		cell_publish_kept(r);
 	}
 	r->pc = pc;
 	__atomic_store_n(&r->word, word, __ATOMIC_RELEASE);
@@ -89,13 +90,13 @@ static inline bool knows_all(const struct rt_thread *t, const struct shadow_cell
 	const struct shadow_list *list = shadow_list(second);
 
 	if (!list)
-		return check_mine(t, second) || !check_conflicts(second, what) ||
-		       check_known(t, second);
+		return word_is_mine(t, second) || !word_conflicts(second, what) ||
+		       word_is_known(t, second);
 	for (uint32_t i = 0, n = list->n < list->cap ? list->n : list->cap; i < n; i++) {
 		uint64_t word = __atomic_load_n(&list->w[i], __ATOMIC_RELAXED);
 
-		if (check_word_dead(word) ||
-		    (!check_mine(t, word) && check_conflicts(word, what) && !check_known(t, word)))
+		if (word_is_dead(word) || (!word_is_mine(t, word) && word_conflicts(word, what) &&
+					   !word_is_known(t, word)))
 			return false;
 	}
 	return __atomic_load_n(&cell->w[1], __ATOMIC_ACQUIRE) == second;
@@ -109,12 +110,12 @@ static inline bool knows_all(const struct rt_thread *t, const struct shadow_cell
 static inline bool first_time(struct rt_thread *t, struct shadow_cell *cell, uint64_t other,
 			      uint64_t what)
 {
-	bool beside = other && !check_conflicts(other, what);
+	bool beside = other && !word_conflicts(other, what);
 
 	if (other && !beside) {
-		if (check_word_dead(other))
-			check_behind_dead(t, other);
-		else if (!(other & SHADOW_WRITE) || !check_known(t, other) ||
+		if (word_is_dead(other))
+			time_after_dead(t, other);
+		else if (!(other & SHADOW_WRITE) || !word_is_known(t, other) ||
 			 (what & SHADOW_WRITE && other & ~what & SHADOW_BYTES))
 			return false;
 		else
@@ -122,7 +123,7 @@ static inline bool first_time(struct rt_thread *t, struct shadow_cell *cell, uin
 	}
 	if (beside)
 		other = 0;
-	return __atomic_compare_exchange_n(&cell->w[beside], &other, t->now | what, false,
+	return __atomic_compare_exchange_n(&cell->w[beside], &other, t->time.now | what, false,
 					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
@@ -141,7 +142,7 @@ static inline uint32_t fits(uint64_t word, uint64_t what)
  * What was done in this stretch, but not in this function: the word is made young. Where others
  * read the same, a store for each function would drag the line from processor to
  * processor. Then the thread keeps what there is to tell for itself, and whoever comes into
- * conflict with the old word asks (check_young()).
+ * conflict with the old word asks (cell_young_word()).
  *
  * A word of another kind is for check_access.c where there is room for two; where there is
  * not, it stands for both.
@@ -153,7 +154,7 @@ usual(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, uint64_t
 	bool others;
 	int i = 0;
 
-	if (!check_mine(t, w0)) {
+	if (!word_is_mine(t, w0)) {
 		if (RT_UNLIKELY(shadow_readers(w0))) {
 			if (what & SHADOW_WRITE ||
 			    (!access_kept(t, w0, address, what) && !knows_all(t, cell, w1, what)))
@@ -162,23 +163,23 @@ usual(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, uint64_t
 		}
 		if (!w1)
 			return first_time(t, cell, w0, what) ? NOTED : NEEDS_LOCK;
-		if (!check_mine(t, w1))
+		if (!word_is_mine(t, w1))
 			return NEEDS_LOCK;
 		i = 1;
-	} else if (check_mine(t, w1)) {
+	} else if (word_is_mine(t, w1)) {
 		i = fits(w1, what) > fits(w0, what);
 	}
 	if (i) {
 		own = w1;
 		other = w0;
 	}
-	others = other && !check_mine(t, other);
+	others = other && !word_is_mine(t, other);
 	/* A write that this thread knows to be before it stays where it is. */
-	if (others && check_conflicts(other, what) &&
-	    (what & SHADOW_WRITE || !check_known(t, other)))
+	if (others && word_conflicts(other, what) &&
+	    (what & SHADOW_WRITE || !word_is_known(t, other)))
 		return NEEDS_LOCK;
-	if (check_this_stretch(t, own) && (own & what) == what) {
-		if (own >= t->limit)
+	if (word_in_stretch(t, own) && (own & what) == what) {
+		if (own >= t->time.limit)
 			return KNOWN;
 		if (!((own ^ what) & (SHADOW_WRITE | SHADOW_BYTES))) {
 			make_young(t, cell, i, own, !others, address, pc);
@@ -189,9 +190,9 @@ usual(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, uint64_t
 	}
 	/* Nothing of the word may be left: it is dead, this takes its place, or stands for both. */
 	left = own & ~what & (SHADOW_WRITE | SHADOW_BYTES);
-	what |= t->now;
-	if (left && own >= t->dead) {
-		if (own < t->limit || own < t->raised || (own ^ what) & SHADOW_WRITE)
+	what |= t->time.now;
+	if (left && own >= t->time.dead) {
+		if (own < t->time.limit || own < t->time.raised || (own ^ what) & SHADOW_WRITE)
 			return NEEDS_LOCK;
 		what = own | (what & SHADOW_BYTES);
 	}
@@ -199,26 +200,65 @@ usual(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, uint64_t
 	return NOTED;
 }
 
-__attribute__((noinline)) static void slower(enum raw_op op, uintptr_t address, size_t size,
-					     uintptr_t pc)
+static void note_in_history(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t size,
+			    uintptr_t pc)
 {
+	if (op == RAW_READ_RANGE || op == RAW_WRITE_RANGE)
+		history_put_sized(t, op, address, size, pc);
+	else
+		history_put(t, op, address, (uint32_t)size, pc);
+}
+
+/* The locked tier. An access that brought an edge is noted, too: what it brought can be passed on.
+ */
+__attribute__((noinline)) static void access_locked(enum raw_op op, uintptr_t address, size_t size,
+						    uintptr_t pc)
+{
+	uint64_t write = op == RAW_READ || op == RAW_READ_RANGE ? 0 : SHADOW_WRITE;
+	bool noted = false, fresh = false;
 	struct rt_thread *t = &rt_self;
-	uint64_t time;
 
 	if (RT_UNLIKELY(t->ignoring) || !rt_enter(t))
 		return;
-	check_access(t, op, address, size, pc, &time);
-	if (RT_UNLIKELY(record_on))
-		record_access(t, op, address, size, time, pc);
+	if (RT_LIKELY(t->slot && rt_checking)) {
+		shadow_access_locked(t, address, address + size, write, pc, false, &fresh, &noted);
+		if (noted || fresh)
+			note_in_history(t, op, address, size, pc);
+		frontier_report(t);
+	}
+	rt_leave(t);
+}
+
+void frontier_access_serial(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
+{
+	uint64_t write = op == RAW_READ || op == RAW_READ_RANGE ? 0 : SHADOW_WRITE;
+	uint64_t time = clock_now();
+	bool noted = false, fresh = false;
+	struct rt_thread *t = &rt_self;
+
+	if (RT_UNLIKELY(t->ignoring) || !rt_enter(t))
+		return;
+	if (t->slot && rt_checking) {
+		struct shadow_stripe *stripe = shadow_stripe(address);
+
+		rt_lock_ranked(&stripe->lock, RT_STRIPE);
+		time = shadow_stamp(stripe);
+		shadow_access_locked(t, address, address + size, write, pc, true, &fresh, &noted);
+		rt_unlock(&stripe->lock);
+		if (noted || fresh)
+			note_in_history(t, op, address, size, pc);
+		frontier_report(t);
+	}
+	rt_recorder->accessed(t, op, address, size, time, pc);
 	rt_leave(t);
 }
 
 /* Does this word not keep the thread from having the line, or from reading it with others? */
 static inline bool is_own(const struct rt_thread *t, uint64_t word, uint64_t write)
 {
-	return !word || check_mine(t, word) || check_settled(t, word) ||
+	return !word || word_is_mine(t, word) || word_is_settled(t, word) ||
 	       (shadow_slot(word) < SHADOW_NOBODY &&
-		(!((word | write) & SHADOW_WRITE) || check_word_dead(word)));
+		(!((word | write) & SHADOW_WRITE) || word_is_dead(word)));
 }
 
 /*
@@ -233,7 +273,7 @@ static inline enum line_outcome closes(struct rt_thread *t, struct shadow_line *
 	uint64_t vain = __atomic_load_n(&l->young, __ATOMIC_RELAXED);
 	const struct shadow_cell *cell;
 
-	if (t->asked++ & ((1u << (vain & LINE_LOW) % (LINE_VAIN + 1)) - 1))
+	if (t->shadow.tries++ & ((1u << (vain & LINE_LOW) % (LINE_VAIN + 1)) - 1))
 		return LINE_CELLS;
 	cell = shadow_find(SHADOW_DATA, address);
 	if (!cell || !is_own(t, access_word(cell, 0), write) ||
@@ -259,7 +299,7 @@ __attribute__((noinline)) static enum outcome not_in_line(struct rt_thread *t,
 	for (uintptr_t at = address; at < end; at = (at | 7) + 1) {
 		struct shadow_cell *cell = shadow_find(SHADOW_DATA, at);
 		enum outcome one = RT_LIKELY(cell)
-					   ? usual(t, cell, at, write | check_bytes(at, end), pc)
+					   ? usual(t, cell, at, write | cell_bytes(at, end), pc)
 					   : NEEDS_LOCK;
 
 		if (one == NEEDS_LOCK)
@@ -297,7 +337,7 @@ static bool nothing_outside(const struct rt_thread *t, uint64_t write, uintptr_t
 				const struct shadow_cell *cell = shadow_find(SHADOW_DATA, at);
 
 				if (!cell ||
-				    !check_no_conflict(t, cell, write | check_bytes(at, stop)))
+				    !cell_has_no_conflict(t, cell, write | cell_bytes(at, stop)))
 					return false;
 			}
 		} else if (!line_no_conflict(t, l, line_bits(at, stop), write)) {
@@ -307,22 +347,7 @@ static bool nothing_outside(const struct rt_thread *t, uint64_t write, uintptr_t
 	return true;
 }
 
-/* Something else than the precise check alone. */
-__attribute__((noinline)) static void otherwise(enum raw_op op, uintptr_t address, size_t size,
-						uintptr_t pc)
-{
-	if (icd_on && rt_mode != RT_NOTHING) {
-		icd_access(op, address, size, pc);
-		return;
-	}
-	if (predict_on)
-		predict_access(op, address, size, pc);
-	if (record_on)
-		slower(op, address, size, pc);
-}
-
-__attribute__((noinline)) static void precise(enum raw_op op, uintptr_t address, size_t size,
-					      uintptr_t pc)
+void frontier_access(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
 {
 	uint64_t write = op == RAW_READ || op == RAW_READ_RANGE ? 0 : SHADOW_WRITE;
 	uintptr_t end = address + size;
@@ -330,11 +355,11 @@ __attribute__((noinline)) static void precise(enum raw_op op, uintptr_t address,
 	enum outcome one = KNOWN;
 	bool noted = false;
 
-	if (t->outside && nothing_outside(t, write, address, end))
+	if (t->shadow.outside && nothing_outside(t, write, address, end))
 		return;
 	/* A thread that is just beginning, or is not checked, has no slot. */
-	if (RT_UNLIKELY(!t->slot || !check_matters(t) || t->ignoring || !rt_enter(t))) {
-		slower(op, address, size, pc);
+	if (RT_UNLIKELY(!t->slot || !time_matters(t) || t->ignoring || !rt_enter(t))) {
+		access_locked(op, address, size, pc);
 		return;
 	}
 	for (uintptr_t at = address, stop; at < end && one != NEEDS_LOCK; at = stop) {
@@ -346,46 +371,9 @@ __attribute__((noinline)) static void precise(enum raw_op op, uintptr_t address,
 		one = RT_LIKELY(l) ? in_line(t, l, at, stop, write, pc) : NEEDS_LOCK;
 		noted |= one == NOTED;
 	}
-	if (RT_LIKELY(one != NEEDS_LOCK) && noted) {
-		if (op > RAW_UPDATE)
-			history_put_sized(t, op, address, size, pc);
-		else
-			history_put(t, op, address, (uint32_t)size, pc);
-	}
+	if (RT_LIKELY(one != NEEDS_LOCK) && noted)
+		note_in_history(t, op, address, size, pc);
 	rt_leave(t);
 	if (RT_UNLIKELY(one == NEEDS_LOCK))
-		slower(op, address, size, pc);
-}
-
-#define FIRST(bytes)                                                                               \
-	void access_read##bytes(const void *address, uintptr_t pc)                                 \
-	{                                                                                          \
-		if (!access_simple(RAW_READ, (uintptr_t)address, bytes, pc))                       \
-			access_slow(RAW_READ, (uintptr_t)address, bytes, pc);                      \
-	}                                                                                          \
-	void access_write##bytes(const void *address, uintptr_t pc)                                \
-	{                                                                                          \
-		if (!access_simple(RAW_WRITE, (uintptr_t)address, bytes, pc))                      \
-			access_slow(RAW_WRITE, (uintptr_t)address, bytes, pc);                     \
-	}
-FIRST(1)
-FIRST(2)
-FIRST(4)
-FIRST(8)
-FIRST(16)
-
-/* Nothing but jumps, as a rule: whoever it is for needs all registers. */
-void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
-{
-	uint32_t mode = rt_mode;
-
-	/* access_simple() leaves them. */
-	if (RT_UNLIKELY(rt_self.pending) && !rt_self.quiet)
-		rt_signals_deliver(&rt_self);
-	if (RT_LIKELY(mode == RT_CHECKING))
-		precise(op, address, size, pc);
-	else if (mode == RT_OWNING)
-		icd_access(op, address, size, pc);
-	else
-		otherwise(op, address, size, pc);
+		access_locked(op, address, size, pc);
 }

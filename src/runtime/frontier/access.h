@@ -16,23 +16,8 @@
 #ifndef ATOMSAN_RUNTIME_FRONTIER_ACCESS_H
 #define ATOMSAN_RUNTIME_FRONTIER_ACCESS_H
 
-#include "runtime/frontier/check.h"
-#include "runtime/hooks/hook_list.h"
-#include "runtime/doublechecker/icd.h"
+#include "runtime/history/history.h"
 #include "runtime/shadow/owned_line.h"
-#include "runtime/record/record.h"
-#include "runtime/os/rt.h"
-
-/* All but the fast path. */
-void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc);
-/*
- * The same, by size, with access_simple(). Not part of the hooks: these would have to save
- * registers before they know.
- */
-#define ACCESS_SLOW(name, bytes)                                                                   \
-	void access_read##bytes(const void *address, uintptr_t pc);                                \
-	void access_write##bytes(const void *address, uintptr_t pc);
-HOOK_SIZES(ACCESS_SLOW, )
 
 #define ACCESS_FAST static inline __attribute__((always_inline))
 
@@ -61,7 +46,7 @@ ACCESS_FAST bool access_done_in(const struct rt_thread *t, uint64_t limit, bool 
 
 	if (m0 && m1)
 		return false;
-	return !write || ((!w0 || check_mine(t, w0)) && (!w1 || check_mine(t, w1)));
+	return !write || ((!w0 || word_is_mine(t, w0)) && (!w1 || word_is_mine(t, w1)));
 }
 
 /*
@@ -71,7 +56,7 @@ ACCESS_FAST bool access_done_in(const struct rt_thread *t, uint64_t limit, bool 
 static inline bool access_kept(const struct rt_thread *t, uint64_t readers, uintptr_t address,
 			       uint64_t what)
 {
-	const struct rt_repeat *r = &t->repeat[address >> 3 & (RT_REPEATS - 1)];
+	const struct rt_repeat *r = &t->shadow.repeat[address >> 3 & (RT_REPEATS - 1)];
 
 	return r->kept == readers && !((r->address ^ address) & ~7ul) && (r->word & what) == what;
 }
@@ -89,7 +74,7 @@ ACCESS_FAST bool access_done(bool write, uintptr_t address, uint32_t size)
 	if (RT_UNLIKELY(!base))
 		return false;
 	bits = ~((write ? l->w : l->r) >> (address & 63)) & ((1ull << size) - 1);
-	return !((l->head - rt_self.limit) >> (SHADOW_SLOT_SHIFT - 1) | bits);
+	return !((l->head - rt_self.time.limit) >> (SHADOW_SLOT_SHIFT - 1) | bits);
 }
 
 /* access_done() for a line that is in cells, of what is in it as a whole. */
@@ -101,16 +86,11 @@ ACCESS_FAST bool access_done_in_cells(bool write, uintptr_t address, uint32_t si
 	if (RT_UNLIKELY(!cell))
 		return false;
 	if (size == 16)
-		return !(address & 7) && access_done_in(t, t->limit, write, cell, SHADOW_BYTES) &&
-		       access_done_in(t, t->limit, write, cell + 1, SHADOW_BYTES);
+		return !(address & 7) &&
+		       access_done_in(t, t->time.limit, write, cell, SHADOW_BYTES) &&
+		       access_done_in(t, t->time.limit, write, cell + 1, SHADOW_BYTES);
 	return (address & 7) + size <= 8 &&
-	       access_done_in(t, t->limit, write, cell, ((1ull << size) - 1) << (address & 7));
-}
-
-/* Of this thread, and in the innermost function? */
-ACCESS_FAST bool access_young(const struct rt_thread *t, uint64_t word)
-{
-	return !((word - t->limit) >> (SHADOW_SLOT_SHIFT - 1));
+	       access_done_in(t, t->time.limit, write, cell, ((1ull << size) - 1) << (address & 7));
 }
 
 /*
@@ -129,14 +109,14 @@ ACCESS_FAST bool access_done_otherwise(bool write, uintptr_t address, uint32_t s
 			(address & (LINE_SIZE - 1)) + size > LINE_SIZE))
 		return false;
 	head = l->head;
-	if (t->outside)
-		return !shadow_slot(head) || check_mine(t, head);
+	if (t->shadow.outside)
+		return !shadow_slot(head) || word_is_mine(t, head);
 	if (head == LINE_IN_CELLS)
 		return access_done_in_cells(write, address, size);
-	if (write || !shadow_readers(head) || RT_UNLIKELY(!t->reads))
+	if (write || !shadow_readers(head) || RT_UNLIKELY(!t->shadow.reads))
 		return false;
-	e = line_read(t->reads, address, 0);
-	return e->kept == head && access_young(t, e->head) && !(bits & ~e->r);
+	e = line_read(t->shadow.reads, address, 0);
+	return e->kept == head && word_is_young(t, e->head) && !(bits & ~e->r);
 }
 
 /* What became of it: nothing is to be done; it was noted, but for the history; neither. */
@@ -146,21 +126,21 @@ enum access_outcome { ACCESS_KNOWN, ACCESS_NOTED, ACCESS_ELSEWHERE };
 ACCESS_FAST enum access_outcome access_keep(struct rt_thread *t, uint64_t kept, uint64_t bits,
 					    uintptr_t address, uintptr_t pc)
 {
-	struct rt_read *e = line_read(t->reads, address, 0);
+	struct rt_read *e = line_read(t->shadow.reads, address, 0);
 
-	if (e->kept == kept && access_young(t, e->head)) {
+	if (e->kept == kept && word_is_young(t, e->head)) {
 		if (!(bits & ~e->r))
 			return ACCESS_KNOWN;
-		if (e->head < t->raised || !history_has_room(t, pc))
+		if (e->head < t->time.raised || !history_has_room(t, pc))
 			return ACCESS_ELSEWHERE;
 		__atomic_store_n(&e->r, e->r | bits, __ATOMIC_RELAXED);
 		return ACCESS_NOTED;
 	}
-	if (e->head >= t->dead ||
-	    (e->kept != kept && line_read(t->reads, address, 1)->kept == kept) ||
+	if (e->head >= t->time.dead ||
+	    (e->kept != kept && line_read(t->shadow.reads, address, 1)->kept == kept) ||
 	    !history_has_room(t, pc))
 		return ACCESS_ELSEWHERE;
-	line_begin_read(e, kept, t->now, bits);
+	line_begin_read(e, kept, t->time.now, bits);
 	return ACCESS_NOTED;
 }
 
@@ -182,17 +162,17 @@ ACCESS_FAST bool access_simple(enum raw_op op, uintptr_t address, uint32_t size,
 	if (RT_UNLIKELY(!l))
 		return false;
 	head = ((const volatile struct shadow_line *)l)->head;
-	if (t->outside)
-		return !shadow_slot(head) || check_mine(t, head);
+	if (t->shadow.outside)
+		return !shadow_slot(head) || word_is_mine(t, head);
 	if (head == LINE_IN_CELLS)
 		return access_done_in_cells(op != RAW_READ, address, size);
-	if (RT_UNLIKELY(t->quiet | t->ignoring || !t->slot))
+	if (RT_UNLIKELY(t->gate.quiet | t->ignoring || !t->slot))
 		return false;
 	/* From here on no handler comes between a question and what is done about it. */
 	rt_begin(t);
 	head = __atomic_load_n(&l->head, __ATOMIC_RELAXED);
-	if (access_young(t, head)) {
-		if (head >= t->raised && history_has_room(t, pc)) {
+	if (word_is_young(t, head)) {
+		if (head >= t->time.raised && history_has_room(t, pc)) {
 			__atomic_store_n(&l->r, l->r | bits, __ATOMIC_RELAXED);
 			if (op != RAW_READ)
 				__atomic_store_n(&l->w, l->w | bits, __ATOMIC_RELAXED);
@@ -210,30 +190,6 @@ ACCESS_FAST bool access_simple(enum raw_op op, uintptr_t address, uint32_t size,
 	}
 	/* Signals that came meanwhile are delivered by access_slow(). */
 	return !rt_end(t) && one != ACCESS_ELSEWHERE;
-}
-
-/* Is nothing to be done? */
-ACCESS_FAST bool access_known(enum raw_op op, const void *address, uint32_t size)
-{
-	uint32_t mode = rt_mode;
-
-	if (RT_LIKELY(mode == RT_CHECKING))
-		return access_done(op != RAW_READ, (uintptr_t)address, size);
-	if (RT_LIKELY(mode == RT_NOTHING))
-		return true;
-	return mode == RT_OWNING && icd_known(op != RAW_READ, (uintptr_t)address, size);
-}
-
-ACCESS_FAST void access_plain(enum raw_op op, const void *address, uint32_t size, uintptr_t pc)
-{
-	if (!access_known(op, address, size))
-		access_slow(op, (uintptr_t)address, size, pc);
-}
-
-static inline void access_range(enum raw_op op, const void *address, size_t size, uintptr_t pc)
-{
-	if (RT_LIKELY(rt_mode != RT_NOTHING && size))
-		access_slow(op, (uintptr_t)address, size, pc);
 }
 
 #endif

@@ -1,11 +1,12 @@
 #include "runtime/history/history.h"
 
-#include "runtime/doublechecker/icd.h"
+#include "runtime/os/lock.h"
 #include "runtime/os/options.h"
-#include "runtime/shadow/shadow.h"
+#include "runtime/shadow/time.h"
 
 enum { SPARE = 8, PROLOGUE_MAX = HISTORY_CHUNK / 4 };
 
+bool history_for_replay;
 static struct history *by_slot[SHADOW_SLOTS];
 static uint32_t lock;
 
@@ -25,20 +26,21 @@ static void put_calls(struct rt_thread *t, size_t depth, size_t nmarks)
 	size_t deep = depth > 2 * PROLOGUE_MAX ? PROLOGUE_MAX : 0, mark = 0;
 
 	for (size_t i = 0; i <= depth; i++) {
-		for (; mark < nmarks && mark < RT_MARKS && t->mark[mark].depth <= i; mark++)
-			history_put(t, RAW_BEGIN, t->mark[mark].label, 0, t->mark[mark].pc);
+		for (; mark < nmarks && mark < RT_MARKS && t->blocks.mark[mark].depth <= i; mark++)
+			history_put(t, RAW_BEGIN, t->blocks.mark[mark].label, 0,
+				    t->blocks.mark[mark].pc);
 		if (i == depth)
 			break;
 		if (deep && i == deep)
 			i = depth - deep;
-		put_call(t, &t->frame[i]);
+		put_call(t, &t->calls.frame[i]);
 	}
 }
 
 static void put_held(struct rt_thread *t)
 {
-	for (size_t i = 0; i < t->nheld && i < PROLOGUE_MAX / 4; i++) {
-		const struct rt_held *h = &t->held[i];
+	for (size_t i = 0; i < t->locks.n && i < PROLOGUE_MAX / 4; i++) {
+		const struct rt_held *h = &t->locks.held[i];
 		enum raw_op op = h->kind == RAW_SEMAPHORE ? RAW_SEM_WAIT
 				 : h->shared              ? RAW_ACQUIRE_SHARED
 							  : RAW_ACQUIRE;
@@ -72,7 +74,7 @@ static void wait_for_report(struct history *h)
  */
 static void new_chunk(struct rt_thread *t, enum raw_op op, uintptr_t pc)
 {
-	size_t depth = t->depth + (op == RAW_RETURN) - (op == RAW_CALL);
+	size_t depth = t->calls.depth + (op == RAW_RETURN) - (op == RAW_CALL);
 	struct history *h = t->history;
 	struct history_chunk *c;
 	struct rt_log *l = &t->hist;
@@ -84,7 +86,7 @@ static void new_chunk(struct rt_thread *t, enum raw_op op, uintptr_t pc)
 
 		h->chunk[h->at].end = l->next;
 		if (h->locks && h->chunk[next].serial && h->chunk[next].locks)
-			history_keep_locks(h, next, check_lines[h->slot].dead);
+			history_keep_locks(h, next, slot_public[h->slot].dead);
 		h->at = next;
 	}
 	c = &h->chunk[h->at];
@@ -92,17 +94,17 @@ static void new_chunk(struct rt_thread *t, enum raw_op op, uintptr_t pc)
 	__atomic_store_n(&c->serial, 0, __ATOMIC_SEQ_CST); /* who reads it now gives up */
 	l->next = chunk_start(h, h->at);
 	l->end = l->next + 2 * (HISTORY_CHUNK - SPARE);
-	l->base = t->now >> SHADOW_TIME_SHIFT;
-	l->clock = t->clock;
+	l->base = t->time.now >> SHADOW_TIME_SHIFT;
+	l->clock = t->time.clock;
 	l->pc_high = pc & ~0xffffffffull;
 	c->base = l->base & (2 * SHADOW_TIMES - 1); /* without the slot */
 	c->clock = l->clock;
 	c->pc_high = l->pc_high;
-	for (size_t i = 0; i < t->depth; i++)
-		t->frame[i].unit = NULL;
-	put_calls(t, depth, t->nmarks - (op == RAW_BEGIN));
+	for (size_t i = 0; i < t->calls.depth; i++)
+		t->calls.frame[i].unit = NULL;
+	put_calls(t, depth, t->blocks.nmarks - (op == RAW_BEGIN));
 	put_held(t);
-	c->started = t->started && !(depth && t->frame[0].starts);
+	c->started = t->blocks.started && !(depth && t->calls.frame[0].starts);
 	c->prologue = (uint32_t)(l->next - chunk_start(h, h->at)) / 2;
 	__atomic_store_n(&c->serial, ++h->serial, __ATOMIC_RELEASE);
 }
@@ -116,17 +118,17 @@ void history_room(struct rt_thread *t, enum raw_op op, uintptr_t pc)
 {
 	struct rt_log *l = &t->hist;
 
-	if (l->next >= l->end || ((t->now >> SHADOW_TIME_SHIFT) - l->base) >> 32)
+	if (l->next >= l->end || ((t->time.now >> SHADOW_TIME_SHIFT) - l->base) >> 32)
 		new_chunk(t, op, pc);
-	if (t->clock != l->clock) {
-		l->clock = t->clock;
-		l->next[0] = record_what(RAW_TIME, 0, 0);
+	if (t->time.clock != l->clock) {
+		l->clock = t->time.clock;
+		l->next[0] = unit_what(RAW_TIME, 0, 0);
 		l->next[1] = l->clock;
 		l->next += 2;
 	}
 	if ((pc ^ l->pc_high) >> 32) {
 		l->pc_high = pc & ~0xffffffffull;
-		l->next[0] = record_what(RAW_PC_HIGH, pc >> 32, 0);
+		l->next[0] = unit_what(RAW_PC_HIGH, pc >> 32, 0);
 		l->next[1] = 0;
 		l->next += 2;
 	}
@@ -134,7 +136,7 @@ void history_room(struct rt_thread *t, enum raw_op op, uintptr_t pc)
 
 void history_put_edge(struct rt_thread *t, uint64_t word)
 {
-	history_put(t, (enum raw_op)HISTORY_EDGE, t->at, 0, t->hist.pc_high);
+	history_put(t, (enum raw_op)HISTORY_EDGE, t->shadow.at, 0, t->hist.pc_high);
 	t->hist.next[0] = word;
 	t->hist.next[1] = 0;
 	t->hist.next += 2;
@@ -146,7 +148,7 @@ static uint32_t chunks(void)
 	int size = rt_options.history_size;
 
 	/* Where the check itself lives on them, they are longer. */
-	return 8u << ((size < 0 ? 0 : size > 6 ? 6 : size) + (icd_on ? 2 : 0));
+	return 8u << ((size < 0 ? 0 : size > 6 ? 6 : size) + (history_for_replay ? 2 : 0));
 }
 
 static size_t units_bytes(uint32_t n)
@@ -156,7 +158,7 @@ static size_t units_bytes(uint32_t n)
 
 static size_t locks_bytes(void)
 {
-	return icd_on ? 0 : HISTORY_LOCKS * sizeof(struct history_lock);
+	return history_for_replay ? 0 : HISTORY_LOCKS * sizeof(struct history_lock);
 }
 
 static struct history *make(void)
@@ -194,8 +196,8 @@ bool history_begin(struct rt_thread *t)
 		h->nlocks = 0;
 		for (uint32_t i = 0; i < h->nchunks; i++)
 			h->chunk[i].serial = h->chunk[i].marked = 0;
-		h->stack_low = t->stack_low;
-		h->stack_high = t->stack_high;
+		h->stack_low = t->stack.low;
+		h->stack_high = t->stack.high;
 		h->owner = t;
 		by_slot[t->slot] = h;
 		t->history = h;
@@ -213,8 +215,8 @@ void history_end(struct rt_thread *t)
 		return;
 	rt_lock_ranked(&lock, RT_HISTORIES);
 	h->next = t->hist.next;
-	h->last = t->clock;
-	h->last_time = t->now >> SHADOW_TIME_SHIFT & (SHADOW_TIMES * 2 - 1);
+	h->last = t->time.clock;
+	h->last_time = t->time.now >> SHADOW_TIME_SHIFT & (SHADOW_TIMES * 2 - 1);
 	h->owner = NULL;
 	rt_unlock(&lock);
 	t->history = NULL;
@@ -246,7 +248,7 @@ void history_child(struct rt_thread *t)
 			continue;
 		/* Its thread is not there any more; its memory is. */
 		h->next = h->owner->hist.next;
-		h->last = h->owner->clock;
+		h->last = h->owner->time.clock;
 		h->last_time = UINT64_MAX; /* who knows */
 		h->owner = NULL;
 	}
@@ -254,12 +256,12 @@ void history_child(struct rt_thread *t)
 
 void history_stack(const struct rt_thread *t, struct history_stack *to)
 {
-	size_t first = t->depth > HISTORY_STACK ? t->depth - HISTORY_STACK : 0;
+	size_t first = t->calls.depth > HISTORY_STACK ? t->calls.depth - HISTORY_STACK : 0;
 
 	to->n = 0;
-	for (size_t i = first; i < t->depth; i++, to->n++) {
-		to->v[to->n].function = t->frame[i].function;
-		to->v[to->n].caller = t->frame[i].caller;
+	for (size_t i = first; i < t->calls.depth; i++, to->n++) {
+		to->v[to->n].function = t->calls.frame[i].function;
+		to->v[to->n].caller = t->calls.frame[i].caller;
 	}
 }
 

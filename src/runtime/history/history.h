@@ -23,8 +23,8 @@
 #ifndef ATOMSAN_RUNTIME_HISTORY_HISTORY_H
 #define ATOMSAN_RUNTIME_HISTORY_HISTORY_H
 
-#include "runtime/record/record.h"
-#include "runtime/shadow/shadow.h"
+#include "runtime/history/unit.h"
+#include "runtime/shadow/slot.h"
 
 enum {
 	HISTORY_CHUNK = 1 << 12, /* units */
@@ -93,6 +93,12 @@ struct history {
 	struct history_chunk chunk[];
 };
 
+/*
+ * Histories are replayed (doublechecker): they are four times as long, have markers (edges without
+ * an address), and keep no operations on locks apart. Set before the first begins.
+ */
+extern bool history_for_replay;
+
 /* A thread begins. False: no memory. */
 bool history_begin(struct rt_thread *t);
 /* It ends; what it did can still be looked at. */
@@ -120,8 +126,9 @@ static inline bool history_has_room(const struct rt_thread *t, uintptr_t pc)
 {
 	const struct rt_log *l = &t->hist;
 
-	return RT_LIKELY(!(l->next >= l->end || t->clock != l->clock || (pc ^ l->pc_high) >> 32 ||
-			   ((t->now >> SHADOW_TIME_SHIFT) - l->base) >> 32));
+	return RT_LIKELY(!(l->next >= l->end || t->time.clock != l->clock ||
+			   (pc ^ l->pc_high) >> 32 ||
+			   ((t->time.now >> SHADOW_TIME_SHIFT) - l->base) >> 32));
 }
 
 /* Where there is room. */
@@ -131,8 +138,8 @@ static inline void history_put_here(struct rt_thread *t, enum raw_op op, uint64_
 	struct rt_log *l = &t->hist;
 	uint64_t *to = l->next;
 
-	to[0] = record_what(op, address, aux);
-	to[1] = (uint32_t)((t->now >> SHADOW_TIME_SHIFT) - l->base) | (uint64_t)pc << 32;
+	to[0] = unit_what(op, address, aux);
+	to[1] = (uint32_t)((t->time.now >> SHADOW_TIME_SHIFT) - l->base) | (uint64_t)pc << 32;
 	__atomic_store_n(&l->next, to + 2, __ATOMIC_RELEASE);
 }
 
@@ -151,6 +158,44 @@ static inline void history_put_sized(struct rt_thread *t, enum raw_op op, uint64
 	t->hist.next[0] = size;
 	t->hist.next[1] = 0;
 	t->hist.next += 2;
+}
+
+/* The same, if the thread has a history. */
+static inline void history_note(struct rt_thread *t, enum raw_op op, uint64_t address, uint32_t aux,
+				uintptr_t pc)
+{
+	if (RT_LIKELY(t->history != NULL))
+		history_put(t, op, address, aux, pc);
+}
+
+/* An operation on a lock, or a join: history_locks.c looks only at chunks that have some. */
+static inline void history_note_lock(struct rt_thread *t, enum raw_op op, uint64_t address,
+				     uint32_t aux, uintptr_t pc)
+{
+	if (RT_LIKELY(t->history != NULL)) {
+		history_put(t, op, address, aux, pc);
+		t->history->chunk[t->history->at].locks = true;
+	}
+}
+
+/* A function was entered. The thread has a history. */
+static inline void history_put_call(struct rt_thread *t, struct rt_frame *f)
+{
+	f->begin = t->time.now;
+	history_put(t, RAW_CALL, f->function, f->kind, f->caller);
+	f->unit = t->hist.next;
+}
+
+/*
+ * A function returns. A call during which nothing was noted is taken back, unless the thread began
+ * with it. The thread has a history.
+ */
+static inline void history_put_return(struct rt_thread *t, struct rt_frame *f)
+{
+	if (t->hist.next == f->unit && !f->starts)
+		t->hist.next -= 2;
+	else
+		history_put(t, RAW_RETURN, 0, 0, t->hist.pc_high);
 }
 
 /* An edge came in from a step: the access that it is for follows. */

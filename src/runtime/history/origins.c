@@ -2,11 +2,6 @@
 
 #include <string.h>
 
-#include "runtime/blocks/block_policy.h"
-#include "runtime/doublechecker/icd.h"
-#include "runtime/os/options.h"
-#include "runtime/predict/predict.h"
-
 enum { NAMES = 1 << 8 };
 /*
  * The blocks' addresses by themselves, so that freeing one touches no more than that; 0: empty, or
@@ -25,7 +20,8 @@ static uint32_t index_of(uintptr_t address)
 	return (uint32_t)((address >> 4) * 0x9e3779b97f4a7c15ull >> 50);
 }
 
-void origins_allocated(const struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
+void origins_allocated(const struct rt_thread *t, uintptr_t address, size_t size, uint64_t time,
+		       uintptr_t pc)
 {
 	uint32_t i = index_of(address);
 	struct origins_allocation *a;
@@ -45,7 +41,7 @@ void origins_allocated(const struct rt_thread *t, uintptr_t address, size_t size
 	a->address = address;
 	a->size = size;
 	a->pc = pc;
-	a->time = predict_on ? record_now() : 0;
+	a->time = time;
 	a->thread = t->id;
 	history_stack(t, &a->stack);
 	__atomic_store_n(&blocks[i], address, __ATOMIC_RELEASE);
@@ -131,8 +127,6 @@ void origins_label(uint32_t number, const char *text, size_t n)
 	labels[i].n = (uint32_t)(n < LABEL_BYTES ? n : LABEL_BYTES);
 	memcpy(labels[i].text, text, labels[i].n);
 	labels[i].number = number;
-	if (*rt_options.second_run)
-		functions_set_suspected(ICD_LABEL | number, icd_names_label(text, n));
 }
 
 bool origins_label_at(uint32_t i, uint32_t *number, const char **text, size_t *n)

@@ -11,7 +11,9 @@
 
 /* The thread creates another; it allocates memory, or frees it. */
 void origins_created(const struct rt_thread *t, uint32_t id, uintptr_t pc);
-void origins_allocated(const struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc);
+/* `time` is the machine's clock if the tool wants it in origins_allocation, else 0. */
+void origins_allocated(const struct rt_thread *t, uintptr_t address, size_t size, uint64_t time,
+		       uintptr_t pc);
 void origins_freed(uintptr_t address);
 
 /* A label's text; a thread's name. */

@@ -3,9 +3,11 @@
  */
 #include <string.h>
 
-#include "runtime/intercept/intercept.h"
+#include "runtime/blocks/blocks.h"
 #include "runtime/history/origins.h"
-#include "runtime/thread/thread.h"
+#include "runtime/hooks/annotate.h"
+#include "runtime/os/lock.h"
+#include "runtime/thread/mode.h"
 
 /* Labels by their text: an open-addressing table, never shrunk. */
 enum { LABELS = 1 << 12, LABEL_MAX = 512 };
@@ -33,8 +35,9 @@ static uint32_t label_number(struct rt_thread *t, const char *text)
 	} else if (nlabels < LABELS / 2) {
 		number = ++nlabels;
 		labels[i] = (struct label){hash, number};
-		record_text(t, RAW_LABEL, number, text, n);
+		rt_recorder->label(t, number, text, n);
 		origins_label(number, text, n);
+		rt_tool->label(t, number, text, n);
 	}
 	rt_unlock(&lock);
 	return number;
@@ -58,11 +61,9 @@ void atomsan_begin(const char *label)
 		return;
 	label = label ? label : "";
 	number = label_number(t, label);
-	if (rt_threads_out && predict_on)
-		predict_mark(t, number, RT_CALLER);
-	else if (rt_threads_out)
-		check_mark(t, number, label, RT_CALLER);
-	record(t, RAW_BEGIN, number, 0, RT_CALLER);
+	if (rt_threads_out)
+		blocks_mark(t, number, label, RT_CALLER);
+	rt_recorder->mark(t, number, RT_CALLER);
 	rt_leave(t);
 }
 
@@ -73,10 +74,8 @@ void atomsan_end(void)
 
 	if (!rt_enter(t))
 		return;
-	check_unmark(t, RT_CALLER);
-	if (predict_on)
-		predict_unmark(t);
-	record(t, RAW_END, 0, 0, RT_CALLER);
+	blocks_unmark(t, RT_CALLER);
+	rt_recorder->unmark(t, RT_CALLER);
 	rt_leave(t);
 }
 
@@ -87,9 +86,7 @@ void atomsan_not_atomic(void)
 
 	if (!rt_enter(t))
 		return;
-	check_not_atomic(t, RT_CALLER);
-	if (predict_on)
-		predict_not_atomic(t, RT_CALLER);
-	record(t, RAW_NOT_ATOMIC, 0, 0, RT_CALLER);
+	blocks_not_atomic(t, RT_CALLER);
+	rt_recorder->not_atomic(t, false, RT_CALLER);
 	rt_leave(t);
 }

@@ -3,7 +3,8 @@
  * it, as they are here: what they synchronise by, what is not to be looked at, and locks of
  * their own.
  */
-#include "runtime/intercept/intercept.h"
+#include "runtime/hooks/access.h"
+#include "runtime/hooks/note.h"
 
 /*
  * A release and an acquire of an object that the program says it synchronises by:
@@ -75,7 +76,7 @@ static void took(const void *lock, bool shared, uintptr_t pc)
 
 static void gives(const void *lock, uintptr_t pc)
 {
-	note_at(RAW_RELEASE, lock, RAW_RWLOCK, record_time_releasing(lock), pc);
+	note_at(RAW_RELEASE, lock, RAW_RWLOCK, note_time_releasing(lock), pc);
 }
 
 static void is_new(const void *lock, uintptr_t pc)

@@ -6,9 +6,7 @@
  * They are all performed as sequentially consistent ones. That is one of the
  * behaviours that any weaker order allows.
  */
-#include "runtime/frontier/access.h"
-#include "runtime/predict/predict.h"
-#include "runtime/thread/thread.h"
+#include "runtime/hooks/access.h"
 
 typedef int8_t a8;
 typedef int16_t a16;
@@ -21,25 +19,22 @@ static inline struct shadow_stripe *enter(struct rt_thread *t, const volatile vo
 	struct shadow_stripe *s = shadow_stripe((uintptr_t)address);
 
 	rt_lock_ranked(&s->lock, RT_STRIPE);
-	t->atomic_lock = &s->lock;
+	t->shadow.atomic_lock = &s->lock;
 	return s;
 }
 
 static inline void leave(struct rt_thread *t, struct shadow_stripe *s, enum raw_op op,
 			 const volatile void *address, uint32_t size, uintptr_t pc)
 {
-	uint64_t time = 0;
+	uint64_t time = rt_recording ? shadow_stamp(s) : 0;
 
-	if (record_on)
-		time = check_record_time(s);
-	check_atomic(t, op, (uintptr_t)address, size, pc);
-	t->atomic_lock = NULL;
+	rt_tool->atomic(t, op, (uintptr_t)address, size, pc);
+	t->shadow.atomic_lock = NULL;
 	rt_unlock(&s->lock);
-	record_at(t, op, (uintptr_t)address, size, time, pc);
-	check_report(t);
+	if (RT_UNLIKELY(rt_recording))
+		rt_recorder->atomic_done(t, op, (uintptr_t)address, size, time, pc);
+	rt_tool->atomic_done(t, op, (uintptr_t)address, size, time, pc);
 	rt_leave(t);
-	if (RT_UNLIKELY(predict_on))
-		predict_atomic(op, (uintptr_t)address, size, pc);
 }
 
 /* Does it have to be noted? */
@@ -66,12 +61,12 @@ static inline bool repeats(const volatile void *p, uint32_t size)
 	if (rt_mode != RT_CHECKING || !cell || !l || size + (address & 7) > 8 ||
 	    __atomic_load_n(&shadow_stripe(address)->lock, __ATOMIC_ACQUIRE))
 		return false;
-	limit = t->loaded == address ? t->limit : check_atomic_limit(t);
+	limit = t->shadow.loaded == address ? t->time.limit : time_atomic_limit(t);
 	if (l->head == LINE_IN_CELLS
-		    ? !access_done_in(t, limit, false, cell, check_bytes(address, address + size))
+		    ? !access_done_in(t, limit, false, cell, cell_bytes(address, address + size))
 		    : !access_done(false, address, size) || l->head < limit)
 		return false;
-	t->loaded = address;
+	t->shadow.loaded = address;
 	return true;
 }
 

@@ -43,10 +43,10 @@
  * there are too many of them, void name##bytes(void *addr).
  */
 #define HOOK_CALLED(READ, WRITE)                                                                   \
-	HOOK_SIZES(READ, atomsan_3_read)                                                           \
-	HOOK_SIZES(WRITE, atomsan_3_write)                                                         \
-	HOOK_SIZES(READ, atomsan_3_call_read)                                                      \
-	HOOK_SIZES(WRITE, atomsan_3_call_write)
+	HOOK_SIZES(READ, atomsan_4_read)                                                           \
+	HOOK_SIZES(WRITE, atomsan_4_write)                                                         \
+	HOOK_SIZES(READ, atomsan_4_call_read)                                                      \
+	HOOK_SIZES(WRITE, atomsan_4_call_write)
 
 /*
  * Atomic operations of one width: X(bits, type, operation). The hook performs

@@ -1,10 +1,10 @@
 /*
  * What the compilers call before each access of memory. See atomics.c for atomic
- * operations, thread.c for the beginning and end of each function.
+ * operations, functions.c for the beginning and end of each function.
  */
-#include "runtime/frontier/access.h"
+#include "runtime/hooks/access.h"
 #include "runtime/hooks/hook_list.h"
-#include "runtime/history/modules.h"
+#include "runtime/link/modules.h"
 
 /* Each module's constructor calls this. */
 RT_EXPORT void __tsan_init(void);
@@ -45,19 +45,19 @@ HOOK_UPDATES(UPDATE)
 
 /* What inline/hooks.c calls, and what is called in its place where there are too many of them. */
 #define INLINED(name, bytes)                                                                       \
-	RT_EXPORT void atomsan_3_read##bytes(void *address, void *caller);                         \
-	void atomsan_3_read##bytes(void *address, void *caller)                                    \
+	RT_EXPORT void atomsan_4_read##bytes(void *address, void *caller);                         \
+	void atomsan_4_read##bytes(void *address, void *caller)                                    \
 	{                                                                                          \
 		access_slow(RAW_READ, (uintptr_t)address, bytes, (uintptr_t)caller);               \
 	}                                                                                          \
-	RT_EXPORT void atomsan_3_write##bytes(void *address, void *caller);                        \
-	void atomsan_3_write##bytes(void *address, void *caller)                                   \
+	RT_EXPORT void atomsan_4_write##bytes(void *address, void *caller);                        \
+	void atomsan_4_write##bytes(void *address, void *caller)                                   \
 	{                                                                                          \
 		access_slow(RAW_WRITE, (uintptr_t)address, bytes, (uintptr_t)caller);              \
 	}
 HOOK_SIZES(INLINED, )
-HOOK_SIZES(READ, atomsan_3_call_read)
-HOOK_SIZES(WRITE, atomsan_3_call_write)
+HOOK_SIZES(READ, atomsan_4_call_read)
+HOOK_SIZES(WRITE, atomsan_4_call_write)
 
 RT_EXPORT void __tsan_read_range(void *address, unsigned long size);
 void __tsan_read_range(void *address, unsigned long size)

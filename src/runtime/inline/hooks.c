@@ -8,15 +8,15 @@
  * whenever struct rt_thread's first fields, the shadow's table, a word's form or rt_mode change,
  * here and in cli/cmd_as.c.
  */
-#define rt_self       atomsan_3_self
-#define shadow_lines  atomsan_3_lines
-#define shadow_region atomsan_3_cells
-#define rt_mode       atomsan_3_mode
-#define icd_region    atomsan_3_states
+#define rt_self       atomsan_4_self
+#define shadow_lines  atomsan_4_lines
+#define shadow_region atomsan_4_cells
+#define rt_mode       atomsan_4_mode
+#define icd_region    atomsan_4_states
 
 #include <stddef.h>
 
-#include "runtime/frontier/access.h"
+#include "runtime/hooks/access.h"
 
 /* Each is there when the instrumentation comes, and is not instrumented itself. */
 #define INLINED ACCESS_FAST __attribute__((used, disable_sanitizer_instrumentation))
@@ -31,7 +31,7 @@
 		uint64_t line_, rest_;                                                             \
 		bool missing_;                                                                     \
 		__asm__ volatile(                                                                  \
-			"movq atomsan_3_mode@GOTPCREL(%%rip), %[line]\n\t"                         \
+			"movq atomsan_4_mode@GOTPCREL(%%rip), %[line]\n\t"                         \
 			"movl (%[line]), %k[line]\n\t"                                             \
 			"testl %k[line], %k[line]\n\t"                                             \
 			"je 1f\n\t"                                                                \
@@ -40,7 +40,7 @@
 			"movq %[at], %[line]\n\t"                                                  \
 			"shrq %[region], %[line]\n\t"                                              \
 			"andl %[regions], %k[line]\n\t"                                            \
-			"movq atomsan_3_lines@GOTPCREL(%%rip), %[rest]\n\t"                        \
+			"movq atomsan_4_lines@GOTPCREL(%%rip), %[rest]\n\t"                        \
 			"movq (%[rest],%[line]), %[line]\n\t"                                      \
 			"cmpq $1, %[line]\n\t"                                                     \
 			"jb 1f\n\t"                                                                \
@@ -54,7 +54,7 @@
 			"notl %k[rest]\n\t"                                                        \
 			"andl %[mask], %k[rest]\n\t"                                               \
 			"movq (%[line]), %[line]\n\t"                                              \
-			"movq atomsan_3_self@GOTTPOFF(%%rip), %%rcx\n\t"                           \
+			"movq atomsan_4_self@GOTTPOFF(%%rip), %%rcx\n\t"                           \
 			"subq %%fs:(%%rcx), %[line]\n\t"                                           \
 			"shrq %[slot], %[line]\n\t"                                                \
 			"orq %[rest], %[line]\n"                                                   \
@@ -69,7 +69,8 @@
 			: "rcx");                                                                  \
 		missing_;                                                                          \
 	})
-_Static_assert(offsetof(struct rt_thread, limit) == 0 && offsetof(struct shadow_line, head) == 0 &&
+_Static_assert(offsetof(struct rt_thread, time.limit) == 0 &&
+		       offsetof(struct shadow_line, head) == 0 &&
 		       sizeof(struct shadow_line) == 32 && LINE_SIZE == 64 && RT_NOTHING == 0,
 	       "MISSING() knows");
 
@@ -88,7 +89,7 @@ ACCESS_FAST __attribute__((disable_sanitizer_instrumentation)) bool is_checking(
 {
 	bool yes;
 
-	__asm__ volatile("movq atomsan_3_mode@GOTPCREL(%%rip), %%r11\n\t"
+	__asm__ volatile("movq atomsan_4_mode@GOTPCREL(%%rip), %%r11\n\t"
 			 "cmpl %[checking], (%%r11)"
 			 : "=@ccz"(yes)
 			 : [checking] "i"(RT_CHECKING)
@@ -103,10 +104,10 @@ ACCESS_FAST __attribute__((disable_sanitizer_instrumentation)) bool is_checking(
 			otherwise(address);                                                        \
 	}
 #define HOOK(what, op, bits, bytes)                                                                \
-	void atomsan_3_##what##bytes(void *address, void *caller);                                 \
+	void atomsan_4_##what##bytes(void *address, void *caller);                                 \
 	OTHERWISE void slowly_##what##bytes(void *address)                                         \
 	{                                                                                          \
-		atomsan_3_##what##bytes(address, __builtin_return_address(0));                     \
+		atomsan_4_##what##bytes(address, __builtin_return_address(0));                     \
 	}                                                                                          \
 	OTHERWISE void simply_##what##bytes(void *address)                                         \
 	{                                                                                          \

@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 
 #include "runtime/intercept/intercept.h"
-#include "runtime/report/report.h"
 
 static inline void note_alloc(const void *p, size_t size, uintptr_t pc)
 {
@@ -16,13 +15,11 @@ static inline void note_alloc(const void *p, size_t size, uintptr_t pc)
 
 	if (!p || !rt_enter(t))
 		return;
-	pc = t->alloc_caller ? t->alloc_caller : pc;
-	if (check_on)
-		check_alloc(t, (uintptr_t)p, size, pc);
-	if (RT_UNLIKELY(predict_on))
-		predict_alloc(t, (uintptr_t)p, size, pc);
-	if (record_on)
-		record_sized(t, RAW_ALLOC, (uintptr_t)p, size, record_now_ordered(), pc);
+	pc = t->callers.alloc ? t->callers.alloc : pc;
+	if (rt_checking)
+		rt_tool->alloc(t, (uintptr_t)p, size, pc);
+	if (RT_UNLIKELY(rt_recording))
+		rt_recorder->alloc(t, (uintptr_t)p, size, pc);
 	rt_leave(t);
 }
 
@@ -32,13 +29,11 @@ static inline void note_free(const void *p, uintptr_t pc)
 
 	if (!p || !rt_enter(t))
 		return;
-	pc = t->alloc_caller ? t->alloc_caller : pc;
-	if (check_on)
-		check_free(t, (uintptr_t)p, REAL(malloc_usable_size)((void *)(uintptr_t)p), pc);
-	if (RT_UNLIKELY(predict_on))
-		predict_free(t, (uintptr_t)p, REAL(malloc_usable_size)((void *)(uintptr_t)p), pc);
-	if (record_on)
-		record_at(t, RAW_FREE, (uintptr_t)p, 0, record_now_ordered(), pc);
+	pc = t->callers.alloc ? t->callers.alloc : pc;
+	if (rt_checking)
+		rt_tool->free(t, (uintptr_t)p, REAL(malloc_usable_size)((void *)(uintptr_t)p), pc);
+	if (RT_UNLIKELY(rt_recording))
+		rt_recorder->free(t, (uintptr_t)p, 0, pc);
 	rt_leave(t);
 }
 
@@ -147,11 +142,9 @@ static void note_forget(const void *p, size_t size, uintptr_t pc)
 	if (!rt_enter(t))
 		return;
 	/* Whoever gets this memory next has nothing to do with what was there. */
-	if (check_on)
-		check_clear((uintptr_t)p, size);
-	if (RT_UNLIKELY(predict_on))
-		predict_forget(t, (uintptr_t)p, size, pc);
-	record_sized(t, RAW_FORGET, (uintptr_t)p, size, record_now_ordered(), pc);
+	if (rt_checking)
+		rt_tool->forget(t, (uintptr_t)p, size, pc);
+	rt_recorder->forget(t, (uintptr_t)p, size, pc);
 	rt_leave(t);
 }
 
@@ -185,7 +178,7 @@ RT_INTERCEPT int munmap(void *p, size_t size)
  */
 static void outside(uintptr_t *before)
 {
-	rt_self.alloc_caller = *before;
+	rt_self.callers.alloc = *before;
 }
 
 /*
@@ -221,22 +214,22 @@ static void *new_by_malloc(size_t n, size_t alignment, bool may_throw)
 	void *mangled params;                                                                      \
 	RT_INTERCEPT void *mangled params                                                          \
 	{                                                                                          \
-		__attribute__((cleanup(outside))) uintptr_t before = rt_self.alloc_caller;         \
+		__attribute__((cleanup(outside))) uintptr_t before = rt_self.callers.alloc;        \
 		FIND_ONCE(mangled)                                                                 \
                                                                                                    \
 		if (!before)                                                                       \
-			rt_self.alloc_caller = RT_CALLER;                                          \
+			rt_self.callers.alloc = RT_CALLER;                                         \
 		return real_fn ? real_fn args : new_by_malloc(n, alignment, may_throw);            \
 	}
 #define DELETE_WITH(mangled, params, args)                                                         \
 	void mangled params;                                                                       \
 	RT_INTERCEPT void mangled params                                                           \
 	{                                                                                          \
-		__attribute__((cleanup(outside))) uintptr_t before = rt_self.alloc_caller;         \
+		__attribute__((cleanup(outside))) uintptr_t before = rt_self.callers.alloc;        \
 		FIND_ONCE(mangled)                                                                 \
                                                                                                    \
 		if (!before)                                                                       \
-			rt_self.alloc_caller = RT_CALLER;                                          \
+			rt_self.callers.alloc = RT_CALLER;                                         \
 		if (real_fn)                                                                       \
 			real_fn args;                                                              \
 		else                                                                               \

@@ -35,21 +35,21 @@ static void *find(struct real_name *r, uintptr_t caller)
 
 static void outside(const uintptr_t *before)
 {
-	rt_self.std_caller = *before;
+	rt_self.callers.std = *before;
 }
 
 #define FOR_CALLER(name, params, args)                                                             \
 	void name params;                                                                          \
 	RT_INTERCEPT void name params                                                              \
 	{                                                                                          \
-		__attribute__((cleanup(outside))) uintptr_t before = rt_self.std_caller;           \
+		__attribute__((cleanup(outside))) uintptr_t before = rt_self.callers.std;          \
 		static REAL_NAME struct real_name real = {#name, NULL, NULL};                      \
 		void *fn = __atomic_load_n(&real.fn, __ATOMIC_RELAXED);                            \
                                                                                                    \
 		if (RT_UNLIKELY(!fn))                                                              \
 			fn = find(&real, RT_CALLER);                                               \
 		if (!before)                                                                       \
-			rt_self.std_caller = RT_CALLER;                                            \
+			rt_self.callers.std = RT_CALLER;                                           \
 		((__typeof__(&name))fn) args;                                                      \
 	}
 FOR_CALLER(_ZNSt6thread4joinEv, (void *thread), (thread))

@@ -40,7 +40,7 @@ static void *copy_plain(void *to, const void *from, size_t n)
 #undef memset
 RT_INTERCEPT void *memcpy(void *restrict to, const void *restrict from, size_t n)
 {
-	if (RT_UNLIKELY(rt_self.quiet))
+	if (RT_UNLIKELY(rt_self.gate.quiet))
 		return real_finding ? copy_plain(to, from, n) : REAL(memmove)(to, from, n);
 	READS(from, n);
 	WRITES(to, n);
@@ -116,7 +116,7 @@ RT_INTERCEPT int memcmp(const void *a, const void *b, size_t n)
 	const unsigned char *x = a, *y = b;
 	size_t i = 0;
 
-	if (RT_UNLIKELY(!rt_threads_out || rt_self.quiet))
+	if (RT_UNLIKELY(!rt_threads_out || rt_self.gate.quiet))
 		return REAL(memcmp)(a, b, n);
 	while (i < n && x[i] == y[i])
 		i++;
@@ -207,7 +207,7 @@ RT_INTERCEPT int strcmp(const char *a, const char *b)
 {
 	size_t i = 0;
 
-	if (RT_UNLIKELY(!rt_threads_out || rt_self.quiet))
+	if (RT_UNLIKELY(!rt_threads_out || rt_self.gate.quiet))
 		return REAL(strcmp)(a, b);
 	while (a[i] == b[i] && a[i])
 		i++;
@@ -220,7 +220,7 @@ RT_INTERCEPT int strncmp(const char *a, const char *b, size_t n)
 {
 	size_t i = 0;
 
-	if (RT_UNLIKELY(!rt_threads_out || rt_self.quiet))
+	if (RT_UNLIKELY(!rt_threads_out || rt_self.gate.quiet))
 		return REAL(strncmp)(a, b, n);
 	while (i < n && a[i] == b[i] && a[i])
 		i++;

@@ -40,7 +40,7 @@ static inline bool got(int rc)
 #define RELEASE(op, kind, name, params)                                                            \
 	RT_INTERCEPT int name params                                                               \
 	{                                                                                          \
-		uint64_t time = record_time_releasing(OBJECT(lock));                               \
+		uint64_t time = note_time_releasing(OBJECT(lock));                                 \
 		int rc;                                                                            \
                                                                                                    \
 		note_releasing(op, OBJECT(lock), kind, &time, RT_CALLER);                          \
@@ -127,7 +127,7 @@ static void waited(struct waiting *w)
 static inline void wait_begins(const void *condition, const void *lock, uintptr_t pc)
 {
 	note(RAW_WAIT, condition, RAW_CONDITION, pc);
-	note_at(RAW_RELEASE, lock, RAW_MUTEX, record_time_releasing(lock), pc);
+	note_at(RAW_RELEASE, lock, RAW_MUTEX, note_time_releasing(lock), pc);
 }
 
 #define WAIT(version, name, params, args)                                                          \
@@ -294,7 +294,7 @@ RT_INTERCEPT int sem_clockwait(sem_t *restrict s, clockid_t clock,
 
 RT_INTERCEPT int sem_post(sem_t *s)
 {
-	uint64_t time = record_time_releasing(s);
+	uint64_t time = note_time_releasing(s);
 	int rc;
 
 	note_releasing(RAW_SEM_POST, s, RAW_SEMAPHORE, &time, RT_CALLER);

@@ -15,9 +15,15 @@
 #include <string.h>
 #include <threads.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "runtime/intercept/intercept.h"
+#include "runtime/blocks/calls.h"
 #include "runtime/history/origins.h"
+#include "runtime/hooks/annotate.h"
+#include "runtime/intercept/intercept.h"
+#include "runtime/link/modules.h"
+#include "runtime/thread/mode.h"
+#include "runtime/thread/registry.h"
 #include "runtime/thread/signals.h"
 #include "runtime/thread/thread.h"
 
@@ -30,7 +36,7 @@ struct start {
 	} u;
 	void *arg;
 	uint32_t id;
-	struct check_point birth; /* for the check */
+	struct rt_point birth; /* for the check */
 	bool detached;
 };
 static struct start *free_starts;
@@ -58,7 +64,8 @@ static struct start *start_new(void *arg, bool detached)
 		rt_leave(t);
 	if (s) {
 		s->arg = arg;
-		s->id = thread_number();
+		mode_thread_created();
+		s->id = registry_new_number();
 		s->detached = detached;
 	}
 	return s;
@@ -82,7 +89,7 @@ static struct start begin(void *arg)
 
 	thread_begin(&rt_self, s.id, s.birth);
 	if (!s.detached)
-		thread_enlist(pthread_self(), s.id);
+		registry_add(pthread_self(), s.id);
 	start_free(arg);
 	return s;
 }
@@ -91,14 +98,14 @@ static struct start begin(void *arg)
 static void left(const struct start *s)
 {
 	(void)s;
-	thread_left(&rt_self);
+	calls_leave_all(&rt_self);
 }
 
 static void *start_posix(void *arg)
 {
 	__attribute__((cleanup(left))) struct start s = begin(arg);
 
-	rt_self.start_caller = RT_CALLER;
+	rt_self.calls.start_caller = RT_CALLER;
 	return s.u.posix(s.arg);
 }
 
@@ -106,14 +113,8 @@ static int start_c11(void *arg)
 {
 	__attribute__((cleanup(left))) struct start s = begin(arg);
 
-	rt_self.start_caller = RT_CALLER;
+	rt_self.calls.start_caller = RT_CALLER;
 	return s.u.c11(s.arg);
-}
-
-/* They are short. */
-bool thread_is_start(uintptr_t pc)
-{
-	return pc - (uintptr_t)start_posix < 256 || pc - (uintptr_t)start_c11 < 256;
 }
 
 /*
@@ -126,14 +127,12 @@ static void creating(struct start *s, uintptr_t pc)
 	struct rt_thread *t = &rt_self;
 	uint64_t now;
 
-	s->birth = (struct check_point){0};
+	s->birth = (struct rt_point){0};
 	if (!rt_enter(t))
 		return;
-	s->birth = check_create(t, s->id, pc);
-	now = record_now_ordered();
-	record_at(t, RAW_FORK, s->id, 0, now, pc);
-	if (predict_on)
-		predict_note(t, RAW_FORK, s->id, 0, now, pc);
+	now = clock_now_ordered();
+	s->birth = rt_tool->create(t, s->id, now, pc);
+	rt_recorder->create(t, s->id, now, pc);
 	rt_leave(t);
 }
 
@@ -145,7 +144,7 @@ RT_INTERCEPT int pthread_create(pthread_t *restrict handle, const pthread_attr_t
 	uint32_t id;
 	bool detached;
 
-	if (rt_self.quiet & RT_GONE)
+	if (rt_self.gate.quiet & RT_GONE)
 		return REAL(pthread_create)(handle, attr, fn, arg);
 	if (attr)
 		pthread_attr_getdetachstate(attr, &state);
@@ -159,9 +158,9 @@ RT_INTERCEPT int pthread_create(pthread_t *restrict handle, const pthread_attr_t
 	rc = REAL(pthread_create)(handle, attr, start_posix, s);
 	if (rc) {
 		start_free(s);
-		thread_not_out();
+		mode_thread_joined();
 	} else if (!detached) {
-		thread_enlist(*handle, id);
+		registry_add(*handle, id);
 	}
 	return rc;
 }
@@ -172,7 +171,7 @@ RT_INTERCEPT int thrd_create(thrd_t *handle, thrd_start_t fn, void *arg)
 	uint32_t id;
 	int rc;
 
-	if (rt_self.quiet & RT_GONE)
+	if (rt_self.gate.quiet & RT_GONE)
 		return REAL(thrd_create)(handle, fn, arg);
 	s = start_new(arg, false);
 	if (!s)
@@ -183,9 +182,9 @@ RT_INTERCEPT int thrd_create(thrd_t *handle, thrd_start_t fn, void *arg)
 	rc = REAL(thrd_create)(handle, start_c11, s);
 	if (rc != thrd_success) {
 		start_free(s);
-		thread_not_out();
+		mode_thread_joined();
 	} else {
-		thread_enlist(*handle, id);
+		registry_add(*handle, id);
 	}
 	return rc;
 }
@@ -193,28 +192,26 @@ RT_INTERCEPT int thrd_create(thrd_t *handle, thrd_start_t fn, void *arg)
 static void joined(pthread_t handle, uint32_t id, uintptr_t pc)
 {
 	struct rt_thread *t = &rt_self;
-	struct check_point last;
+	struct rt_point last;
 	uint64_t now;
 
-	if (id == THREAD_UNKNOWN)
+	if (id == REGISTRY_UNKNOWN)
 		return;
-	last = thread_forget(handle, id);
+	last = registry_remove(handle, id);
 	if (rt_enter(t)) {
-		now = record_now_ordered();
-		check_join(t, id, last, &now, pc);
-		record_at(t, RAW_JOIN, id, 0, now, pc);
-		if (predict_on)
-			predict_note(t, RAW_JOIN, id, 0, now, pc);
+		now = clock_now_ordered();
+		rt_tool->join(t, id, last, &now, pc);
+		rt_recorder->join(t, id, last, &now, pc);
 		rt_leave(t);
 	}
-	thread_not_out();
+	mode_thread_joined();
 }
 
 /* The handle must be looked up before: afterwards it may be another thread's. */
 #define JOIN(name, params, args)                                                                   \
 	RT_INTERCEPT int name params                                                               \
 	{                                                                                          \
-		uint32_t id = thread_find(handle);                                                 \
+		uint32_t id = registry_find(handle);                                               \
 		int rc = REAL(name) args;                                                          \
                                                                                                    \
 		if (!rc)                                                                           \
@@ -233,11 +230,11 @@ JOIN(thrd_join, (thrd_t handle, int *result), (handle, result))
 #define DETACH(name, type)                                                                         \
 	RT_INTERCEPT int name(type handle)                                                         \
 	{                                                                                          \
-		uint32_t id = thread_find(handle);                                                 \
+		uint32_t id = registry_find(handle);                                               \
 		int rc = REAL(name)(handle);                                                       \
                                                                                                    \
 		if (!rc)                                                                           \
-			thread_forget(handle, id);                                                 \
+			registry_remove(handle, id);                                               \
 		return rc;                                                                         \
 	}
 DETACH(pthread_detach, pthread_t)
@@ -250,7 +247,7 @@ RT_INTERCEPT int pthread_setname_np(pthread_t handle, const char *name)
 	int rc = REAL(pthread_setname_np)(handle, name);
 
 	if (!rc && pthread_equal(handle, pthread_self()) && rt_enter(t)) {
-		record_text(t, RAW_NAME, 0, name, strlen(name));
+		rt_recorder->name(t, name, strlen(name));
 		origins_name(t, name, strlen(name));
 		rt_leave(t);
 	}
@@ -263,10 +260,10 @@ static __thread uint32_t quiet_before __attribute__((tls_model("initial-exec")))
 /* A handler that comes now waits: it would want the locks that this thread holds. */
 static void prepare(void)
 {
-	uint32_t quiet = rt_self.quiet;
+	uint32_t quiet = rt_self.gate.quiet;
 
 	rt_begin(&rt_self);
-	check_fork_prepare();
+	rt_tool->fork_prepare();
 	quiet_before = quiet;
 }
 
@@ -274,23 +271,52 @@ static void parent(void)
 {
 	uint32_t quiet = quiet_before;
 
-	check_fork_parent();
+	rt_tool->fork_parent();
 	RT_COMPILER_BARRIER();
-	rt_self.quiet = quiet;
+	rt_self.gate.quiet = quiet;
 	RT_COMPILER_BARRIER();
-	if (!rt_self.quiet && rt_self.pending)
+	if (!rt_self.gate.quiet && rt_self.gate.pending)
 		rt_signals_deliver(&rt_self);
+}
+
+/* In the child: the tools' state goes on, or the thread begins again as the first. */
+static void begin_child(struct rt_thread *t)
+{
+	registry_child();
+	mode_child(t);
+	rt_process = getpid();
+	rt_recorder->fork_child(t);
+	if (rt_checking && rt_recording)
+		rt_stop_checking("a forked child that is recorded is not checked");
+	if (rt_tool->fork_child(t))
+		return;
+	registry_child_restart();
+	t->gate.quiet = RT_GONE;
+	shadow_child();
+	modules_forget();
+	annotate_child();
+	if (!tool_any())
+		return;
+	thread_begin(t, 0, (struct rt_point){0});
+	modules_note();
+	if (rt_recording && rt_enter(t)) {
+		for (size_t i = 0; i < t->calls.depth; i++)
+			rt_recorder->call(t, &t->calls.frame[i]);
+		rt_leave(t);
+	}
 }
 
 static void child(void)
 {
 	free_lock = 0;
 	signals_child(&rt_self);
-	rt_self.quiet = quiet_before;
-	thread_child(&rt_self);
+	rt_self.gate.quiet = quiet_before;
+	begin_child(&rt_self);
 }
 
 void intercept_thread_init(void)
 {
+	calls_starters[0] = (uintptr_t)start_posix;
+	calls_starters[1] = (uintptr_t)start_c11;
 	pthread_atfork(prepare, parent, child);
 }

@@ -13,7 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/history/modules.h"
+#include "runtime/link/modules.h"
+#include "runtime/os/lock.h"
 #include "runtime/os/options.h"
 
 /* Where the program `atomsan` is: the wrapper links it in. */
@@ -25,7 +26,7 @@ static ino_t inode;
 static bool tried, started, lost;
 static uint32_t lock;
 
-/* All of it, or false. What errno was is kept by live_say(). */
+/* All of it, or false. What errno was is kept by link_send(). */
 static bool transfer(bool out, void *data, size_t n)
 {
 	char *p = data;
@@ -210,7 +211,7 @@ static bool start_one(void)
 	return true;
 }
 
-static bool send_parts(enum live_type type, const struct live_part *parts, size_t n)
+static bool send_parts(enum live_type type, const struct link_part *parts, size_t n)
 {
 	struct live_head head = {.type = type};
 	bool ok;
@@ -227,7 +228,7 @@ static bool send_parts(enum live_type type, const struct live_part *parts, size_
 
 static void say_module(uint64_t bias, const char *text, size_t n, void *arg)
 {
-	const struct live_part parts[] = {{&bias, sizeof bias}, {text, n}};
+	const struct link_part parts[] = {{&bias, sizeof bias}, {text, n}};
 
 	(void)arg;
 	if (fd >= 0)
@@ -242,7 +243,7 @@ static void hello(void)
 	static char command[4096];
 	int f = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
 	long got = f >= 0 ? syscall(SYS_read, f, command, sizeof command - 1) : 0;
-	struct live_part parts[] = {{&h, sizeof h}, {text, n + 1}, {command, 0}};
+	struct link_part parts[] = {{&h, sizeof h}, {text, n + 1}, {command, 0}};
 
 	if (f >= 0)
 		syscall(SYS_close, f);
@@ -268,28 +269,28 @@ static bool connected(void)
 	return fd >= 0;
 }
 
-bool live_connected(void)
+bool link_is_up(void)
 {
 	return fd >= 0;
 }
 
-bool live_gone(void)
+bool link_is_gone(void)
 {
 	return started && fd < 0;
 }
 
-bool live_lost(void)
+bool link_was_lost(void)
 {
 	return lost;
 }
 
-bool live_has_rules(void)
+bool link_has_rules(void)
 {
 	return rt_options.rules;
 }
 
-bool live_say(enum live_type type, const struct live_part *parts, size_t n, void *answer,
-	      size_t answer_bytes)
+bool link_send(enum live_type type, const struct link_part *parts, size_t n, void *answer,
+	       size_t answer_bytes)
 {
 	struct live_head head;
 	int saved = errno;
@@ -309,13 +310,13 @@ bool live_say(enum live_type type, const struct live_part *parts, size_t n, void
 	return ok;
 }
 
-uint32_t live_ask(uintptr_t function, uintptr_t call_place, char kind, bool start,
-		  bool *hands_on_here)
+uint32_t link_ask_function(uintptr_t function, uintptr_t call_place, char kind, bool start,
+			   bool *hands_on_here)
 {
 	struct live_ask q = {.pc = function, .call = call_place, .kind = kind, .start = start};
 	struct live_answer a = {0};
 
-	if (!live_say(LIVE_ASK, &(struct live_part){&q, sizeof q}, 1, &a, sizeof a)) {
+	if (!link_send(LIVE_ASK, &(struct link_part){&q, sizeof q}, 1, &a, sizeof a)) {
 		if (hands_on_here)
 			*hands_on_here = false;
 		return (kind == 'f' && !start) | 8; /* then everything is worth a look */
@@ -325,16 +326,16 @@ uint32_t live_ask(uintptr_t function, uintptr_t call_place, char kind, bool star
 	return a.decide & 15;
 }
 
-uint32_t live_ask_label(uint32_t number, const char *text, size_t n, uintptr_t call_place)
+uint32_t link_ask_label(uint32_t number, const char *text, size_t n, uintptr_t call_place)
 {
 	struct live_ask q = {.pc = number, .call = call_place, .kind = 'a'};
-	const struct live_part parts[] = {{&q, sizeof q}, {text, n}};
+	const struct link_part parts[] = {{&q, sizeof q}, {text, n}};
 	struct live_answer a = {0};
 
-	return live_say(LIVE_ASK, parts, 2, &a, sizeof a) ? a.decide & 7 : 1;
+	return link_send(LIVE_ASK, parts, 2, &a, sizeof a) ? a.decide & 7 : 1;
 }
 
-void live_module(uint64_t bias, const char *text, size_t n)
+void link_module(uint64_t bias, const char *text, size_t n)
 {
 	rt_lock_ranked(&lock, RT_REPORTER);
 	look_again();
@@ -342,7 +343,7 @@ void live_module(uint64_t bias, const char *text, size_t n)
 	rt_unlock(&lock);
 }
 
-void live_child(void)
+void link_child(void)
 {
 	lock = 0;
 	look_again();

@@ -12,10 +12,10 @@
 #ifndef ATOMSAN_RUNTIME_LINK_REPORTER_LINK_H
 #define ATOMSAN_RUNTIME_LINK_REPORTER_LINK_H
 
-#include "runtime/os/rt.h"
+#include "runtime/os/os.h"
 #include "trace/live_format.h"
 
-struct live_part {
+struct link_part {
 	const void *data;
 	size_t bytes;
 };
@@ -24,27 +24,28 @@ struct live_part {
  * Say something, made of parts. With `answer`, wait for a message of the type
  * that belongs to it. False: there is nobody.
  */
-bool live_say(enum live_type type, const struct live_part *parts, size_t n, void *answer,
-	      size_t answer_bytes);
+bool link_send(enum live_type type, const struct link_part *parts, size_t n, void *answer,
+	       size_t answer_bytes);
 
 /* Is this function a block: a set of blocks.h's answers; the standard one where nobody knows. */
-uint32_t live_ask(uintptr_t function, uintptr_t call, char kind, bool start, bool *hands_on_here);
+uint32_t link_ask_function(uintptr_t function, uintptr_t call, char kind, bool start,
+			   bool *hands_on_here);
 /* The same of a block that is marked with the label of this number. */
-uint32_t live_ask_label(uint32_t number, const char *text, size_t n, uintptr_t call);
+uint32_t link_ask_label(uint32_t number, const char *text, size_t n, uintptr_t call);
 
 /* Does somebody else have a specification, though no option of ours says so? */
-bool live_has_rules(void);
+bool link_has_rules(void);
 
 /* Is there a connection? Nothing is made. */
-bool live_connected(void);
+bool link_is_up(void);
 /* Was there one, and its other end has gone? */
-bool live_gone(void);
+bool link_is_gone(void);
 /* Has the program closed one? What was said there is not known to the next. */
-bool live_lost(void);
+bool link_was_lost(void);
 
 /* A module was loaded: told now, or when the connection is made. */
-void live_module(uint64_t bias, const char *text, size_t n);
+void link_module(uint64_t bias, const char *text, size_t n);
 
-void live_child(void);
+void link_child(void);
 
 #endif

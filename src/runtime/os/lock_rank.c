@@ -3,7 +3,7 @@
  * out of their order (enum rt_rank), they could make two threads wait for each other. That is said
  * at the first time, whether somebody waits or not.
  */
-#include "runtime/os/rt.h"
+#include "runtime/os/lock.h"
 
 #ifdef ATOMSAN_DEBUG
 

@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-#include "runtime/frontier/check.h"
+#include "runtime/os/os.h"
+#include "trace/raw_format.h"
 
 struct head {
 	size_t bytes; /* with this */

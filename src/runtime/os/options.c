@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/os/rt.h"
+#include "runtime/os/os.h"
 
 #define DEFAULT_STRING(value) value
 #define DEFAULT_BOOL(value)   value

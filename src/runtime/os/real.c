@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 #include <stdint.h>
 
-#include "runtime/os/rt.h"
+#include "runtime/os/os.h"
 
 /* Where the row begins and ends: the linker knows. */
 extern __attribute__((visibility("hidden"))) struct real_name __start_atomsan_real[],

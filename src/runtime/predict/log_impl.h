@@ -8,7 +8,7 @@
 #define ATOMSAN_RUNTIME_PREDICT_LOG_IMPL_H
 
 #include "runtime/predict/log.h"
-#include "runtime/os/rt.h"
+#include "runtime/thread/state.h"
 
 static inline uint64_t plog_mix(uint64_t h, uint64_t x)
 {

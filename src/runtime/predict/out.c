@@ -1,7 +1,7 @@
 /* A log as a raw recording: calls and returns, and the units in between. */
 #include "runtime/predict/log.h"
 
-#include "runtime/os/rt.h"
+#include "runtime/thread/state.h"
 
 enum { WORDS = RAW_CHUNK_MAX / sizeof(uint64_t), HEAD = sizeof(struct raw_chunk) / 8, DEEP = 1024 };
 

@@ -5,16 +5,19 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/frontier/check.h"
 #include "runtime/blocks/block_policy.h"
+#include "runtime/blocks/blocks.h"
+#include "runtime/history/origins.h"
 #include "runtime/link/reporter_link.h"
+#include "runtime/os/clock.h"
+#include "runtime/os/lock.h"
 #include "runtime/os/options.h"
 #include "runtime/predict/log.h"
-#include "runtime/history/origins.h"
 #include "runtime/report/report.h"
-#include "runtime/thread/thread.h"
+#include "runtime/thread/mode.h"
+#include "runtime/thread/registry.h"
 
-bool predict_on, predict_over;
+static bool over; /* the memory is used up */
 
 /* A thread that is or was. */
 struct predict_thread {
@@ -39,11 +42,11 @@ void *plog_pages(size_t bytes)
 	void *p;
 
 	bytes = (bytes + RAW_PAGE - 1) & ~(size_t)(RAW_PAGE - 1);
-	if (__atomic_load_n(&predict_over, __ATOMIC_RELAXED))
+	if (__atomic_load_n(&over, __ATOMIC_RELAXED))
 		return NULL;
 	p = __atomic_add_fetch(&used, bytes, __ATOMIC_RELAXED) > most ? NULL : rt_pages(bytes);
-	if (!p && !__atomic_exchange_n(&predict_over, true, __ATOMIC_RELAXED)) {
-		rt_choose_mode();
+	if (!p && !__atomic_exchange_n(&over, true, __ATOMIC_RELAXED)) {
+		mode_choose();
 		rt_say("prediction covers the run up to here: the %d MiB of predict_size are used "
 		       "up; the program goes on",
 		       rt_options.predict_size);
@@ -144,72 +147,53 @@ static void keep_dead(uintptr_t address)
 
 /* --- a thread's log --- */
 
-static void end(struct rt_thread *t)
-{
-	t->txn = 0;
-	t->txn_mark = 0;
-	plog_end(t->plog);
-}
-
 /* NULL: it has none, or none any more. What only served to add to it is given back. */
 static struct plog *log_of(struct rt_thread *t)
 {
-	if (RT_LIKELY(!__atomic_load_n(&predict_over, __ATOMIC_RELAXED)) || !t->plog)
-		return t->plog;
-	if (t->txn)
-		end(t);
-	plog_finish(t->plog);
-	return t->plog = NULL;
+	if (RT_LIKELY(!__atomic_load_n(&over, __ATOMIC_RELAXED)) || !t->predict.log)
+		return t->predict.log;
+	if (t->blocks.txn) {
+		t->blocks.txn = t->blocks.txn_mark = 0;
+		plog_end(t->predict.log);
+	}
+	plog_finish(t->predict.log);
+	t->blocks.followed = false;
+	return t->predict.log = NULL;
 }
 
 /* --- where it is --- */
 
 static uint32_t with_marks(const struct rt_thread *t, struct plog *l, uint32_t node, size_t depth)
 {
-	for (uint32_t i = 0; i < t->nmarks && i < RT_MARKS; i++)
-		if (t->mark[i].depth == depth)
-			node = plog_node(l, node, t->mark[i].label, t->mark[i].pc, PLOG_MARK);
+	for (uint32_t i = 0; i < t->blocks.nmarks && i < RT_MARKS; i++)
+		if (t->blocks.mark[i].depth == depth)
+			node = plog_node(l, node, t->blocks.mark[i].label, t->blocks.mark[i].pc,
+					 PLOG_MARK);
 	return node;
 }
 
-/* `limit` of a frame is its node. */
 static uint32_t node_now(struct rt_thread *t, struct plog *l)
 {
-	size_t depth = t->depth;
+	size_t depth = t->calls.depth;
 	uint32_t node = 0;
 
 	if (l->node)
 		return l->node;
-	while (depth && !t->frame[depth - 1].limit)
+	while (depth && !t->calls.frame[depth - 1].node)
 		depth--;
 	if (depth)
-		node = (uint32_t)t->frame[depth - 1].limit;
-	for (; depth < t->depth; depth++) {
-		struct rt_frame *f = &t->frame[depth];
+		node = t->calls.frame[depth - 1].node;
+	for (; depth < t->calls.depth; depth++) {
+		struct rt_frame *f = &t->calls.frame[depth];
 
 		node = with_marks(t, l, node, depth);
 		node = plog_node(l, node, f->function, f->caller, f->kind);
-		f->limit = node;
+		f->node = node;
 	}
-	return l->node = with_marks(t, l, node, t->depth);
+	return l->node = with_marks(t, l, node, t->calls.depth);
 }
 
 /* --- threads --- */
-
-void predict_init(void)
-{
-	if (!rt_options.predict)
-		return;
-	generations = rt_pages(LINES * sizeof *generations);
-	is_kept = rt_pages(LINES);
-	if (!generations || !is_kept || rt_options.predict_size <= 0) {
-		rt_say("no memory to predict in: the program runs unchecked");
-		return;
-	}
-	plog_memory = &memory;
-	predict_on = record_timed = true;
-	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
-}
 
 static struct predict_thread *new_thread(void)
 {
@@ -233,16 +217,13 @@ static struct predict_thread *new_thread(void)
 	return p;
 }
 
-void predict_thread_begin(struct rt_thread *t)
+static void predict_thread_begin(struct rt_thread *t, struct rt_point birth)
 {
 	struct plog *l = plog_new();
 	struct predict_thread *p = l ? new_thread() : NULL;
 
-	t->plog = NULL;
-	t->predicted = NULL;
-	t->txn = t->cut = 0;
-	t->nmarks = t->txn_mark = 0;
-	t->started = false;
+	(void)birth;
+	t->predict = (struct thread_predict){0};
 	if (!p) {
 		if (l)
 			plog_free(l);
@@ -251,161 +232,136 @@ void predict_thread_begin(struct rt_thread *t)
 	p->log = l;
 	p->id = t->id;
 	p->first = 0;
-	p->stack_low = t->stack_low;
-	p->stack_high = t->stack_high;
-	p->began = l->time = record_now();
+	p->stack_low = t->stack.low;
+	p->stack_high = t->stack.high;
+	p->began = l->time = clock_now();
 	__atomic_store_n(&p->owner, t, __ATOMIC_RELEASE);
-	t->predicted = p;
-	t->plog = l;
+	t->predict.kept = p;
+	t->predict.log = l;
+	t->blocks.followed = true;
 }
 
-void predict_thread_end(struct rt_thread *t)
+static struct rt_point predict_thread_end(struct rt_thread *t)
 {
 	struct plog *l = log_of(t);
 
-	if (!t->predicted || !predict_on)
-		return;
+	if (!t->predict.kept || !rt_checking)
+		return (struct rt_point){0};
 	if (l) {
-		if (t->txn)
-			end(t);
-		plog_put(l, RAW_EXIT, 0, 0, record_now(), 0, 0);
-		t->plog = NULL;
+		blocks_close(t);
+		plog_put(l, RAW_EXIT, 0, 0, clock_now(), 0, 0);
+		t->predict.log = NULL;
 		plog_finish(l);
 	}
-	__atomic_fetch_add(&check_counts.transactions, t->transactions, __ATOMIC_RELAXED);
-	__atomic_store_n(&t->predicted->owner, NULL, __ATOMIC_RELEASE);
+	t->blocks.followed = false;
+	__atomic_fetch_add(&report_counts.transactions, t->blocks.transactions, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->predict.kept->owner, NULL, __ATOMIC_RELEASE);
+	return (struct rt_point){0};
 }
 
-void predict_child(struct rt_thread *t)
+static bool predict_fork_child(struct rt_thread *t)
 {
 	lock = 0;
 	for (struct predict_thread *p = threads; p; p = p->next)
 		plog_free(p->log);
 	threads = NULL;
 	ndead = 0;
-	predict_over = false;
-	t->plog = NULL;
-	functions_child();
-	live_child();
+	over = false;
+	t->predict.log = NULL;
+	block_policy_child();
+	link_child();
 	report_child();
-	for (size_t i = 0; i < t->depth; i++)
-		t->frame[i].limit = 0;
+	for (size_t i = 0; i < t->calls.depth; i++)
+		t->calls.frame[i].node = 0;
+	return false;
 }
 
-/* --- blocks: as check.c has them --- */
+/* --- blocks --- */
 
-static void begin(struct rt_thread *t, size_t txn, uint32_t mark)
-{
-	t->txn = txn;
-	t->txn_mark = mark;
-	t->transactions++;
-	plog_begin(t->plog, node_now(t, t->plog));
-}
-
-void predict_call(struct rt_thread *t, struct rt_frame *f)
+static void predict_block_begin(struct rt_thread *t)
 {
 	if (!log_of(t))
 		return;
-	t->plog->node = 0;
-	if (!t->txn && functions_begin(t, f))
-		begin(t, t->depth, 0);
-	if (RT_UNLIKELY(!t->predicted->first))
-		t->predicted->first = node_now(t, t->plog);
+	t->predict.log->node = 0;
+	plog_begin(t->predict.log, node_now(t, t->predict.log));
 }
 
-void predict_return(struct rt_thread *t)
+static void predict_block_end(struct rt_thread *t)
 {
-	size_t depth = t->depth + 1; /* it is taken off already */
+	if (t->predict.log)
+		plog_end(t->predict.log);
+}
 
-	if (t->cut > t->depth)
-		t->cut = t->depth;
+static void predict_call(struct rt_thread *t, struct rt_frame *f)
+{
+	(void)f;
 	if (!log_of(t))
 		return;
-	t->plog->node = 0;
-	while (RT_UNLIKELY(t->nmarks && t->nmarks <= RT_MARKS &&
-			   t->mark[t->nmarks - 1].depth >= depth)) {
-		if (t->txn_mark == t->nmarks)
-			end(t);
-		t->nmarks--;
-	}
-	if (t->txn == depth && !t->txn_mark)
-		end(t);
+	t->predict.log->node = 0;
+	if (RT_UNLIKELY(!t->predict.kept->first))
+		t->predict.kept->first = node_now(t, t->predict.log);
 }
 
-static void cut(struct rt_thread *t)
+static void predict_ret(struct rt_thread *t, struct rt_frame *f)
 {
-	if (t->txn)
-		end(t);
-	for (size_t i = t->cut; i < t->depth; i++)
-		if (!t->frame[i].hands_on)
-			functions_leave_out(t, t->frame[i].function, false);
-	t->cut = t->depth;
+	(void)f;
+	if (log_of(t))
+		t->predict.log->node = 0;
 }
 
-void predict_mark(struct rt_thread *t, uint32_t label, uintptr_t pc)
+static void predict_mark(struct rt_thread *t, uint32_t label, uintptr_t pc)
 {
-	if (!log_of(t))
-		return;
-	t->plog->node = 0;
-	if (t->nmarks < RT_MARKS)
-		t->mark[t->nmarks] = (struct rt_mark){t->depth, label, pc};
-	t->nmarks++;
-	if (!t->txn && t->nmarks <= RT_MARKS)
-		begin(t, t->depth + 1, t->nmarks);
+	(void)label;
+	(void)pc;
+	if (log_of(t))
+		t->predict.log->node = 0;
 }
 
-void predict_unmark(struct rt_thread *t)
+static void predict_unmark(struct rt_thread *t, uintptr_t pc)
 {
-	if (!log_of(t) || !t->nmarks ||
-	    (t->nmarks <= RT_MARKS && t->mark[t->nmarks - 1].depth != t->depth))
-		return;
-	t->plog->node = 0;
-	if (t->txn_mark == t->nmarks)
-		end(t);
-	t->nmarks--;
+	predict_mark(t, 0, pc);
 }
 
-void predict_not_atomic(struct rt_thread *t, uintptr_t pc)
+/* The source says it each time; once is enough. */
+static void predict_not_atomic(struct rt_thread *t, bool applies, uintptr_t pc)
 {
-	struct rt_frame *f = t->depth ? &t->frame[t->depth - 1] : NULL;
-
-	if (!log_of(t) || !f || t->depth <= t->cut ||
-	    (t->nmarks && t->nmarks <= RT_MARKS && t->mark[t->nmarks - 1].depth == t->depth))
-		return;
-	/* It is said each time, and believed at once. */
-	if (functions_said_not(f->function))
-		return;
-	plog_put(t->plog, RAW_NOT_ATOMIC, 0, 0, record_now(), node_now(t, t->plog), pc);
-	functions_leave_out(t, f->function, true);
-	if (t->txn == t->depth && !t->txn_mark)
-		end(t);
+	if (applies && log_of(t))
+		plog_put(t->predict.log, RAW_NOT_ATOMIC, 0, 0, clock_now(),
+			 node_now(t, t->predict.log), pc);
 }
 
 /* --- what happens --- */
 
-void predict_access(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
+static void predict_access(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
 {
 	struct rt_thread *t = &rt_self;
-	struct plog *l = t->plog;
+	struct plog *l = t->predict.log;
 
 	if (RT_UNLIKELY(t->ignoring))
 		return;
-	if (RT_LIKELY(l && !t->quiet && l->node && op <= RAW_UPDATE) &&
+	if (RT_LIKELY(l && !t->gate.quiet && l->node && op <= RAW_UPDATE) &&
 	    plog_done(l, plog_what(op, address, (uint32_t)size), l->node, pc))
 		return;
 	if (!rt_enter(t))
 		return;
-	l = predict_on ? log_of(t) : NULL;
+	l = rt_checking ? log_of(t) : NULL;
 	if (l)
 		plog_access(l, op, address, size, node_now(t, l), pc);
 	rt_leave(t);
 }
 
-void predict_atomic(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
+/* What other threads did before may be known by it. */
+static void predict_atomic_done(struct rt_thread *t, enum raw_op op, uintptr_t address,
+				uint32_t size, uint64_t time, uintptr_t pc)
 {
-	if (rt_self.plog && op != RAW_WRITE)
-		plog_later(rt_self.plog, record_now_ordered());
-	predict_access(op, address, size, pc);
+	struct plog *l = rt_checking ? log_of(t) : NULL;
+
+	(void)time;
+	if (!l)
+		return;
+	if (op != RAW_WRITE)
+		plog_later(l, clock_now_ordered());
+	plog_access(l, op, address, size, node_now(t, l), pc);
 }
 
 /* A new lock: of interest where another was there, or where it is a semaphore that is none. */
@@ -416,10 +372,11 @@ static void note_new(struct rt_thread *t, struct plog *l, uintptr_t object, uint
 		plog_put(l, RAW_LOCK_NEW, object, aux, time, node_now(t, l), pc);
 }
 
-void predict_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t aux,
-		  uint64_t time, uintptr_t pc)
+static void predict_sync(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t aux,
+			 uint64_t *at, uintptr_t pc)
 {
-	struct plog *l = predict_on ? log_of(t) : NULL;
+	struct plog *l = rt_checking ? log_of(t) : NULL;
+	uint64_t time = *at;
 
 	if (!l)
 		return;
@@ -438,7 +395,7 @@ void predict_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_
 	case RAW_BARRIER:
 	case RAW_FORK:
 	case RAW_JOIN:
-		cut(t);
+		blocks_cut(t);
 		plog_put(l, op, object, aux, time, node_now(t, l), pc);
 		break;
 	case RAW_NOTIFY:
@@ -449,27 +406,41 @@ void predict_note(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_
 	}
 }
 
-void predict_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
+static struct rt_point predict_create(struct rt_thread *t, uint32_t id, uint64_t time, uintptr_t pc)
 {
-	origins_allocated(t, address, size, pc);
-	if (log_of(t) && rt_threads_out)
-		plog_later(t->plog, record_now_ordered());
+	predict_sync(t, RAW_FORK, id, 0, &time, pc);
+	return (struct rt_point){0};
 }
 
-void predict_free(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
+static void predict_join(struct rt_thread *t, uint32_t id, struct rt_point last, uint64_t *time,
+			 uintptr_t pc)
 {
-	if (predict_on && log_of(t) && was_kept(address, size)) {
+	(void)last;
+	predict_sync(t, RAW_JOIN, id, 0, time, pc);
+}
+
+static void predict_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
+{
+	origins_allocated(t, address, size, clock_now(), pc);
+	if (log_of(t) && rt_threads_out)
+		plog_later(t->predict.log, clock_now_ordered());
+}
+
+static void predict_free(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
+{
+	if (rt_checking && log_of(t) && was_kept(address, size)) {
 		keep_dead(address);
-		plog_put(t->plog, RAW_FREE, address, 0, record_now_ordered(), node_now(t, t->plog),
-			 pc);
+		plog_put(t->predict.log, RAW_FREE, address, 0, clock_now_ordered(),
+			 node_now(t, t->predict.log), pc);
 	}
 	origins_freed(address);
 }
 
-void predict_forget(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
+static void predict_forget(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
-	if (predict_on && log_of(t) && was_kept(address, size))
-		plog_forget(t->plog, address, size, record_now_ordered(), node_now(t, t->plog), pc);
+	if (rt_checking && log_of(t) && was_kept(address, size))
+		plog_forget(t->predict.log, address, size, clock_now_ordered(),
+			    node_now(t, t->predict.log), pc);
 }
 
 /* --- the end --- */
@@ -477,7 +448,7 @@ void predict_forget(struct rt_thread *t, uintptr_t address, size_t size, uintptr
 static void say(struct plog_out *o, const void *bytes, size_t n)
 {
 	(void)o;
-	live_say(LIVE_RUN, &(struct live_part){bytes, n}, 1, NULL, 0);
+	link_send(LIVE_RUN, &(struct link_part){bytes, n}, 1, NULL, 0);
 }
 
 static void out_labels(struct plog_out *o)
@@ -571,7 +542,7 @@ static bool has_stopped(const struct predict_thread *p)
 {
 	const struct rt_thread *t = __atomic_load_n(&p->owner, __ATOMIC_ACQUIRE);
 
-	for (int i = 0; t && t != &rt_self && t->quiet & RT_IN_RUNTIME; i++) {
+	for (int i = 0; t && t != &rt_self && t->gate.quiet & RT_IN_RUNTIME; i++) {
 		if (i == 1 << 16)
 			return false;
 		rt_yield();
@@ -580,32 +551,76 @@ static bool has_stopped(const struct predict_thread *p)
 	return true;
 }
 
-uint64_t predict_end(void)
+static uint64_t predict_finish(void)
 {
 	struct plog_out o = {.take = say};
 	uint64_t found;
 	bool started;
 
-	if (!predict_on)
+	if (!rt_checking)
 		return 0;
-	__atomic_store_n(&predict_on, false, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&rt_checking, false, __ATOMIC_SEQ_CST);
 	/* One thread has nobody to be cut through by. */
-	if (thread_count() < 2)
+	if (registry_count() < 2)
 		return 0;
 	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 	o.unit = rt_pages(RAW_CHUNK_MAX);
 	if (!o.unit)
 		return 0;
-	plog_out_header(&o, predict_over ? "predict_size is used up" : NULL);
-	started = live_connected();
+	plog_out_header(&o, over ? "predict_size is used up" : NULL);
+	started = link_is_up();
 	for (struct predict_thread *p = threads; p; p = p->next)
 		if (has_stopped(p))
 			out_thread(&o, p);
-	out_allocations(&o, thread_count());
+	out_allocations(&o, registry_count());
 	rt_pages_free(o.unit, RAW_CHUNK_MAX);
-	found = live_connected() ? report_end(0) : 0;
-	if (!live_connected())
+	found = link_is_up() ? report_end(0) : 0;
+	if (!link_is_up())
 		rt_say("nothing is predicted: the program 'atomsan' %s",
 		       started ? "has gone" : "cannot be started");
 	return found;
+}
+
+static enum rt_mode predict_wants(void)
+{
+	return over || !rt_checking ? RT_NOTHING : RT_ALL;
+}
+
+void predict_init(void)
+{
+	static struct rt_tool tool = {
+		.wants = predict_wants,
+		.thread_begin = predict_thread_begin,
+		.thread_end = predict_thread_end,
+		.create = predict_create,
+		.join = predict_join,
+		.call = predict_call,
+		.ret = predict_ret,
+		.mark = predict_mark,
+		.unmark = predict_unmark,
+		.not_atomic = predict_not_atomic,
+		.block_begin = predict_block_begin,
+		.block_end = predict_block_end,
+		.access = predict_access,
+		.atomic_done = predict_atomic_done,
+		.alloc = predict_alloc,
+		.free = predict_free,
+		.forget = predict_forget,
+		.sync = predict_sync,
+		.released = predict_sync,
+		.fork_child = predict_fork_child,
+		.finish = predict_finish,
+		.reports_at_end = true,
+	};
+
+	generations = rt_pages(LINES * sizeof *generations);
+	is_kept = rt_pages(LINES);
+	if (!generations || !is_kept || rt_options.predict_size <= 0) {
+		rt_say("no memory to predict in: the program runs unchecked");
+		return;
+	}
+	plog_memory = &memory;
+	blocks_follow_alone = rt_timed = true;
+	tool_use(&tool);
+	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0);
 }

@@ -10,30 +10,31 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/frontier/check.h"
-#include "runtime/history/modules.h"
+#include "runtime/history/unit.h"
+#include "runtime/os/clock.h"
+#include "runtime/os/lock.h"
 #include "runtime/os/options.h"
-#include "runtime/predict/predict.h"
+#include "runtime/thread/mode.h"
+#include "runtime/thread/state.h"
+#include "runtime/tool.h"
 
 /* A thread's first chunk is small, since many threads live short; then each is four times larger.
  */
-enum { CHUNK_FIRST = 1 << 12, TIMES = 1 << 12 };
+enum { CHUNK_FIRST = 1 << 12 };
 _Static_assert(CHUNK_FIRST << 6 <= (int)RAW_CHUNK_MAX, "readers take them");
 
-bool record_on, record_timed;
 static int file = -1;
 static struct stat identity; /* of the file */
 static char path[4096];
 static struct raw_header *header;
 static uint32_t file_lock;
-static uint64_t times[TIMES];
 
 /* Once: say why, and let everybody go on without us. */
 static void give_up(const char *doing, int error)
 {
-	if (!__atomic_exchange_n(&record_on, false, __ATOMIC_RELAXED))
+	if (!__atomic_exchange_n(&rt_recording, false, __ATOMIC_RELAXED))
 		return;
-	rt_choose_mode();
+	mode_choose();
 	rt_say("recording stopped: %s %s: %s", doing, path, strerrordesc_np(error));
 	if (header) {
 		rt_format(header->why, sizeof header->why, "%s: %s", doing, strerrordesc_np(error));
@@ -158,64 +159,59 @@ static bool open_file(void)
 	note_command();
 	RT_COMPILER_BARRIER();
 	__builtin_memcpy(header->magic, RAW_MAGIC, sizeof header->magic);
-	record_on = record_timed = true;
+	rt_recording = rt_timed = true;
 	return true;
 }
 
-void record_init(void)
+static uint64_t record_finish(void)
 {
-	if (!*rt_options.record)
-		return;
-	name_file(rt_options.record);
-	open_file();
-}
-
-void record_close(void)
-{
-	if (record_on && header->pid == (uint32_t)getpid())
+	if (rt_recording && header->pid == (uint32_t)getpid())
 		header->closed = 1;
+	return 0;
 }
 
-void record_child(struct rt_thread *t)
+/* A forked child starts anew, or records nothing. */
+static bool record_fork_child(struct rt_thread *t)
 {
-	bool was_on = record_on;
+	bool was_on = rt_recording;
 
 	/* The mappings are the parent's. */
-	record_on = false;
-	if (t->chunk)
-		munmap(t->chunk, t->chunk_bytes);
+	rt_recording = false;
+	if (t->rec.chunk)
+		munmap(t->rec.chunk, t->rec.chunk_bytes);
 	if (header)
 		munmap(header, RAW_PAGE);
 	if (file >= 0 && is_ours(file))
 		close(file);
 	header = NULL;
 	file = -1;
-	t->chunk = NULL;
-	t->rec.next = t->rec.end = NULL;
-	t->nchunks = 0;
-	t->rec.base = 0;
+	t->rec.chunk = NULL;
+	t->rec.log.next = t->rec.log.end = NULL;
+	t->rec.nchunks = 0;
+	t->rec.log.base = 0;
 	file_lock = 0;
 	if (!was_on || !rt_options.record_children)
-		return;
+		return false;
 	if (strstr(rt_options.record, "%p"))
 		name_file(rt_options.record);
 	else
 		rt_format(path + strlen(path), sizeof path - strlen(path), ".%d", getpid());
 	open_file();
+	return false;
 }
 
 static bool new_chunk(struct rt_thread *t, uint64_t time, uintptr_t pc)
 {
-	size_t bytes = CHUNK_FIRST << 2 * (t->nchunks < 3 ? t->nchunks : 3);
+	size_t bytes = CHUNK_FIRST << 2 * (t->rec.nchunks < 3 ? t->rec.nchunks : 3);
 	struct raw_chunk *c;
 	uint64_t at;
 	int error;
 
-	if (t->chunk)
-		munmap(t->chunk, t->chunk_bytes);
-	t->chunk = NULL;
-	t->rec.next = t->rec.end = NULL;
-	if (!record_on)
+	if (t->rec.chunk)
+		munmap(t->rec.chunk, t->rec.chunk_bytes);
+	t->rec.chunk = NULL;
+	t->rec.log.next = t->rec.log.end = NULL;
+	if (!rt_recording)
 		return false;
 	/* One at a time: another thread may be about to open the file again. */
 	rt_lock(&file_lock);
@@ -234,33 +230,54 @@ static bool new_chunk(struct rt_thread *t, uint64_t time, uintptr_t pc)
 		give_up("mapping", error);
 		return false;
 	}
-	if (!t->nchunks)
+	if (!t->rec.nchunks)
 		__atomic_fetch_add(&header->threads, 1, __ATOMIC_RELAXED);
-	t->rec.base = time;
-	t->rec.pc_high = pc & ~0xffffffffull;
+	t->rec.log.base = time;
+	t->rec.log.pc_high = pc & ~0xffffffffull;
 	c->thread = t->id;
-	c->number = t->nchunks++;
+	c->number = t->rec.nchunks++;
 	c->bytes = (uint32_t)bytes;
-	c->base = t->rec.base;
-	c->pc_high = t->rec.pc_high;
+	c->base = t->rec.log.base;
+	c->pc_high = t->rec.log.pc_high;
 	RT_COMPILER_BARRIER();
 	c->magic = RAW_CHUNK_MAGIC;
-	t->chunk = c;
-	t->chunk_bytes = bytes;
-	t->rec.next = (uint64_t *)(c + 1);
-	t->rec.end = (uint64_t *)((char *)c + bytes);
+	t->rec.chunk = c;
+	t->rec.chunk_bytes = bytes;
+	t->rec.log.next = (uint64_t *)(c + 1);
+	t->rec.log.end = (uint64_t *)((char *)c + bytes);
 	return true;
 }
 
-bool record_room(struct rt_thread *t, uint32_t units, uint64_t *time, uintptr_t pc)
+static void put_unit(struct rt_thread *t, uint64_t what, uint64_t when)
+{
+	uint64_t *to = t->rec.log.next;
+
+	to[1] = when;
+	/* A unit without its operation is not there yet. */
+	RT_COMPILER_BARRIER();
+	to[0] = what;
+	t->rec.log.next = to + 2;
+}
+
+static inline uint64_t unit_when(const struct rt_thread *t, uint64_t time, uintptr_t pc)
+{
+	return (uint32_t)(time - t->rec.log.base) | (uint64_t)pc << 32;
+}
+
+/*
+ * Make room for `units` units, and see to the base and the high half of the pc. A time before the
+ * base becomes the base. False: the recorder has given up.
+ */
+static bool make_room(struct rt_thread *t, uint32_t units, uint64_t *time, uintptr_t pc)
 {
 	int saved = errno;
 
-	if (!record_on)
+	if (!rt_recording)
 		return false;
-	if (t->rec.end - t->rec.next < (ptrdiff_t)(2 * (units + 2)) && !new_chunk(t, *time, pc)) {
-		if (!check_on && !predict_on)
-			t->quiet |= RT_GONE;
+	if (t->rec.log.end - t->rec.log.next < (ptrdiff_t)(2 * (units + 2)) &&
+	    !new_chunk(t, *time, pc)) {
+		if (!rt_checking)
+			t->gate.quiet |= RT_GONE;
 		errno = saved;
 		return false;
 	}
@@ -268,82 +285,224 @@ bool record_room(struct rt_thread *t, uint32_t units, uint64_t *time, uintptr_t 
 	 * Before the base: clocks that disagree, or a time that was taken before
 	 * something that needed a new chunk, as that of a fork is.
 	 */
-	if ((int64_t)(*time - t->rec.base) < 0) {
-		*time = t->rec.base;
-	} else if ((*time - t->rec.base) >> 32) {
-		t->rec.base = *time;
-		record_put(t, record_what(RAW_TIME, 0, 0), t->rec.base);
+	if ((int64_t)(*time - t->rec.log.base) < 0) {
+		*time = t->rec.log.base;
+	} else if ((*time - t->rec.log.base) >> 32) {
+		t->rec.log.base = *time;
+		put_unit(t, unit_what(RAW_TIME, 0, 0), t->rec.log.base);
 	}
-	if ((pc ^ t->rec.pc_high) >> 32) {
-		t->rec.pc_high = pc & ~0xffffffffull;
-		record_put(t, record_what(RAW_PC_HIGH, pc >> 32, 0), record_when(t, *time, 0));
+	if ((pc ^ t->rec.log.pc_high) >> 32) {
+		t->rec.log.pc_high = pc & ~0xffffffffull;
+		put_unit(t, unit_what(RAW_PC_HIGH, pc >> 32, 0), unit_when(t, *time, 0));
 	}
 	errno = saved;
 	return true;
 }
 
-void record_sized(struct rt_thread *t, enum raw_op op, uint64_t address, uint64_t size,
-		  uint64_t time, uintptr_t pc)
+/* One unit. */
+static void record_at(struct rt_thread *t, enum raw_op op, uint64_t address, uint32_t aux,
+		      uint64_t time, uintptr_t pc)
 {
-	if (!record_room(t, 2, &time, pc))
+	struct rt_log *l = &t->rec.log;
+
+	if (!rt_recording)
 		return;
-	/* The second unit first: without its operation the first is not there. */
-	t->rec.next[2] = size;
-	t->rec.next[3] = 0;
-	record_put(t, record_what(op, address, 0), record_when(t, time, pc));
-	t->rec.next += 2;
+	if (RT_UNLIKELY(l->next == l->end || (time - l->base) >> 32 || (pc ^ l->pc_high) >> 32) &&
+	    !make_room(t, 1, &time, pc))
+		return;
+	put_unit(t, unit_what(op, address, aux), unit_when(t, time, pc));
 }
 
-void record_text(struct rt_thread *t, enum raw_op op, uint64_t address, const char *text, size_t n)
+/* One that happens now. */
+static void record(struct rt_thread *t, enum raw_op op, uint64_t address, uint32_t aux,
+		   uintptr_t pc)
 {
-	uint64_t time = record_now();
+	record_at(t, op, address, aux, clock_now(), pc);
+}
+
+/* A unit and its size. */
+static void record_sized(struct rt_thread *t, enum raw_op op, uint64_t address, uint64_t size,
+			 uint64_t time, uintptr_t pc)
+{
+	if (!make_room(t, 2, &time, pc))
+		return;
+	/* The second unit first: without its operation the first is not there. */
+	t->rec.log.next[2] = size;
+	t->rec.log.next[3] = 0;
+	put_unit(t, unit_what(op, address, 0), unit_when(t, time, pc));
+	t->rec.log.next += 2;
+}
+
+/* A unit and its text. */
+static void record_text(struct rt_thread *t, enum raw_op op, uint64_t address, const char *text,
+			size_t n)
+{
+	uint64_t time = clock_now();
 	uint32_t units;
 	char *to;
 
 	if (n > 200 * sizeof(struct raw_unit))
 		n = 200 * sizeof(struct raw_unit);
 	units = (uint32_t)((n + 15) / 16);
-	if (!record_room(t, 1 + units, &time, t->rec.pc_high))
+	if (!make_room(t, 1 + units, &time, t->rec.log.pc_high))
 		return;
-	to = (char *)(t->rec.next + 2);
+	to = (char *)(t->rec.log.next + 2);
 	for (size_t i = 0; i < n; i++)
 		to[i] = text[i];
-	record_put(t, record_what(op, address, units), record_when(t, time, 0));
-	t->rec.next += 2 * (size_t)units;
+	put_unit(t, unit_what(op, address, units), unit_when(t, time, 0));
+	t->rec.log.next += 2 * (size_t)units;
 }
 
-void record_thread_gone(struct rt_thread *t)
+static void record_thread_gone(struct rt_thread *t)
 {
-	if (t->chunk)
-		munmap(t->chunk, t->chunk_bytes);
-	t->chunk = NULL;
-	t->rec.next = t->rec.end = NULL;
+	if (t->rec.chunk)
+		munmap(t->rec.chunk, t->rec.chunk_bytes);
+	t->rec.chunk = NULL;
+	t->rec.log.next = t->rec.log.end = NULL;
 }
 
-static uint64_t *time_of(const void *lock)
-{
-	uint64_t h = (uintptr_t)lock * 0x9e3779b97f4a7c15ull;
+/* --- events --- */
 
-	return &times[h >> 52];
+static enum rt_mode record_wants(void)
+{
+	return rt_recording ? RT_ALL : RT_NOTHING;
 }
 
-uint64_t record_time_acquired(const void *lock)
+static void record_thread_begin(struct rt_thread *t, struct rt_point birth)
 {
-	uint64_t now, last;
-
-	/* Nobody will note it, and reading the clock in order takes its time. */
-	if (!record_timed)
-		return 0;
-	now = record_now_ordered();
-	last = __atomic_load_n(time_of(lock), __ATOMIC_RELAXED);
-	return RT_LIKELY(now > last) ? now : last + 1;
+	(void)birth;
+	record_sized(t, RAW_START, t->stack.low, t->stack.high - t->stack.low, clock_now(),
+		     t->rec.log.pc_high);
 }
 
-uint64_t record_time_releasing(const void *lock)
+static struct rt_point record_thread_end(struct rt_thread *t)
 {
-	uint64_t *slot = time_of(lock), now = record_time_acquired(lock);
+	record(t, RAW_EXIT, 0, 0, t->rec.log.pc_high);
+	return (struct rt_point){0};
+}
 
-	if (now)
-		__atomic_store_n(slot, now, __ATOMIC_RELAXED);
-	return now;
+static struct rt_point record_create(struct rt_thread *t, uint32_t id, uint64_t time, uintptr_t pc)
+{
+	record_at(t, RAW_FORK, id, 0, time, pc);
+	return (struct rt_point){0};
+}
+
+static void record_join(struct rt_thread *t, uint32_t id, struct rt_point last, uint64_t *time,
+			uintptr_t pc)
+{
+	(void)last;
+	record_at(t, RAW_JOIN, id, 0, *time, pc);
+}
+
+static void record_name(struct rt_thread *t, const char *text, size_t n)
+{
+	record_text(t, RAW_NAME, 0, text, n);
+}
+
+static void record_call(struct rt_thread *t, struct rt_frame *f)
+{
+	record(t, RAW_CALL, f->function, f->kind, f->caller);
+}
+
+static void record_ret(struct rt_thread *t, struct rt_frame *f)
+{
+	(void)f;
+	record(t, RAW_RETURN, 0, 0, t->rec.log.pc_high);
+}
+
+static void record_mark(struct rt_thread *t, uint32_t number, uintptr_t pc)
+{
+	record(t, RAW_BEGIN, number, 0, pc);
+}
+
+static void record_unmark(struct rt_thread *t, uintptr_t pc)
+{
+	record(t, RAW_END, 0, 0, pc);
+}
+
+static void record_not_atomic(struct rt_thread *t, bool applies, uintptr_t pc)
+{
+	(void)applies;
+	record(t, RAW_NOT_ATOMIC, 0, 0, pc);
+}
+
+static void record_label(struct rt_thread *t, uint32_t number, const char *text, size_t n)
+{
+	record_text(t, RAW_LABEL, number, text, n);
+}
+
+static void record_accessed(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t size,
+			    uint64_t time, uintptr_t pc)
+{
+	if (op == RAW_READ_RANGE || op == RAW_WRITE_RANGE)
+		record_sized(t, op, address, size, time, pc);
+	else
+		record_at(t, op, address, (uint32_t)size, time, pc);
+}
+
+static void record_atomic_done(struct rt_thread *t, enum raw_op op, uintptr_t address,
+			       uint32_t size, uint64_t time, uintptr_t pc)
+{
+	record_at(t, op, address, size, time, pc);
+}
+
+static void record_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
+{
+	record_sized(t, RAW_ALLOC, address, size, clock_now_ordered(), pc);
+}
+
+static void record_free(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
+{
+	(void)size;
+	record_at(t, RAW_FREE, address, 0, clock_now_ordered(), pc);
+}
+
+static void record_forget(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
+{
+	record_sized(t, RAW_FORGET, address, size, clock_now_ordered(),
+		     pc ? pc : t->rec.log.pc_high);
+}
+
+static void record_sync(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t aux,
+			uint64_t *time, uintptr_t pc)
+{
+	record_at(t, op, object, aux, *time, pc);
+}
+
+static void record_module(struct rt_thread *t, uint64_t bias, const char *text, size_t n)
+{
+	record_text(t, RAW_MODULE, bias, text, n);
+}
+
+void record_init(void)
+{
+	static struct rt_tool recorder = {
+		.wants = record_wants,
+		.thread_begin = record_thread_begin,
+		.thread_end = record_thread_end,
+		.thread_gone = record_thread_gone,
+		.create = record_create,
+		.join = record_join,
+		.name = record_name,
+		.call = record_call,
+		.ret = record_ret,
+		.mark = record_mark,
+		.unmark = record_unmark,
+		.not_atomic = record_not_atomic,
+		.label = record_label,
+		.accessed = record_accessed,
+		.atomic_done = record_atomic_done,
+		.alloc = record_alloc,
+		.free = record_free,
+		.forget = record_forget,
+		.sync = record_sync,
+		.released = record_sync,
+		.module = record_module,
+		.fork_child = record_fork_child,
+		.finish = record_finish,
+	};
+
+	name_file(rt_options.record);
+	if (open_file())
+		tool_use_recorder(&recorder);
 }

@@ -7,7 +7,8 @@
 #ifndef ATOMSAN_RUNTIME_REPORT_REPORT_H
 #define ATOMSAN_RUNTIME_REPORT_REPORT_H
 
-#include "runtime/frontier/check.h"
+#include "runtime/history/history.h"
+#include "runtime/report/cycle.h"
 #include "trace/live_format.h"
 
 /*
@@ -15,7 +16,7 @@
  * that nothing is lost if the program crashes, and shows it when the transaction has ended: where
  * that is because it waits, its function is no block after all, and the reporter is told so first.
  */
-void report_cycle(struct rt_thread *t, const struct check_cycle *c);
+void report_cycle(struct rt_thread *t, const struct cycle *c);
 void report_settled(struct rt_thread *t, bool cut);
 
 /*
@@ -34,6 +35,14 @@ struct report_found {
 void report_found(struct rt_thread *t, const struct report_found *f);
 /* Functions turned out to wait: for what is found from now on. */
 void report_left_out(void);
+
+/* What the tools counted, for the summary; each tool adds what it has. */
+struct report_counts {
+	uint64_t transactions, edges, cycles, evicted;
+	/* doublechecker's: */
+	uint64_t idg_edges, components, passed, accesses, logged, lost, max_alive, pooled;
+};
+extern struct report_counts report_counts;
 
 /* The program comes to its end; how many findings stand. */
 uint64_t report_end(uint32_t slots);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "runtime/os/rt.h"
+#include "runtime/thread/state.h"
 
 enum { BITS = 21, NEAR_BITS = 6, MANY = UINT16_MAX, CELLS_MAX = 1 << 22 };
 

@@ -31,7 +31,7 @@ struct snapshot {
  * however much that is, and it is little: of each thread from the first step that is still there,
  * or the last chunk.
  */
-bool snapshot_take(struct snapshot *o, bool whole, uint64_t from, const struct check_cycle *c,
+bool snapshot_take(struct snapshot *o, bool whole, uint64_t from, const struct cycle *c,
 		   const struct live_step *steps, const struct report_found *found);
 
 #endif

@@ -1,7 +1,5 @@
 #include "runtime/shadow/owned_line.h"
 
-#include "runtime/record/record.h"
-
 /* All bits of the cells that these bits are in. */
 static uint64_t whole_cells(uint64_t bits)
 {
@@ -24,16 +22,17 @@ static uint64_t cells_of(uint64_t bits)
 static void keep_place(struct rt_thread *t, uint64_t bits, bool write, uintptr_t address,
 		       uintptr_t pc)
 {
-	struct rt_repeat *r = &t->repeat[address >> 3 & (RT_REPEATS - 1)];
+	struct rt_repeat *r = &t->shadow.repeat[address >> 3 & (RT_REPEATS - 1)];
 	uint64_t bytes = bits >> (address & 56) & SHADOW_BYTES;
 
-	if (r->kept && r->word >= t->dead)
+	if (r->kept && r->word >= t->time.dead)
 		return;
 	__atomic_store_n(&r->word, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&r->address, address, __ATOMIC_RELEASE);
 	__atomic_store_n(&r->kept, 0, __ATOMIC_RELEASE);
 	r->pc = pc;
-	__atomic_store_n(&r->word, t->now | bytes | (write ? SHADOW_WRITE : 0), __ATOMIC_RELEASE);
+	__atomic_store_n(&r->word, t->time.now | bytes | (write ? SHADOW_WRITE : 0),
+			 __ATOMIC_RELEASE);
 }
 
 /* With a recording the one lock there is is held already, and so is an atomic operation's. */
@@ -41,7 +40,7 @@ static uint32_t *lock(uintptr_t address)
 {
 	uint32_t *it = &shadow_stripe(address)->lock;
 
-	if (record_on || rt_self.atomic_lock == it)
+	if (shadow_serial || rt_self.shadow.atomic_lock == it)
 		return NULL;
 	rt_lock_ranked(it, RT_STRIPE);
 	return it;
@@ -58,14 +57,14 @@ static bool tell_cells(uint64_t head, uint64_t r, uint64_t w, uint64_t young, ui
 {
 	struct shadow_cell *cell = shadow_make(SHADOW_DATA, address & ~(uintptr_t)(LINE_SIZE - 1));
 
-	if (check_word_dead(head)) {
+	if (word_is_dead(head)) {
 		/* Whoever comes here next comes after it. */
-		if (rt_self.slot && !check_mine(&rt_self, head))
-			check_behind_dead(&rt_self, head);
+		if (rt_self.slot && !word_is_mine(&rt_self, head))
+			time_after_dead(&rt_self, head);
 		return false;
 	}
-	if (rt_self.slot && !check_mine(&rt_self, head))
-		check_behind(&rt_self, head);
+	if (rt_self.slot && !word_is_mine(&rt_self, head))
+		time_after(&rt_self, head);
 	/* A store of somebody who had the line before, and was late with it, is nothing. */
 	if ((young ^ head) >> SHADOW_SLOT_SHIFT)
 		young = 0;
@@ -76,9 +75,9 @@ static bool tell_cells(uint64_t head, uint64_t r, uint64_t w, uint64_t young, ui
 			(young >> i & 1 ? young : head) & ~(uint64_t)(SHADOW_WRITE | SHADOW_BYTES);
 
 		if (wrote)
-			check_add(cell, age | SHADOW_WRITE | wrote);
+			cell_add(cell, age | SHADOW_WRITE | wrote);
 		if (read)
-			check_add(cell, age | read);
+			cell_add(cell, age | read);
 	}
 	return true;
 }
@@ -93,12 +92,12 @@ static enum line_outcome again(struct rt_thread *t, uint64_t head, uint64_t r, u
 			       uintptr_t pc)
 {
 	uint64_t whole = whole_cells(bits), cells = cells_of(bits), young = *age;
-	bool current = young >= t->limit && young >= t->raised;
+	bool current = young >= t->time.limit && young >= t->time.raised;
 	bool known = !(bits & ~(write ? w : r));
 
-	if (known && head >= t->limit)
+	if (known && head >= t->time.limit)
 		return LINE_KNOWN;
-	if (record_on || (check_this_stretch(t, young) && !current))
+	if (shadow_serial || (word_in_stretch(t, young) && !current))
 		return LINE_CELLS;
 	/* One that goes on with it had better find it its own. */
 	if (known && ((current && !(cells & ~young)) || (r & whole) != bits ||
@@ -107,8 +106,8 @@ static enum line_outcome again(struct rt_thread *t, uint64_t head, uint64_t r, u
 	if (!known && r & whole)
 		return LINE_CELLS;
 	/* Where somebody takes the line `young` is for something else by now. */
-	if (!__atomic_compare_exchange_n(age, &young, (current ? young : t->now) | cells, false,
-					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	if (!__atomic_compare_exchange_n(age, &young, (current ? young : t->time.now) | cells,
+					 false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return LINE_CELLS;
 	if (known)
 		keep_place(t, bits, write, address, pc);
@@ -123,7 +122,7 @@ static enum line_outcome again(struct rt_thread *t, uint64_t head, uint64_t r, u
 static enum line_outcome begin_age(struct rt_thread *t, struct shadow_line *l, uint64_t head,
 				   uint64_t bits, bool write, uintptr_t address)
 {
-	uint64_t busy = t->now | LINE_BUSY | LINE_USED_CELLS;
+	uint64_t busy = t->time.now | LINE_BUSY | LINE_USED_CELLS;
 	uint32_t *it = lock(address);
 	bool mine = __atomic_compare_exchange_n(&l->head, &head, busy, false, __ATOMIC_ACQ_REL,
 						__ATOMIC_RELAXED);
@@ -134,7 +133,7 @@ static enum line_outcome begin_age(struct rt_thread *t, struct shadow_line *l, u
 		l->w = write ? bits : 0;
 		l->young = 0;
 		/* The time may have gone up: tell_cells(). */
-		__atomic_store_n(&l->head, t->now | LINE_USED_CELLS | LINE_BENEATH,
+		__atomic_store_n(&l->head, t->time.now | LINE_USED_CELLS | LINE_BENEATH,
 				 __ATOMIC_RELEASE);
 	}
 	unlock(it);
@@ -166,11 +165,11 @@ static struct rt_read *find_read(struct rt_thread *t, uint64_t kept, uintptr_t a
 	struct rt_read *any = NULL;
 
 	for (uint32_t i = 0; i < 2; i++) {
-		struct rt_read *e = line_read(t->reads, address, i);
+		struct rt_read *e = line_read(t->shadow.reads, address, i);
 
 		if (e->kept == kept)
 			return e;
-		if (!any && (!e->kept || e->head < t->dead))
+		if (!any && (!e->kept || e->head < t->time.dead))
 			any = e; /* and so is what is older */
 	}
 	return any;
@@ -184,20 +183,20 @@ static struct rt_read *find_read(struct rt_thread *t, uint64_t kept, uintptr_t a
  */
 static bool begin_read(struct rt_thread *t, struct rt_read *e, uint64_t kept, uint64_t bits)
 {
-	struct rt_read_old *o = line_read_old(t->reads, e);
-	bool same = e->kept == kept, old = same && e->head & RT_READ_OLD && o->head >= t->dead;
+	struct rt_read_old *o = line_read_old(t->shadow.reads, e);
+	bool same = e->kept == kept, old = same && e->head & RT_READ_OLD && o->head >= t->time.dead;
 
-	if (same && e->head >= t->dead && e->r & ~bits) {
+	if (same && e->head >= t->time.dead && e->r & ~bits) {
 		uint64_t head = old ? o->head : e->head, r = e->r | (old ? o->r : 0);
 
-		if (old && (!t->txn || head < t->txn_begin))
+		if (old && (!t->blocks.txn || head < t->blocks.txn_begin))
 			return false;
 		__atomic_store_n(&e->kept, 0, __ATOMIC_RELEASE);
 		__atomic_store_n(&o->r, r, __ATOMIC_RELEASE);
 		__atomic_store_n(&o->head, head, __ATOMIC_RELEASE);
 		old = true;
 	}
-	line_begin_read(e, kept, t->now | (old ? RT_READ_OLD : 0), bits);
+	line_begin_read(e, kept, t->time.now | (old ? RT_READ_OLD : 0), bits);
 	return true;
 }
 
@@ -208,14 +207,14 @@ static enum line_outcome note_read(struct rt_thread *t, struct shadow_line *l, u
 	enum line_outcome one = LINE_NOTED;
 
 	if (!e) {
-		check_had_readers(address); /* too many at a time: not this one again, so soon */
+		readers_were_written(address); /* too many at a time: not this one again, so soon */
 		return LINE_CELLS;
 	}
-	if (e->kept != kept || !check_this_stretch(t, e->head)) {
+	if (e->kept != kept || !word_in_stretch(t, e->head)) {
 		if (!begin_read(t, e, kept, bits))
 			return LINE_CELLS;
 	} else {
-		if (e->head < t->limit || e->head < t->raised)
+		if (e->head < t->time.limit || e->head < t->time.raised)
 			one = again(t, e->head, e->r, 0, &e->young, bits, false, address, pc);
 		else if (!(bits & ~e->r))
 			one = LINE_KNOWN;
@@ -233,10 +232,10 @@ static bool let_read(struct shadow_line *l, uint64_t head, uintptr_t address)
 {
 	uint64_t kept;
 
-	if (record_on || l->w || head & LINE_BENEATH ||
-	    !check_may_have_readers(address & ~(uintptr_t)(LINE_SIZE - 1)))
+	if (shadow_serial || l->w || head & LINE_BENEATH ||
+	    !readers_are_due(address & ~(uintptr_t)(LINE_SIZE - 1)))
 		return false;
-	kept = check_new_readers() | (head & LINE_USED_CELLS);
+	kept = readers_new() | (head & LINE_USED_CELLS);
 	if (!__atomic_compare_exchange_n(&l->head, &head, kept | LINE_BUSY, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
 		return false;
@@ -257,8 +256,8 @@ static bool is_handed_on(const struct rt_thread *t, const struct shadow_line *l,
 {
 	uint64_t young = l->young;
 
-	return !(head & LINE_BENEATH) && check_settled(t, head) &&
-	       ((young ^ head) >> SHADOW_SLOT_SHIFT || check_settled(t, young));
+	return !(head & LINE_BENEATH) && word_is_settled(t, head) &&
+	       ((young ^ head) >> SHADOW_SLOT_SHIFT || word_is_settled(t, young));
 }
 
 /*
@@ -271,18 +270,18 @@ enum line_outcome line_claim(struct rt_thread *t, struct shadow_line *l, uint64_
 	for (;;) {
 		uint64_t head = __atomic_load_n(&l->head, __ATOMIC_ACQUIRE);
 		uint64_t flags = head & LINE_USED_CELLS;
-		bool mine = check_mine(t, head);
+		bool mine = word_is_mine(t, head);
 
 		if (head & LINE_BUSY || line_is_in_cells(head))
 			return LINE_CELLS;
 		if (shadow_readers(head))
 			return write ? LINE_CELLS : note_read(t, l, head, bits, address, pc);
-		if (mine && head >= t->dead && (l->r & ~bits || (l->w && !write)))
+		if (mine && head >= t->time.dead && (l->r & ~bits || (l->w && !write)))
 			return begin_age(t, l, head, bits, write, address);
-		if (mine && head >= t->dead)
+		if (mine && head >= t->time.dead)
 			flags |= head & LINE_BENEATH;
 		if (shadow_slot(head) && !mine) {
-			if (!check_word_dead(head)) {
+			if (!word_is_dead(head)) {
 				if (!write && let_read(l, head, address))
 					continue;
 				return is_handed_on(t, l, head)
@@ -290,15 +289,15 @@ enum line_outcome line_claim(struct rt_thread *t, struct shadow_line *l, uint64_
 					       : LINE_CELLS;
 			}
 			if ((write ? l->r : l->w) & bits)
-				check_behind_dead(t, head);
+				time_after_dead(t, head);
 		}
-		if (!__atomic_compare_exchange_n(&l->head, &head, t->now | LINE_BUSY | flags, false,
-						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		if (!__atomic_compare_exchange_n(&l->head, &head, t->time.now | LINE_BUSY | flags,
+						 false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
 		l->r = bits;
 		l->w = write ? bits : 0;
 		l->young = 0;
-		__atomic_store_n(&l->head, t->now | flags, __ATOMIC_RELEASE);
+		__atomic_store_n(&l->head, t->time.now | flags, __ATOMIC_RELEASE);
 		return LINE_NOTED;
 	}
 }
@@ -331,8 +330,8 @@ static bool tell_reads(const struct shadow_line *l, uint64_t kept, uintptr_t add
 {
 	bool told = kept & LINE_BENEATH || tell_cells(l->young, l->r, 0, 0, address);
 
-	for (uint32_t i = 1, n = __atomic_load_n(&check_slots, __ATOMIC_ACQUIRE); i < n; i++) {
-		struct rt_read *table = __atomic_load_n(&check_lines[i].reads, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 1, n = __atomic_load_n(&slot_count, __ATOMIC_ACQUIRE); i < n; i++) {
+		struct rt_read *table = __atomic_load_n(&slot_public[i].reads, __ATOMIC_ACQUIRE);
 
 		for (uint32_t k = 0; table && k < 2; k++) {
 			struct rt_read *e = line_read(table, address, k);
@@ -353,7 +352,7 @@ static bool tell_reads(const struct shadow_line *l, uint64_t kept, uintptr_t add
 			told |= tell_cells(head, r, 0, young, address);
 		}
 	}
-	check_had_readers(address & ~(uintptr_t)(LINE_SIZE - 1));
+	readers_were_written(address & ~(uintptr_t)(LINE_SIZE - 1));
 	return told;
 }
 
@@ -400,9 +399,9 @@ enum whose { NOBODYS, OWN, OTHERS };
 
 static enum whose whose_word(const struct rt_thread *t, uint64_t word)
 {
-	if (!word || (shadow_slot(word) < SHADOW_NOBODY && check_word_dead(word)))
+	if (!word || (shadow_slot(word) < SHADOW_NOBODY && word_is_dead(word)))
 		return NOBODYS;
-	return check_mine(t, word) || check_settled(t, word) ? OWN : OTHERS;
+	return word_is_mine(t, word) || word_is_settled(t, word) ? OWN : OTHERS;
 }
 
 static enum whose whose_cells(const struct rt_thread *t, const struct shadow_cell *cell)
@@ -432,17 +431,17 @@ static void come_behind(struct rt_thread *t, const struct shadow_cell *cell)
 		for (uint32_t k = 0; k < 2; k++) {
 			uint64_t word = cell[i].w[k];
 
-			if (word && shadow_slot(word) < SHADOW_NOBODY && !check_mine(t, word))
-				check_behind_dead(t, word);
+			if (word && shadow_slot(word) < SHADOW_NOBODY && !word_is_mine(t, word))
+				time_after_dead(t, word);
 		}
 }
 
 /* Is the thread whose line it was in the stretch that it had it in? It may be about to set bits. */
 static bool is_in_use(const struct rt_thread *t, uint64_t last)
 {
-	return shadow_slot(last) && !check_mine(t, last) &&
+	return shadow_slot(last) && !word_is_mine(t, last) &&
 	       (shadow_step(last) & (SHADOW_TIMES * 2 - 1)) >=
-		       __atomic_load_n(&check_lines[shadow_slot(last)].stretch, __ATOMIC_ACQUIRE);
+		       __atomic_load_n(&slot_public[shadow_slot(last)].stretch, __ATOMIC_ACQUIRE);
 }
 
 /* Have all whose words are of interest only read it? */
@@ -452,7 +451,7 @@ static bool is_only_read(const struct shadow_cell *cell)
 		uint64_t word = __atomic_load_n(&cell[i / 2].w[i % 2], __ATOMIC_ACQUIRE);
 
 		if (word && (shadow_slot(word) == SHADOW_LIST ||
-			     (word & SHADOW_WRITE && !check_word_dead(word))))
+			     (word & SHADOW_WRITE && !word_is_dead(word))))
 			return false;
 	}
 	return true;
@@ -474,9 +473,9 @@ enum line_outcome line_close(struct rt_thread *t, struct shadow_line *l, uint64_
 	it = lock(address);
 	in_cells = l->head == LINE_IN_CELLS;
 	whose = in_cells && !is_in_use(t, l->young) ? whose_cells(t, cell) : OTHERS;
-	if (in_cells && whose == OTHERS && !write && !record_on && is_only_read(cell) &&
-	    check_may_have_readers(start)) {
-		kept = check_new_readers() | LINE_USED_CELLS | LINE_BENEATH;
+	if (in_cells && whose == OTHERS && !write && !shadow_serial && is_only_read(cell) &&
+	    readers_are_due(start)) {
+		kept = readers_new() | LINE_USED_CELLS | LINE_BENEATH;
 		__atomic_store_n(&l->head, kept, __ATOMIC_RELEASE);
 	} else if (in_cells && whose == OTHERS) {
 		l->young += (l->young & LINE_LOW) < LINE_VAIN;
@@ -486,7 +485,7 @@ enum line_outcome line_close(struct rt_thread *t, struct shadow_line *l, uint64_
 		l->w = write ? bits : 0;
 		l->young = 0;
 		__atomic_store_n(&l->head,
-				 t->now | LINE_USED_CELLS | (whose == OWN ? LINE_BENEATH : 0),
+				 t->time.now | LINE_USED_CELLS | (whose == OWN ? LINE_BENEATH : 0),
 				 __ATOMIC_RELEASE);
 	}
 	unlock(it);
@@ -510,13 +509,13 @@ static void clear_cells(uintptr_t address, uint64_t bits)
 /* It is a thread's, or nobody's: false where it is not any more, or another's who is interested. */
 static bool clear_own(struct shadow_line *l, uint64_t head, uint64_t bits)
 {
-	if (!check_mine(&rt_self, head) && shadow_slot(head) && !check_word_dead(head))
+	if (!word_is_mine(&rt_self, head) && shadow_slot(head) && !word_is_dead(head))
 		return false;
 	if (bits == ~0ull)
 		return __atomic_compare_exchange_n(&l->head, &head, 0, false, __ATOMIC_ACQ_REL,
 						   __ATOMIC_RELAXED);
 	/* Should it become another's just now, these bits are nobody's there, either. */
-	if (check_mine(&rt_self, head) && head >= rt_self.dead) {
+	if (word_is_mine(&rt_self, head) && head >= rt_self.time.dead) {
 		__atomic_fetch_and(&l->r, ~bits, __ATOMIC_SEQ_CST);
 		__atomic_fetch_and(&l->w, ~bits, __ATOMIC_SEQ_CST);
 	}

@@ -43,7 +43,7 @@
 #ifndef ATOMSAN_RUNTIME_SHADOW_OWNED_LINE_H
 #define ATOMSAN_RUNTIME_SHADOW_OWNED_LINE_H
 
-#include "runtime/frontier/check.h"
+#include "runtime/shadow/cell.h"
 
 enum {
 	LINE_BUSY = 1,
@@ -121,10 +121,10 @@ line_note(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
 {
 	uint64_t head = __atomic_load_n(&l->head, __ATOMIC_RELAXED), r, w;
 
-	if (RT_UNLIKELY(!check_this_stretch(t, head)))
+	if (RT_UNLIKELY(!word_in_stretch(t, head)))
 		return line_is_in_cells(head) ? LINE_CELLS
 					      : line_claim(t, l, bits, write, address, pc);
-	if (RT_UNLIKELY(head < t->limit || head < t->raised))
+	if (RT_UNLIKELY(head < t->time.limit || head < t->time.raised))
 		return line_again(t, l, head, bits, write, address, pc);
 	r = l->r;
 	w = l->w;
@@ -144,13 +144,13 @@ static inline bool line_no_conflict(const struct rt_thread *t, const struct shad
 {
 	uint64_t head = __atomic_load_n(&l->head, __ATOMIC_ACQUIRE);
 
-	if (!shadow_slot(head) || check_mine(t, head))
+	if (!shadow_slot(head) || word_is_mine(t, head))
 		return true;
 	if (shadow_readers(head))
 		return !write;
 	if (line_is_in_cells(head) || head & LINE_BUSY)
 		return false;
-	return check_word_dead(head) || !(head & LINE_BENEATH || (write ? l->r : l->w) & bits);
+	return word_is_dead(head) || !(head & LINE_BENEATH || (write ? l->r : l->w) & bits);
 }
 
 #endif

@@ -4,13 +4,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/frontier/check.h"
+#include "runtime/thread/mode.h"
 
 uintptr_t shadow_region[SHADOW_SPACES][SHADOW_REGIONS];
-RT_EXPORT extern uintptr_t atomsan_3_cells[SHADOW_SPACES][SHADOW_REGIONS]
+RT_EXPORT extern uintptr_t atomsan_4_cells[SHADOW_SPACES][SHADOW_REGIONS]
 	__attribute__((alias("shadow_region")));
 uintptr_t shadow_lines[SHADOW_REGIONS];
-RT_EXPORT extern uintptr_t atomsan_3_lines[SHADOW_REGIONS] __attribute__((alias("shadow_lines")));
+RT_EXPORT extern uintptr_t atomsan_4_lines[SHADOW_REGIONS] __attribute__((alias("shadow_lines")));
 struct shadow_stripe shadow_stripes[SHADOW_STRIPES];
 uint64_t shadow_stripe_mask = SHADOW_STRIPES - 1;
 static uint32_t region_lock, list_lock;
@@ -55,7 +55,7 @@ static uintptr_t make_region(uintptr_t *region, size_t bytes, uintptr_t cells_of
 		shadow = rt_pages(bytes);
 		if (!shadow) {
 			rt_unlock(&region_lock);
-			check_give_up("no address space for shadow memory");
+			rt_stop_checking("no address space for shadow memory");
 			return 0;
 		}
 		/* Large pages would be filled with what nobody asked for. */
@@ -190,7 +190,7 @@ struct shadow_list *shadow_list_new(struct shadow_cell *cell, uint32_t cap)
 	}
 	rt_unlock(&list_lock);
 	if (!list)
-		check_give_up("no memory for shadow lists");
+		rt_stop_checking("no memory for shadow lists");
 	return list;
 }
 
@@ -291,8 +291,11 @@ void shadow_let_go(void)
 	rt_unlock(&region_lock);
 }
 
-void shadow_one_stripe(void)
+bool shadow_serial;
+
+void shadow_make_serial(void)
 {
+	shadow_serial = true;
 	shadow_stripe_mask = 0;
 }
 

@@ -33,7 +33,8 @@
 #ifndef ATOMSAN_RUNTIME_SHADOW_SHADOW_H
 #define ATOMSAN_RUNTIME_SHADOW_SHADOW_H
 
-#include "runtime/os/rt.h"
+#include "runtime/os/clock.h"
+#include "runtime/os/lock.h"
 
 struct shadow_cell {
 	uint64_t w[2];
@@ -150,10 +151,12 @@ void shadow_clear_locks(uintptr_t address, size_t bytes);
 void shadow_give_back(uintptr_t address, uintptr_t end);
 
 /*
- * A stripe holds whole lines. A line each: threads that use different ones do not
- * meet. While the program is recorded as well as checked there is only one (shadow_one_stripe()),
- * and all that may conflict happens, and takes its time, under its lock: the order of the recording
- * is the order of the check.
+ * Stripes: locks over the shadow, chosen by address. A stripe covers whole lines, and has a cache
+ * line of its own, so that threads that use different stripes do not meet.
+ *
+ * Serial mode. While the program is recorded as well as checked there is only one stripe. All
+ * operations that may conflict happen, and get their time, under its lock, so that the order of the
+ * recording is the order of the check.
  */
 struct shadow_stripe {
 	uint32_t lock;
@@ -168,7 +171,17 @@ static inline struct shadow_stripe *shadow_stripe(uintptr_t address)
 	return &shadow_stripes[(address >> 6) * 0x9e3779b97f4a7c15ull >> 54 & shadow_stripe_mask];
 }
 
-void shadow_one_stripe(void);
+extern bool shadow_serial;
+void shadow_make_serial(void);
+
+/* The time of what happens now, under the lock of the stripe: later than all before it. */
+static inline uint64_t shadow_stamp(struct shadow_stripe *s)
+{
+	uint64_t time = clock_now_ordered();
+
+	s->last = RT_LIKELY(time > s->last) ? time : s->last + 1;
+	return s->last;
+}
 
 /* Around a fork: the lists are as they should be. In the child nobody holds a lock. */
 void shadow_hold(void);

@@ -59,11 +59,11 @@ HOOK_WRITES(ACCESS)
 HOOK_UPDATES(ACCESS)
 
 /* What inlined hooks need to know (inline/hooks.c): the mode says that there is nothing to do. */
-EXPORT volatile unsigned atomsan_3_mode;
-EXPORT unsigned long atomsan_3_lines[1];
-EXPORT unsigned long atomsan_3_cells[1];
-EXPORT unsigned long atomsan_3_states[1];
-EXPORT __thread char atomsan_3_self[64] __attribute__((tls_model("initial-exec")));
+EXPORT volatile unsigned atomsan_4_mode;
+EXPORT unsigned long atomsan_4_lines[1];
+EXPORT unsigned long atomsan_4_cells[1];
+EXPORT unsigned long atomsan_4_states[1];
+EXPORT __thread char atomsan_4_self[64] __attribute__((tls_model("initial-exec")));
 HOOK_CALLED(ACCESS, ACCESS)
 
 #define INTERFACE(type, name)                                                                      \

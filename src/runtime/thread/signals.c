@@ -8,6 +8,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "runtime/os/lock.h"
 #include "runtime/os/real.h"
 
 /* The C library cancels threads with this one, which it keeps for itself. */
@@ -28,19 +29,19 @@ static void call(int number, siginfo_t *info, void *context)
 {
 	struct sigaction *a = &handlers[number];
 	struct rt_thread *t = &rt_self;
-	uintptr_t outer = t->handler_sp;
+	uintptr_t outer = t->gate.handler_sp;
 
 	/* It may end the thread, and never come back; and it is none of the program's. */
 	if (number == CANCELS) {
 		a->sa_sigaction(number, info, context);
 		return;
 	}
-	t->handler_sp = (uintptr_t)__builtin_frame_address(0);
+	t->gate.handler_sp = (uintptr_t)__builtin_frame_address(0);
 	if (a->sa_flags & SA_SIGINFO)
 		a->sa_sigaction(number, info, context);
 	else if (a->sa_handler != SIG_DFL && a->sa_handler != SIG_IGN)
 		a->sa_handler(number);
-	t->handler_sp = outer;
+	t->gate.handler_sp = outer;
 }
 
 /* Did the instruction that was running cause it? */
@@ -64,38 +65,38 @@ static void on_signal(int number, siginfo_t *info, void *context)
 	struct rt_thread *t = &rt_self;
 	struct rt_signal *slot;
 
-	if (!(t->quiet & RT_IN_RUNTIME)) {
+	if (!(t->gate.quiet & RT_IN_RUNTIME)) {
 		call(number, info, context);
-		if (t->pending)
+		if (t->gate.pending)
 			rt_signals_deliver(t);
 		return;
 	}
 	if (cannot_wait(number, info)) {
-		uint32_t quiet = t->quiet, *lock = t->atomic_lock;
+		uint32_t quiet = t->gate.quiet, *lock = t->shadow.atomic_lock;
 
 		/* The handler may go on elsewhere; if it comes back, the hook is as it was. */
-		t->atomic_lock = NULL;
+		t->shadow.atomic_lock = NULL;
 		if (lock)
 			rt_unlock(lock);
-		t->quiet &= ~(uint32_t)RT_IN_RUNTIME;
+		t->gate.quiet &= ~(uint32_t)RT_IN_RUNTIME;
 		call(number, info, context);
-		t->quiet = quiet;
+		t->gate.quiet = quiet;
 		if (lock)
 			rt_lock_ranked(lock, RT_STRIPE);
-		t->atomic_lock = lock;
+		t->shadow.atomic_lock = lock;
 		return;
 	}
-	if (!t->signals)
-		t->signals = rt_pages(WAITING * sizeof *t->signals);
-	if (!t->signals)
+	if (!t->gate.signals)
+		t->gate.signals = rt_pages(WAITING * sizeof *t->gate.signals);
+	if (!t->gate.signals)
 		return;
-	for (slot = t->signals; slot < t->signals + WAITING; slot++) {
+	for (slot = t->gate.signals; slot < t->gate.signals + WAITING; slot++) {
 		if (slot->number)
 			continue;
 		slot->info = *info;
 		slot->context = *(ucontext_t *)context;
 		slot->number = number;
-		t->pending++;
+		t->gate.pending++;
 		return;
 	}
 }
@@ -109,7 +110,7 @@ void rt_signals_deliver(struct rt_thread *t)
 
 	if (rt_in_handler(t, (uintptr_t)__builtin_frame_address(0)))
 		return;
-	for (struct rt_signal *slot = t->signals; slot < t->signals + WAITING; slot++) {
+	for (struct rt_signal *slot = t->gate.signals; slot < t->gate.signals + WAITING; slot++) {
 		int number = slot->number;
 		sigset_t mask, before;
 		siginfo_t info;
@@ -122,7 +123,7 @@ void rt_signals_deliver(struct rt_thread *t)
 		info = slot->info;
 		context = slot->context;
 		slot->number = 0;
-		t->pending--;
+		t->gate.pending--;
 		mask = handlers[number].sa_mask;
 		sigorset(&mask, &mask, &before);
 		if (!(handlers[number].sa_flags & SA_NODEFER))
@@ -137,11 +138,11 @@ void rt_signals_deliver(struct rt_thread *t)
 
 void signals_thread_gone(struct rt_thread *t)
 {
-	struct rt_signal *signals = t->signals;
+	struct rt_signal *signals = t->gate.signals;
 
 	/* One may come at any moment from here on, and must not look for those that wait. */
-	t->pending = 0;
-	t->signals = NULL;
+	t->gate.pending = 0;
+	t->gate.signals = NULL;
 	RT_COMPILER_BARRIER();
 	rt_pages_free(signals, WAITING * sizeof *signals);
 }
@@ -228,7 +229,7 @@ struct kernel_action {
 
 static void *to_be_cancelled(void *over)
 {
-	rt_self.quiet = RT_GONE;
+	rt_self.gate.quiet = RT_GONE;
 	while (!__atomic_load_n((uint32_t *)over, __ATOMIC_ACQUIRE))
 		rt_nap(); /* is no point where threads are cancelled */
 	return NULL;
@@ -298,7 +299,7 @@ void signals_child(struct rt_thread *t)
 	/* Whoever was at it is in the parent. */
 	if (in_front == GETTING_THERE)
 		in_front = NOT_IN_FRONT;
-	for (size_t i = 0; t->signals && i < WAITING; i++)
-		t->signals[i].number = 0;
-	t->pending = 0;
+	for (size_t i = 0; t->gate.signals && i < WAITING; i++)
+		t->gate.signals[i].number = 0;
+	t->gate.pending = 0;
 }

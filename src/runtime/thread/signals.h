@@ -12,7 +12,7 @@
 #ifndef ATOMSAN_RUNTIME_THREAD_SIGNALS_H
 #define ATOMSAN_RUNTIME_THREAD_SIGNALS_H
 
-#include "runtime/os/rt.h"
+#include "runtime/thread/state.h"
 
 void signals_thread_gone(struct rt_thread *t);
 

@@ -7,8 +7,8 @@
  *
  * Who may include this: the runtime.
  */
-#ifndef ATOMSAN_RUNTIME_HISTORY_MODULES_H
-#define ATOMSAN_RUNTIME_HISTORY_MODULES_H
+#ifndef ATOMSAN_RUNTIME_LINK_MODULES_H
+#define ATOMSAN_RUNTIME_LINK_MODULES_H
 
 #include <stddef.h>
 #include <stdint.h>

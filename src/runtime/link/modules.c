@@ -1,4 +1,4 @@
-#include "runtime/history/modules.h"
+#include "runtime/link/modules.h"
 
 #include <elf.h>
 #include <link.h>
@@ -6,10 +6,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "runtime/frontier/check.h"
+#include "runtime/os/lock.h"
 #include "runtime/link/reporter_link.h"
-#include "runtime/predict/predict.h"
-#include "runtime/record/record.h"
+#include "runtime/thread/state.h"
+#include "runtime/tool.h"
 
 enum { MAX = 4096 };
 
@@ -119,11 +119,8 @@ static int note(struct dl_phdr_info *info, size_t size, void *arg)
 	 * been unloaded and loaded again: nothing tells, so where any was, all are new.
 	 */
 	if (nfirst && at >= nfirst && (at == nknown || info->dlpi_subs != unloaded)) {
-		check_clear(info->dlpi_addr, end);
-		if (predict_on)
-			predict_forget(t, info->dlpi_addr, end, t->rec.pc_high);
-		record_sized(t, RAW_FORGET, info->dlpi_addr, end, record_now_ordered(),
-			     t->rec.pc_high);
+		rt_tool->forget(t, info->dlpi_addr, end, 0);
+		rt_recorder->forget(t, info->dlpi_addr, end, 0);
 	}
 	if (at < nknown)
 		return 0;
@@ -145,8 +142,8 @@ static int note(struct dl_phdr_info *info, size_t size, void *arg)
 		      !*name                   ? "[vdso]"
 		      : strncmp(name, "./", 2) ? name
 					       : name + 2);
-	record_text(t, RAW_MODULE, info->dlpi_addr, text, n);
-	if (check_on || predict_on)
+	rt_recorder->module(t, info->dlpi_addr, text, n);
+	if (rt_checking)
 		keep(info->dlpi_addr, text, n);
 	return 0;
 }
@@ -165,14 +162,14 @@ static void tell_reporter(void)
 	for (struct kept *k = __atomic_load_n(&kept, __ATOMIC_ACQUIRE); k;
 	     k = __atomic_load_n(&k->next, __ATOMIC_ACQUIRE))
 		if (!__atomic_exchange_n(&k->told, 1, __ATOMIC_RELAXED))
-			live_module(k->bias, k->text, k->n);
+			link_module(k->bias, k->text, k->n);
 }
 
 void modules_note(void)
 {
 	struct rt_thread *t = &rt_self;
 
-	if (!(record_on || check_on || predict_on) || !rt_enter(t))
+	if (!tool_any() || !rt_enter(t))
 		return;
 	rt_lock_ranked(&lock, RT_MODULES);
 	dl_iterate_phdr(note, t);

@@ -1,28 +1,48 @@
+#include "runtime/shadow/cell.h"
+
+bool (*cell_edge)(struct rt_thread *t, uint64_t word, bool *fresh);
+uint8_t readers_written[READERS_WRITTEN];
+
+/* Most edges bring nothing new. */
+static bool cell_take_edge(struct rt_thread *t, uint64_t word, bool *fresh)
+{
+	return t->shadow.seen[shadow_slot(word)] >= (int64_t)word_time(word) ||
+	       cell_edge(t, word, fresh);
+}
+
 /*
- * Accesses of memory, and of locks, in the shadow: what conflicts with what,
- * and what a cell remembers.
- *
- * A cell remembers, for each byte, the last write and the reads since then, as
- * far as they are still of interest. A write takes edges from all of them and
- * takes their place; a read takes edges from writes, and takes the place of
- * the thread's own earlier read. A read whose edge to a write closed a cycle
- * stays: that edge was left out, and a later write may have to take it.
- *
- * A thread that finds only words of its own in a cell changes it without
- * the lock: nobody else has anything to say about these bytes, or they have,
- * at this very moment, under the lock, and then one of the two stores is
- * lost. Where both are in the right (they touch different bytes, or
- * both read) a step may be forgotten that would have mattered; none is
- * ever invented. It takes two threads in the same few instructions, for the
- * first time with these 8 bytes. The same goes for one that comes to a cell with
- * at most one word in it, and for one that reads what has readers (access.c). With a recording
- * running, everything happens under one lock, where it also takes its time, so that both tell the
- * same story.
+ * The thread may be at it: an entry counts that was the same before and after, and it is what
+ * the thread did before whatever orders the two, if anything does.
  */
-#include "runtime/frontier/check.h"
-#include "runtime/doublechecker/icd.h"
-#include "runtime/shadow/owned_line.h"
-#include "runtime/record/record.h"
+uint64_t cell_young_word(uint64_t word, uintptr_t address)
+{
+	const struct rt_repeat *table =
+		__atomic_load_n(&slot_public[shadow_slot(word)].repeat, __ATOMIC_ACQUIRE);
+	const struct rt_repeat *r = &table[address >> 3 & (RT_REPEATS - 1)];
+	uint64_t young = __atomic_load_n(&r->word, __ATOMIC_ACQUIRE);
+	bool same = (__atomic_load_n(&r->address, __ATOMIC_ACQUIRE) & ~7ul) == (address & ~7ul);
+
+	return same && __atomic_load_n(&r->word, __ATOMIC_ACQUIRE) == young && young > word &&
+			       !((young ^ word) & (SHADOW_WRITE | SHADOW_BYTES))
+		       ? young
+		       : word;
+}
+
+static uint64_t cell_kept_read(uint32_t slot, uint64_t readers, uintptr_t address)
+{
+	const struct rt_repeat *r = __atomic_load_n(&slot_public[slot].repeat, __ATOMIC_ACQUIRE);
+	uint64_t word;
+
+	if (!r)
+		return 0;
+	r += address >> 3 & (RT_REPEATS - 1);
+	word = __atomic_load_n(&r->word, __ATOMIC_ACQUIRE);
+	if (__atomic_load_n(&r->kept, __ATOMIC_ACQUIRE) != readers ||
+	    (__atomic_load_n(&r->address, __ATOMIC_ACQUIRE) ^ address) & ~7ul ||
+	    __atomic_load_n(&r->word, __ATOMIC_ACQUIRE) != word)
+		return 0;
+	return word;
+}
 
 /* What is left of the thread's own earlier access when it does `what`. */
 static inline uint64_t behind_own(uint64_t word, uint64_t what)
@@ -38,7 +58,7 @@ static inline uint64_t behind_own(uint64_t word, uint64_t what)
  */
 static inline bool alike(const struct rt_thread *t, uint64_t word, uint64_t what)
 {
-	return word && check_this_stretch(t, word) && word >= t->raised &&
+	return word && word_in_stretch(t, word) && word >= t->time.raised &&
 	       !((word ^ what) & SHADOW_WRITE);
 }
 
@@ -61,20 +81,20 @@ static inline bool alone(struct rt_thread *t, struct shadow_cell *cell, uint64_t
 {
 	uint64_t w[2] = {__atomic_load_n(&cell->w[0], __ATOMIC_RELAXED),
 			 __atomic_load_n(&cell->w[1], __ATOMIC_RELAXED)};
-	uint64_t fresh = t->now | what;
-	int i = !check_mine(t, w[0]), other = !i;
+	uint64_t fresh = t->time.now | what;
+	int i = !word_is_mine(t, w[0]), other = !i;
 	bool both;
 
-	if (!check_mine(t, w[i]) || shadow_slot(w[other]) == SHADOW_LIST)
+	if (!word_is_mine(t, w[i]) || shadow_slot(w[other]) == SHADOW_LIST)
 		return false;
-	both = check_mine(t, w[other]);
-	if (!both && check_conflicts(w[other], what))
+	both = word_is_mine(t, w[other]);
+	if (!both && word_conflicts(w[other], what))
 		return false;
-	if (!check_matters(t))
+	if (!time_matters(t))
 		return true; /* no edge can come from here, and nobody will ask */
-	w[i] = check_word_dead(w[i]) ? 0 : behind_own(w[i], what);
+	w[i] = word_is_dead(w[i]) ? 0 : behind_own(w[i], what);
 	if (both)
-		w[other] = check_word_dead(w[other]) ? 0 : behind_own(w[other], what);
+		w[other] = word_is_dead(w[other]) ? 0 : behind_own(w[other], what);
 	if (both || !w[other]) {
 		if (w[i] && w[other]) {
 			int merge = alike(t, w[i], what) ? i : other;
@@ -132,7 +152,7 @@ static void drop_dead(struct words *ws)
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < ws->n; i++)
-		if (!check_word_dead(ws->v[i]))
+		if (!word_is_dead(ws->v[i]))
 			ws->v[kept++] = ws->v[i];
 	ws->n = kept;
 }
@@ -199,20 +219,20 @@ static void pack(struct words *ws, struct shadow_cell *cell)
 static void ask_readers(struct rt_thread *t, struct words *ws, struct shadow_cell *cell,
 			uintptr_t address, uint64_t what)
 {
-	for (uint32_t i = 1, n = __atomic_load_n(&check_slots, __ATOMIC_ACQUIRE); i < n; i++) {
-		uint64_t word = check_kept(i, ws->readers, address);
+	for (uint32_t i = 1, n = __atomic_load_n(&slot_count, __ATOMIC_ACQUIRE); i < n; i++) {
+		uint64_t word = cell_kept_read(i, ws->readers, address);
 
 		if (!word)
 			continue;
-		if (!check_word_dead(word)) {
+		if (!word_is_dead(word)) {
 			if (!add(ws, cell, word))
 				return;
-		} else if (i != t->slot && check_conflicts(word, what)) {
-			check_behind_dead(t, word);
+		} else if (i != t->slot && word_conflicts(word, what)) {
+			time_after_dead(t, word);
 		}
 	}
 	ws->readers = 0;
-	check_had_readers(address);
+	readers_were_written(address);
 }
 
 /* Are there reads of more than one thread? */
@@ -230,7 +250,7 @@ static bool is_read_by_many(const struct words *ws)
 	return false;
 }
 
-uint64_t check_new_readers(void)
+uint64_t readers_new(void)
 {
 	static uint64_t last;
 
@@ -247,7 +267,7 @@ static inline uint64_t behind_added(uint64_t word, uint64_t added)
 	return word;
 }
 
-void check_add(struct shadow_cell *cell, uint64_t added)
+void cell_add(struct shadow_cell *cell, uint64_t added)
 {
 	uint64_t w0 = cell->w[0], w1 = cell->w[1];
 	uint32_t kept = 0;
@@ -275,7 +295,7 @@ void check_add(struct shadow_cell *cell, uint64_t added)
 		pack(&ws, cell);
 }
 
-void check_tell(const struct rt_repeat *r)
+void cell_publish_kept(const struct rt_repeat *r)
 {
 	struct shadow_cell *cell = shadow_find(SHADOW_DATA, r->address);
 	struct shadow_stripe *stripe = shadow_stripe(r->address);
@@ -291,7 +311,7 @@ void check_tell(const struct rt_repeat *r)
 	}
 	rt_lock_ranked(&stripe->lock, RT_STRIPE);
 	if (cell->w[0] == r->kept)
-		check_add(cell, r->word);
+		cell_add(cell, r->word);
 	rt_unlock(&stripe->lock);
 }
 
@@ -303,17 +323,17 @@ static void take_edges(struct rt_thread *t, struct words *ws, uint64_t what, boo
 	for (uint32_t i = 0; i < ws->n; i++) {
 		uint64_t word = ws->v[i];
 
-		if (check_mine(t, word)) {
+		if (word_is_mine(t, word)) {
 			word = behind_own(word, what);
-		} else if (check_conflicts(word, what)) {
-			if (check_word_dead(word)) {
-				check_behind_dead(t, word);
+		} else if (word_conflicts(word, what)) {
+			if (word_is_dead(word)) {
+				time_after_dead(t, word);
 				continue;
 			}
 			if (!(word & SHADOW_WRITE))
-				word = check_young(word, t->at);
+				word = cell_young_word(word, t->shadow.at);
 			/* The bytes that both have: a report wants to know. */
-			if ((check_edge(t, word & (what | ~(uint64_t)SHADOW_BYTES), fresh) ||
+			if ((cell_take_edge(t, word & (what | ~(uint64_t)SHADOW_BYTES), fresh) ||
 			     word & SHADOW_WRITE) &&
 			    what & SHADOW_WRITE)
 				word &= ~(what & SHADOW_BYTES);
@@ -331,7 +351,7 @@ static uint64_t merged_all(const struct rt_thread *t, struct words *ws, uint32_t
 
 	ws->v[i] = ws->v[--ws->n];
 	while (i < ws->n) {
-		uint64_t both = check_mine(t, ws->v[i]) ? merged(t, word, ws->v[i]) : 0;
+		uint64_t both = word_is_mine(t, ws->v[i]) ? merged(t, word, ws->v[i]) : 0;
 
 		if (both) {
 			word = both;
@@ -351,20 +371,20 @@ static inline bool beside(struct rt_thread *t, struct shadow_cell *cell, uint64_
 {
 	uint64_t word = cell->w[0];
 
-	if (cell->w[1] || shadow_slot(word) >= SHADOW_NOBODY || check_mine(t, word))
+	if (cell->w[1] || shadow_slot(word) >= SHADOW_NOBODY || word_is_mine(t, word))
 		return false;
-	if (check_conflicts(word, what)) {
-		if (check_word_dead(word)) {
-			check_behind_dead(t, word);
+	if (word_conflicts(word, what)) {
+		if (word_is_dead(word)) {
+			time_after_dead(t, word);
 			word = 0;
-		} else if (!(word & SHADOW_WRITE) || !check_known(t, word)) {
+		} else if (!(word & SHADOW_WRITE) || !word_is_known(t, word)) {
 			return false;
 		} else if (what & SHADOW_WRITE) {
 			word &= ~(what & SHADOW_BYTES);
 		}
 	}
 	__atomic_store_n(&cell->w[1], word & SHADOW_BYTES ? word : 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&cell->w[0], t->now | what, __ATOMIC_RELEASE);
+	__atomic_store_n(&cell->w[0], t->time.now | what, __ATOMIC_RELEASE);
 	return true;
 }
 
@@ -374,21 +394,21 @@ static void together(struct rt_thread *t, struct shadow_cell *cell, uintptr_t ad
 {
 	struct words ws;
 
-	if (check_matters(t) && beside(t, cell, what)) {
+	if (time_matters(t) && beside(t, cell, what)) {
 		*noted = true;
 		return;
 	}
 	unpack(&ws, cell);
-	t->at = address & ~7ul;
+	t->shadow.at = address & ~7ul;
 	if (RT_UNLIKELY(ws.readers && what & SHADOW_WRITE))
 		ask_readers(t, &ws, cell, address, what);
 	take_edges(t, &ws, what, fresh);
-	t->at = 0;
-	if (check_matters(t)) {
-		uint64_t word = t->now | what;
+	t->shadow.at = 0;
+	if (time_matters(t)) {
+		uint64_t word = t->time.now | what;
 
 		for (uint32_t i = 0; i < ws.n && ws.n > 1; i++)
-			if (check_mine(t, ws.v[i]) && alike(t, ws.v[i], what)) {
+			if (word_is_mine(t, ws.v[i]) && alike(t, ws.v[i], what)) {
 				word = merged_all(t, &ws, i) | what;
 				break;
 			}
@@ -397,9 +417,9 @@ static void together(struct rt_thread *t, struct shadow_cell *cell, uintptr_t ad
 			return;
 		if (ws.n > 2)
 			drop_dead(&ws);
-		if (ws.n > 2 && !(what & SHADOW_WRITE) && !ws.readers && !record_on &&
-		    is_read_by_many(&ws) && check_may_have_readers(address))
-			ws.readers = check_new_readers() | SHADOW_BYTES;
+		if (ws.n > 2 && !(what & SHADOW_WRITE) && !ws.readers && !shadow_serial &&
+		    is_read_by_many(&ws) && readers_are_due(address))
+			ws.readers = readers_new() | SHADOW_BYTES;
 	}
 	pack(&ws, cell);
 }
@@ -420,11 +440,11 @@ static bool done_in_list(const struct rt_thread *t, const struct shadow_cell *ce
 	for (uint32_t i = 0, n = list->n < list->cap ? list->n : list->cap; i < n; i++) {
 		uint64_t word = __atomic_load_n(&list->w[i], __ATOMIC_RELAXED);
 
-		if (check_word_dead(word))
+		if (word_is_dead(word))
 			return false;
-		if (check_mine(t, word))
-			found |= (word & what) == what && word >= t->limit;
-		else if (what & SHADOW_WRITE && check_conflicts(word, what))
+		if (word_is_mine(t, word))
+			found |= (word & what) == what && word >= t->time.limit;
+		else if (what & SHADOW_WRITE && word_conflicts(word, what))
 			return false; /* somebody has looked since */
 	}
 	return found && __atomic_load_n(&cell->w[1], __ATOMIC_ACQUIRE) == tag;
@@ -437,7 +457,7 @@ static inline void one_cell(struct rt_thread *t, uintptr_t address, uint64_t wha
 	struct shadow_stripe *stripe;
 
 	if (!cell || alone(t, cell, what, noted) || done_in_list(t, cell, what) ||
-	    (!check_matters(t) && check_no_conflict(t, cell, what)))
+	    (!time_matters(t) && cell_has_no_conflict(t, cell, what)))
 		return;
 	stripe = shadow_stripe(address);
 	rt_lock_ranked(&stripe->lock, RT_STRIPE);
@@ -445,121 +465,28 @@ static inline void one_cell(struct rt_thread *t, uintptr_t address, uint64_t wha
 	rt_unlock(&stripe->lock);
 }
 
-/*
- * What lies in one line. Where the thread has it to itself, or nothing of others that conflicts and
- * nothing to leave behind, its cells need not know. `locked`: the lock of the stripe is held.
- */
-static void one_line(struct rt_thread *t, uintptr_t at, uintptr_t end, uint64_t write, uintptr_t pc,
-		     bool locked, bool *fresh, bool *noted)
+void cell_access(struct rt_thread *t, uintptr_t address, uintptr_t end, uint64_t write, bool locked,
+		 bool *fresh, bool *noted)
 {
-	enum { FEW = 16 }; /* bytes: there, one may not need the lock */
-	struct shadow_line *l = shadow_line_make(at);
-	uint32_t *lock = &shadow_stripe(at)->lock;
-	uint64_t bits = line_bits(at, end);
+	enum { FEW = 16 }; /* bytes: an access that small may not need the lock */
+	uint32_t *lock = &shadow_stripe(address)->lock;
 
-	if (!l)
-		return;
-	if (check_matters(t)) {
-		enum line_outcome one = line_note(t, l, bits, write, at, pc);
-
-		*noted |= one == LINE_NOTED;
-		if (one != LINE_CELLS)
-			return;
-	} else {
-		t->outside = true;
-		if (line_no_conflict(t, l, bits, write))
-			return;
-	}
-	if (!line_open(l, at)) {
-		/* Nothing in it is of interest. */
-		if (check_matters(t) && line_note(t, l, bits, write, at, pc) == LINE_NOTED)
-			*noted = true;
-		return;
-	}
-	if (!locked && end - at <= FEW) {
-		for (; at < end; at = (at | 7) + 1)
-			one_cell(t, at, write | check_bytes(at, end), fresh, noted);
+	if (!locked && end - address <= FEW) {
+		for (; address < end; address = (address | 7) + 1)
+			one_cell(t, address, write | cell_bytes(address, end), fresh, noted);
 		return;
 	}
 	if (!locked)
 		rt_lock_ranked(lock, RT_STRIPE);
-	for (; at < end; at = (at | 7) + 1) {
-		struct shadow_cell *cell = shadow_make(SHADOW_DATA, at);
-
-		uint64_t what = write | check_bytes(at, end);
+	for (; address < end; address = (address | 7) + 1) {
+		struct shadow_cell *cell = shadow_make(SHADOW_DATA, address);
+		uint64_t what = write | cell_bytes(address, end);
 
 		if (cell && (locked || !done_in_list(t, cell, what)))
-			together(t, cell, at, what, fresh, noted);
+			together(t, cell, address, what, fresh, noted);
 	}
 	if (!locked)
 		rt_unlock(lock);
-}
-
-static void all_lines(struct rt_thread *t, uintptr_t address, uintptr_t end, uint64_t write,
-		      uintptr_t pc, bool locked, bool *fresh, bool *noted)
-{
-	for (uintptr_t at = address, stop; at < end && check_on; at = stop) {
-		stop = (at | (LINE_SIZE - 1)) + 1;
-		if (stop > end)
-			stop = end;
-		one_line(t, at, stop, write, pc, locked, fresh, noted);
-	}
-}
-
-/* Where an edge came in it is noted, too: what it brought can be passed on. */
-void check_access(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t size, uintptr_t pc,
-		  uint64_t *time)
-{
-	uint64_t write = op == RAW_READ || op == RAW_READ_RANGE ? 0 : SHADOW_WRITE;
-	uintptr_t end = address + size;
-	bool noted = false, fresh = false;
-
-	if (RT_UNLIKELY(record_on))
-		*time = record_now();
-	if (RT_UNLIKELY(!t->slot || !check_on))
-		return;
-	if (RT_UNLIKELY(record_on)) {
-		struct shadow_stripe *stripe = shadow_stripe(address);
-
-		rt_lock_ranked(&stripe->lock, RT_STRIPE);
-		*time = check_record_time(stripe);
-		all_lines(t, address, end, write, pc, true, &fresh, &noted);
-		rt_unlock(&stripe->lock);
-	} else {
-		all_lines(t, address, end, write, pc, false, &fresh, &noted);
-	}
-	if (noted || fresh) {
-		if (op == RAW_READ_RANGE || op == RAW_WRITE_RANGE)
-			history_put_sized(t, op, address, size, pc);
-		else
-			history_put(t, op, address, (uint32_t)size, pc);
-	}
-	check_report(t);
-}
-
-void check_atomic(struct rt_thread *t, enum raw_op op, uintptr_t address, uint32_t size,
-		  uintptr_t pc)
-{
-	uintptr_t end = address + size, line = (address | (LINE_SIZE - 1)) + 1;
-	uint64_t limit = t->limit, before = t->calm;
-	bool noted = false, fresh = false;
-
-	if (!t->slot || !check_on)
-		return;
-	if (RT_UNLIKELY(icd_on)) {
-		icd_atomic(t, op, address, size, pc);
-		return;
-	}
-	t->loaded = op == RAW_READ ? address : 0;
-	if (rt_mode == RT_CHECKING)
-		t->limit = check_atomic_limit(t);
-	/* The next line has another lock; what reaches into it is atomic on no machine. */
-	all_lines(t, address, end < line ? end : line, op == RAW_READ ? 0 : SHADOW_WRITE, pc, true,
-		  &fresh, &noted);
-	if (noted || fresh)
-		history_put(t, op, address, size, pc);
-	if (t->calm == before) /* no stretch began */
-		t->limit = limit;
 }
 
 /* --- locks --- */
@@ -581,14 +508,15 @@ static void lock_edges(struct rt_thread *t, struct words *ws, uintptr_t address,
 
 		if (word & lock_byte(address)) {
 			/* Its own, where it has shared it before: it will give it back again. */
-			if (check_mine(t, word)) {
+			if (word_is_mine(t, word)) {
 				if (!shared && !write)
 					continue;
-			} else if (check_word_dead(word)) {
-				check_behind_dead(t, word);
+			} else if (word_is_dead(word)) {
+				time_after_dead(t, word);
 				if (!(shared && write))
 					continue;
-			} else if (!(shared && !write) && check_edge(t, word, &fresh) && !write) {
+			} else if (!(shared && !write) && cell_take_edge(t, word, &fresh) &&
+				   !write) {
 				continue;
 			}
 		}
@@ -605,50 +533,50 @@ static bool lock_store(struct rt_thread *t, struct words *ws, struct shadow_cell
 
 	for (uint32_t i = 0; i < ws->n; i++) {
 		uint64_t word = ws->v[i];
-		bool replaced = shared ? check_mine(t, word) && !(word & SHADOW_WRITE)
+		bool replaced = shared ? word_is_mine(t, word) && !(word & SHADOW_WRITE)
 				       : (word & SHADOW_WRITE) != 0;
 
 		if (!(replaced && word & lock_byte(address)))
 			ws->v[kept++] = word;
 	}
 	ws->n = kept;
-	return add(ws, cell, t->now | lock_byte(address) | (shared ? 0 : SHADOW_WRITE));
+	return add(ws, cell, t->time.now | lock_byte(address) | (shared ? 0 : SHADOW_WRITE));
 }
 
-void check_lock(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, int does,
-		uint64_t *time)
+void cell_lock(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, int does,
+	       uint64_t *time)
 {
 	struct shadow_stripe *stripe = shadow_stripe(address);
-	bool shared = does & CHECK_SHARED;
+	bool shared = does & CELL_SHARED;
 	struct words ws;
 
-	if (!(does & CHECK_GIVES) && !record_on &&
+	if (!(does & CELL_GIVES) && !shadow_serial &&
 	    !(__atomic_load_n(&cell->w[0], __ATOMIC_ACQUIRE) |
 	      __atomic_load_n(&cell->w[1], __ATOMIC_ACQUIRE)))
 		return;
 	rt_lock_ranked(&stripe->lock, RT_STRIPE);
-	if (record_on)
-		*time = check_record_time(stripe);
+	if (shadow_serial)
+		*time = shadow_stamp(stripe);
 	unpack(&ws, cell);
-	if (does & CHECK_TAKES)
+	if (does & CELL_TAKES)
 		lock_edges(t, &ws, address, shared);
-	if (!(does & CHECK_GIVES) || lock_store(t, &ws, cell, address, shared))
+	if (!(does & CELL_GIVES) || lock_store(t, &ws, cell, address, shared))
 		pack(&ws, cell);
 	rt_unlock(&stripe->lock);
 }
 
-void check_mutex_edges(struct rt_thread *t, struct shadow_cell *cell)
+void cell_mutex_edges(struct rt_thread *t, struct shadow_cell *cell)
 {
 	bool fresh = false;
 
 	for (int i = 0; i < 2; i++) {
 		uint64_t word = cell->w[i];
 
-		if (!word || check_mine(t, word))
+		if (!word || word_is_mine(t, word))
 			continue;
-		if (check_word_dead(word))
-			check_behind_dead(t, word);
+		if (word_is_dead(word))
+			time_after_dead(t, word);
 		else
-			check_edge(t, word, &fresh);
+			cell_take_edge(t, word, &fresh);
 	}
 }

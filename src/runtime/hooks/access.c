@@ -1,0 +1,52 @@
+#include "runtime/hooks/access.h"
+
+#include "runtime/frontier/frontier.h"
+
+#define BY_SIZE(bytes)                                                                             \
+	void access_read##bytes(const void *address, uintptr_t pc)                                 \
+	{                                                                                          \
+		if (!access_simple(RAW_READ, (uintptr_t)address, bytes, pc))                       \
+			access_slow(RAW_READ, (uintptr_t)address, bytes, pc);                      \
+	}                                                                                          \
+	void access_write##bytes(const void *address, uintptr_t pc)                                \
+	{                                                                                          \
+		if (!access_simple(RAW_WRITE, (uintptr_t)address, bytes, pc))                      \
+			access_slow(RAW_WRITE, (uintptr_t)address, bytes, pc);                     \
+	}
+BY_SIZE(1)
+BY_SIZE(2)
+BY_SIZE(4)
+BY_SIZE(8)
+BY_SIZE(16)
+
+/* The tool does not stamp its accesses for the recorder: the machine's clock does. */
+__attribute__((noinline)) static void access_recorded(enum raw_op op, uintptr_t address,
+						      size_t size, uintptr_t pc)
+{
+	struct rt_thread *t = &rt_self;
+	uint64_t time = clock_now();
+
+	rt_tool->access(op, address, size, pc);
+	if (t->ignoring || !rt_enter(t))
+		return;
+	rt_recorder->accessed(t, op, address, size, time, pc);
+	rt_leave(t);
+}
+
+/* Nothing but jumps, as a rule: the function that it is for needs all registers. */
+void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
+{
+	uint32_t mode = rt_mode;
+
+	/* access_simple() leaves signals that came meanwhile. */
+	if (RT_UNLIKELY(rt_self.gate.pending) && !rt_self.gate.quiet)
+		rt_signals_deliver(&rt_self);
+	if (RT_LIKELY(mode == RT_CHECKING))
+		frontier_access(op, address, size, pc);
+	else if (mode == RT_NOTHING)
+		return;
+	else if (RT_UNLIKELY(rt_recording) && !shadow_serial)
+		access_recorded(op, address, size, pc);
+	else
+		rt_tool->access(op, address, size, pc);
+}

@@ -1,0 +1,70 @@
+/*
+ * Internal locks: held for a few instructions, never while calling out.
+ *
+ * Each lock has a rank. A thread that holds a lock may take another one only if
+ * the rank of that one comes later in the list below. If compiled with
+ * ATOMSAN_DEBUG, a violation ends the program with a message (lock_rank.c).
+ * docs/architecture.md shows which module holds which locks together.
+ *
+ * Included by: the runtime.
+ */
+#ifndef ATOMSAN_RUNTIME_OS_LOCK_H
+#define ATOMSAN_RUNTIME_OS_LOCK_H
+
+#include "runtime/os/os.h"
+
+enum rt_rank {
+	RT_MODULES = 1, /* the list of loaded modules */
+	RT_LABELS,      /* the table of label numbers */
+	RT_STRIPE,      /* a stripe of the shadow; one at a time */
+	RT_GRAPH,       /* doublechecker's graph; taken before RT_ORDER at a fork */
+	RT_ORDER,       /* the order of transactions */
+	RT_REPLAY,      /* doublechecker's replay; held for as long as that takes */
+	RT_HISTORIES,   /* all histories, held still */
+	RT_REGIONS,     /* the shadow's regions; taken before its lists at a fork */
+	RT_LEAF,        /* any other lock; only RT_MODE may be taken while it is held */
+	RT_MODE,        /* the choice of the mode */
+	RT_REPORTER,    /* the connection; taken by a thread that holds no lock, and like a leaf */
+};
+
+void rt_lock_slow(uint32_t *l);
+#ifdef ATOMSAN_DEBUG
+void rt_rank_take(const uint32_t *l, enum rt_rank rank);
+void rt_rank_give(const uint32_t *l);
+/* In a forked child no lock is held. */
+void rt_rank_child(void);
+#else
+static inline void rt_rank_take(const uint32_t *l, enum rt_rank rank)
+{
+	(void)l;
+	(void)rank;
+}
+static inline void rt_rank_give(const uint32_t *l)
+{
+	(void)l;
+}
+static inline void rt_rank_child(void)
+{
+}
+#endif
+
+static inline void rt_lock_ranked(uint32_t *l, enum rt_rank rank)
+{
+	rt_rank_take(l, rank);
+	if (RT_UNLIKELY(__atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE)))
+		rt_lock_slow(l);
+}
+
+/* Take a leaf. */
+static inline void rt_lock(uint32_t *l)
+{
+	rt_lock_ranked(l, RT_LEAF);
+}
+
+static inline void rt_unlock(uint32_t *l)
+{
+	rt_rank_give(l);
+	__atomic_store_n(l, 0, __ATOMIC_RELEASE);
+}
+
+#endif

@@ -1,0 +1,79 @@
+#include "runtime/thread/mode.h"
+
+#include "runtime/os/lock.h"
+#include "runtime/thread/state.h"
+#include "runtime/tool.h"
+
+volatile uint32_t rt_mode;
+RT_EXPORT extern volatile uint32_t atomsan_4_mode __attribute__((alias("rt_mode")));
+volatile uint32_t rt_threads_out;
+uint32_t mode_nactive;
+static uint32_t mode_lock;
+
+/* Callers may be outside the runtime: keep their signal handlers, which may come here too, away. */
+void mode_choose(void)
+{
+	struct rt_thread *t = &rt_self;
+	bool inside = t->gate.quiet & RT_IN_RUNTIME;
+	uint32_t mode = RT_NOTHING;
+
+	t->gate.quiet |= RT_IN_RUNTIME;
+	RT_COMPILER_BARRIER();
+	rt_lock_ranked(&mode_lock, RT_MODE);
+	if (rt_threads_out) {
+		mode = rt_recorder->wants();
+		if (mode == RT_NOTHING)
+			mode = rt_tool->wants();
+	}
+	if (rt_mode != mode)
+		__atomic_store_n(&rt_mode, mode, __ATOMIC_SEQ_CST);
+	rt_unlock(&mode_lock);
+	if (!inside)
+		rt_leave(t);
+}
+
+/* A thread is counted before it can run, so that no access of it is missed. */
+void mode_thread_created(void)
+{
+	__atomic_fetch_add(&rt_threads_out, 1, __ATOMIC_SEQ_CST);
+	mode_choose();
+}
+
+void mode_thread_joined(void)
+{
+	__atomic_fetch_sub(&rt_threads_out, 1, __ATOMIC_SEQ_CST);
+	mode_choose();
+}
+
+/* Always choose again: a thread that comes to rest may be about to switch checking off. */
+void mode_activate(struct rt_thread *t)
+{
+	t->blocks.active = true;
+	__atomic_fetch_add(&mode_nactive, 1, __ATOMIC_SEQ_CST);
+	mode_choose();
+}
+
+void mode_rest(struct rt_thread *t)
+{
+	if (!t->blocks.active)
+		return;
+	t->blocks.active = false;
+	if (!__atomic_sub_fetch(&mode_nactive, 1, __ATOMIC_SEQ_CST))
+		mode_choose();
+}
+
+void rt_stop_checking(const char *why)
+{
+	if (!__atomic_exchange_n(&rt_checking, false, __ATOMIC_RELAXED))
+		return;
+	mode_choose();
+	rt_say("the check stopped: %s; the program goes on", why);
+}
+
+void mode_child(const struct rt_thread *t)
+{
+	mode_lock = 0;
+	mode_nactive = t->blocks.active;
+	rt_threads_out = 0;
+	mode_choose();
+}
