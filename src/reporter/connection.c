@@ -325,7 +325,7 @@ static int ask(struct reporter_process *p, const char *body, size_t n, struct er
 			&p->names,
 			raw_names_label(&p->raw, q.kind, q.pc, body + sizeof q, n - sizeof q),
 			&name);
-		a.decide |= suspects_has(p->second, name.s) ? LIVE_SUSPECTED : 0;
+		a.decide |= suspects_has(p->second, name.s) ? BLOCK_SUSPECTED : 0;
 		str_free(&name);
 	}
 	/* Only of a function that hands on does it matter, and it costs names. */

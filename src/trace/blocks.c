@@ -9,7 +9,7 @@
 #include "base/banned.h"
 
 /* The flag in an answer's byte that says that the answer was given. */
-enum { KNOWN = 8 };
+enum { KNOWN = 128 };
 
 /* A string of the trace; all zero until a begin has it as its label. */
 struct block_label {
@@ -101,7 +101,7 @@ static void init_label(struct reader *r, strref ref, struct block_label *l)
 	}
 	l->kind = (uint8_t)text[0];
 	/* The key of a function is its PC with a space in front, which no other key has. */
-	text += l->kind && l->kind != 'a';
+	text += l->kind && l->kind != BLOCK_MARKED;
 	n = strlen(text);
 	l->function = 1 + table_intern_any(&b->pcs, text, n);
 	if (l->function > b->nfunctions) {
@@ -125,7 +125,7 @@ void blocks_leave_out(struct reader *r, strref label)
 static unsigned ask_rules(struct reader *r, strref ref, struct block_label *l, bool start)
 {
 	struct block_rules *rules = r->blocks.rules;
-	unsigned answer = l->kind == 'a' || (l->kind == 'f' && !start) ? BLOCK_ATOMIC : 0;
+	unsigned answer = block_default((char)l->kind, start);
 
 	if (rules)
 		answer = rules->decide(rules, &r->names, ref, (char)l->kind, start);
@@ -160,21 +160,18 @@ static void filter_begin(struct reader *r, struct event *e)
 	if (__builtin_expect(!l->function, 0))
 		init_label(r, ref, l);
 	f = &b->functions[l->function - 1];
-	start = l->kind == 's' ||
-		(l->kind == 'f' && s->n && s->v[s->n - 1].hands_on && ask_hands_on_at(r, e->place));
+	start = l->kind == BLOCK_START || (l->kind == BLOCK_FUNCTION && s->n &&
+					   s->v[s->n - 1].hands_on && ask_hands_on_at(r, e->place));
 	answer = l->answer[start];
 	if (__builtin_expect(!(answer & KNOWN), 0))
 		answer = ask_rules(r, ref, l, start);
 
 	open.hands_on = start && answer & BLOCK_HANDS_ON;
-	if (answer & BLOCK_BY_RULE) {
+	open.kept = block_is_one(answer, (char)l->kind, start, f->left_out, f->said_not);
+	if (answer & BLOCK_BY_RULE)
 		f->by_rule = true;
-		open.kept = answer & BLOCK_ATOMIC && !f->said_not;
-	} else if (start || l->kind == 'm') {
+	else if (start || l->kind == BLOCK_MAIN)
 		f->now.begun[start] += !open.hands_on;
-	} else {
-		open.kept = answer & BLOCK_ATOMIC && !f->left_out;
-	}
 	MEM_GROW(s->v, s->cap, s->n + 1);
 	s->v[s->n++] = open;
 	e->left_out = !open.kept;
@@ -195,12 +192,12 @@ static void filter_end(struct reader *r, struct event *e)
 		struct block_function *f = &b->functions[l->function - 1];
 
 		/* A function that hands on does not wait itself: its callees do. */
-		if (l->kind != 'a' && l->kind && !open->hands_on) {
+		if (l->kind != BLOCK_MARKED && l->kind && !open->hands_on) {
 			f->left_out = true;
 			f->said_not |= e->operand == END_NOT_ATOMIC;
 			f->now.ended[e->operand]++;
 		}
-		b->cut += open->kept && (l->kind == 'a' || f->by_rule);
+		b->cut += open->kept && (l->kind == BLOCK_MARKED || f->by_rule);
 	}
 	e->left_out = !open->kept;
 	e->op = open->kept ? OP_END : OP_NONE;

@@ -39,22 +39,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "trace/block_policy.h"
 #include "trace/event.h"
 #include "trace/names.h"
 #include "trace/reader.h"
 
-/* The answer of decide() is a set of these flags. */
-enum {
-	BLOCK_ATOMIC = 1,   /* it is a block */
-	BLOCK_BY_RULE = 2,  /* a rule decided: only END_NOT_ATOMIC overrides the answer */
-	BLOCK_HANDS_ON = 4, /* a start function whose callees are start functions too */
-};
-
 struct block_rules {
 	/*
-	 * Decides whether this label is a block. `kind` is the label's kind in
-	 * recorded.h: 'f', 's', 'm' or 'a'. `start` says whether the function is
-	 * called as a start function, by the thread or by a function that hands on.
+	 * Decides whether this label is a block; the answer is a set of block_policy.h's flags.
+	 * `kind` is the label's kind in recorded.h: 'f', 's', 'm' or 'a'. `start` says whether the
+	 * function is called as a start function, by the thread or by a function that hands on.
 	 * Called at most once for each label and value of `start`.
 	 */
 	unsigned (*decide)(struct block_rules *rules, const struct names *names, strref label,

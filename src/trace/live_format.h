@@ -84,11 +84,9 @@ struct live_ask {
 	uint8_t zero[6];
 };
 struct live_answer {
-	uint32_t decide; /* BLOCK_ATOMIC and its kin; LIVE_SUSPECTED: a first run's file names it */
+	uint32_t decide; /* BLOCK_ATOMIC and its kin; BLOCK_SUSPECTED: a first run's file names it */
 	uint32_t hands_on; /* hands_on_at(call) */
 };
-
-enum { LIVE_SUSPECTED = 8 };
 
 enum live_suspect_kind { LIVE_SUSPECT_FUNCTION, LIVE_SUSPECT_LABEL, LIVE_SUSPECT_OUTSIDE };
 struct live_suspect {

@@ -43,16 +43,16 @@ __attribute__((destructor)) static void say(void)
 HOOK_READS(READ)
 HOOK_WRITES(WRITE)
 /* Inlined hooks call the runtime every time, too. */
-EXPORT extern volatile unsigned atomsan_3_mode;
-EXPORT volatile unsigned atomsan_3_mode = 2;
-EXPORT extern unsigned long atomsan_3_lines[1];
-EXPORT unsigned long atomsan_3_lines[1];
-EXPORT extern unsigned long atomsan_3_cells[1];
-EXPORT unsigned long atomsan_3_cells[1];
-EXPORT extern unsigned long atomsan_3_states[1];
-EXPORT unsigned long atomsan_3_states[1];
-EXPORT extern __thread char atomsan_3_self[64];
-EXPORT __thread char atomsan_3_self[64];
+EXPORT extern volatile unsigned atomsan_4_mode;
+EXPORT volatile unsigned atomsan_4_mode = 2;
+EXPORT extern unsigned long atomsan_4_lines[1];
+EXPORT unsigned long atomsan_4_lines[1];
+EXPORT extern unsigned long atomsan_4_cells[1];
+EXPORT unsigned long atomsan_4_cells[1];
+EXPORT extern unsigned long atomsan_4_states[1];
+EXPORT unsigned long atomsan_4_states[1];
+EXPORT extern __thread char atomsan_4_self[64];
+EXPORT __thread char atomsan_4_self[64];
 HOOK_CALLED(READ, WRITE)
 READ(__tsan_read_range, )
 WRITE(__tsan_write_range, )

@@ -4,11 +4,12 @@
 
 #include "engine/precise/order.h"
 #include "runtime/blocks/block_policy.h"
-#include "runtime/doublechecker/icd.h"
 #include "runtime/link/reporter_link.h"
 #include "runtime/os/options.h"
 #include "runtime/report/snapshot.h"
-#include "runtime/thread/thread.h"
+#include "runtime/thread/registry.h"
+
+struct report_counts report_counts;
 
 /* --- kinds of cycles: the places tell them apart --- */
 
@@ -249,12 +250,12 @@ static void tell_here(const struct live_step *about)
 	       "(no reporter: the program 'atomsan' %s)",
 	       last->thread, (unsigned long)last->pc, (unsigned long)last->address, before->thread,
 	       (unsigned long)before->pc,
-	       live_gone() ? "was started, and has ended" : "cannot be started");
+	       link_is_gone() ? "was started, and has ended" : "cannot be started");
 }
 
 /* A transaction that goes on and on closing cycles of new kinds is not to flood anybody. */
 enum { REPORTS = 8 };
-_Static_assert(CHECK_CLOSING <= LIVE_CLOSING_MAX && CHECK_STEPS <= LIVE_STEPS_MAX,
+_Static_assert(CYCLE_CLOSING <= LIVE_CLOSING_MAX && CYCLE_STEPS <= LIVE_STEPS_MAX,
 	       "reporters take it");
 _Static_assert(HISTORY_CALLS == LIVE_CALLS, "and all calls");
 static uint32_t telling; /* threads that are: the program's end waits for them */
@@ -268,13 +269,13 @@ struct telling {
 	uint32_t nsteps, nclosing;
 	struct live_step *steps;   /* rt_pages(), of STEPS_BYTES; NULL: there is no memory */
 	struct live_step about[2]; /* the last ones of them */
-	struct live_closing closing[CHECK_CLOSING];
+	struct live_closing closing[CYCLE_CLOSING];
 	struct snapshot out;
 };
-enum { STEPS_BYTES = CHECK_STEPS * sizeof(struct live_step) };
+enum { STEPS_BYTES = CYCLE_STEPS * sizeof(struct live_step) };
 
 /* With the histories held. */
-static void keep(struct telling *w, const struct live_step *steps, const struct check_cycle *c)
+static void keep(struct telling *w, const struct live_step *steps, const struct cycle *c)
 {
 	uint32_t n = w->nsteps;
 
@@ -293,7 +294,7 @@ static void tell(struct telling *w)
 	struct live_section steps = {LIVE_SECTION_STEPS, w->nsteps * sizeof *w->steps},
 			    closing = {LIVE_SECTION_CLOSING, w->nclosing * sizeof *w->closing},
 			    recording = {LIVE_SECTION_RECORDING, (uint32_t)w->out.recording.n};
-	struct live_part parts[] = {
+	struct link_part parts[] = {
 		{head, sizeof *head},           {&steps, sizeof steps},
 		{w->steps, steps.bytes},        {&closing, sizeof closing},
 		{w->closing, closing.bytes},    {w->out.facts.p, w->out.facts.n},
@@ -301,11 +302,11 @@ static void tell(struct telling *w)
 	struct live_shown shown = {0};
 	bool said;
 
-	__atomic_fetch_add(&check_counts.evicted, head->evicted, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&report_counts.evicted, head->evicted, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&telling, 1, __ATOMIC_SEQ_CST);
 	said = w->steps && !w->out.recording.failed && !w->out.facts.failed &&
-	       live_say(LIVE_FINDING, parts, sizeof parts / sizeof *parts,
-			head->answer ? &shown : NULL, sizeof shown);
+	       link_send(LIVE_FINDING, parts, sizeof parts / sizeof *parts,
+			 head->answer ? &shown : NULL, sizeof shown);
 	rt_pages_free(w->out.recording.p, w->out.recording.cap);
 	rt_pages_free(w->out.facts.p, w->out.facts.cap);
 	rt_pages_free(w->steps, STEPS_BYTES);
@@ -321,11 +322,11 @@ void report_left_out(void)
 {
 	enum { MAX = 4096 };
 	uint64_t *left_out = rt_pages(MAX * sizeof *left_out);
-	size_t n = left_out ? functions_left_out(left_out, MAX, UINT64_MAX) : 0;
+	size_t n = left_out ? block_policy_left_out(left_out, MAX, UINT64_MAX) : 0;
 
 	if (n)
-		live_say(LIVE_LEFT_OUT, &(struct live_part){left_out, n * sizeof *left_out}, 1,
-			 NULL, 0);
+		link_send(LIVE_LEFT_OUT, &(struct link_part){left_out, n * sizeof *left_out}, 1,
+			  NULL, 0);
 	rt_pages_free(left_out, MAX * sizeof *left_out);
 }
 
@@ -333,13 +334,13 @@ void report_settled(struct rt_thread *t, bool cut)
 {
 	struct live_settled s = {.thread = t->id};
 
-	t->nreports = 0;
-	if (!live_connected())
+	t->blocks.nreports = 0;
+	if (!link_is_up())
 		return;
 	__atomic_fetch_add(&telling, 1, __ATOMIC_SEQ_CST);
 	if (cut)
 		report_left_out();
-	live_say(LIVE_SETTLED, &(struct live_part){&s, sizeof s}, 1, NULL, 0);
+	link_send(LIVE_SETTLED, &(struct link_part){&s, sizeof s}, 1, NULL, 0);
 	__atomic_fetch_sub(&telling, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -347,7 +348,7 @@ void report_settled(struct rt_thread *t, bool cut)
  * Is the open transaction itself cut through? So it is where each step of the way happened before
  * the next: whoever was entered by an edge was left by one that is not older.
  */
-static bool is_cut(const struct check_cycle *c)
+static bool is_cut(const struct cycle *c)
 {
 	uint64_t home = c->step[c->n - 1];
 
@@ -357,35 +358,34 @@ static bool is_cut(const struct check_cycle *c)
 	return step_slot(home) == c->slot && (uint64_t)step_index(home) >= c->begin;
 }
 
-static void name_block(const struct rt_thread *t, const struct check_cycle *c,
-		       struct live_finding *head)
+static void name_block(const struct rt_thread *t, const struct cycle *c, struct live_finding *head)
 {
-	if (!t->txn)
+	if (!t->blocks.txn)
 		return;
 	head->blamed = is_cut(c);
-	head->marked = t->txn_mark != 0;
+	head->marked = t->blocks.txn_mark != 0;
 	if (head->marked) {
-		head->block = t->mark[t->txn_mark - 1].label;
-		head->begin = t->mark[t->txn_mark - 1].pc;
+		head->block = t->blocks.mark[t->blocks.txn_mark - 1].label;
+		head->begin = t->blocks.mark[t->blocks.txn_mark - 1].pc;
 	} else {
-		head->block = t->frame[t->txn - 1].function;
-		head->begin = t->frame[t->txn - 1].caller;
+		head->block = t->calls.frame[t->blocks.txn - 1].function;
+		head->begin = t->calls.frame[t->blocks.txn - 1].caller;
 	}
 }
 
-void report_cycle(struct rt_thread *t, const struct check_cycle *c)
+void report_cycle(struct rt_thread *t, const struct cycle *c)
 {
 	static const struct live_step nothing;
-	static struct live_step steps[CHECK_STEPS], begin; /* with the histories held */
+	static struct live_step steps[CYCLE_STEPS], begin; /* with the histories held */
 	struct telling w = {.head = {.thread = t->id,
 				     .answer = rt_options.halt_on_error,
-				     .open = t->txn && !rt_options.halt_on_error},
+				     .open = t->blocks.txn && !rt_options.halt_on_error},
 			    .nsteps = c->n,
 			    .nclosing = c->nclosing};
 	uint64_t key = 1, from = UINT64_MAX;
 	bool far = true, here;
 
-	if (c->n < 2 || (t->nreports >= REPORTS && !rt_options.all))
+	if (c->n < 2 || (t->blocks.nreports >= REPORTS && !rt_options.all))
 		return;
 	history_hold();
 	memset(steps, 0, sizeof steps);
@@ -402,7 +402,9 @@ void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 	if (look((uint64_t)c->slot << ORDER_INDEX_BITS | c->begin, &nothing, &begin) &&
 	    begin.time < from)
 		from = begin.time;
-	key = mix(key, t->txn && !t->txn_mark ? t->frame[t->txn - 1].function : 0);
+	key = mix(key, t->blocks.txn && !t->blocks.txn_mark
+			       ? t->calls.frame[t->blocks.txn - 1].function
+			       : 0);
 	for (uint32_t i = 0; i < c->n; i++)
 		if (i == 0 || i + 2 >= c->n)
 			key = mix(mix(key, steps[i].pc), steps[i].op);
@@ -416,13 +418,13 @@ void report_cycle(struct rt_thread *t, const struct check_cycle *c)
 	keep(&w, steps, c);
 	history_let_go();
 	w.head.evicted = !far;
-	t->nreports += w.head.open;
+	t->blocks.nreports += w.head.open;
 	tell(&w);
 }
 
 void report_found(struct rt_thread *t, const struct report_found *f)
 {
-	static struct check_cycle c; /* with the histories held */
+	static struct cycle c; /* with the histories held */
 	const struct live_step *last = &f->steps[1];
 	struct telling w = {
 		.head = {.thread = f->thread, .replayed = 1, .answer = rt_options.halt_on_error},
@@ -443,7 +445,7 @@ void report_found(struct rt_thread *t, const struct report_found *f)
 	for (uint64_t at = last->address;
 	     (last->op == RAW_READ || last->op == RAW_WRITE || last->op == RAW_UPDATE ||
 	      last->op == RAW_READ_RANGE || last->op == RAW_WRITE_RANGE) &&
-	     at < end && c.nclosing < CHECK_CLOSING;
+	     at < end && c.nclosing < CYCLE_CLOSING;
 	     at = (at | 7) + 1) {
 		uint64_t stop = (at | 7) + 1;
 
@@ -462,15 +464,15 @@ void report_found(struct rt_thread *t, const struct report_found *f)
 
 uint64_t report_end(uint32_t slots)
 {
-	struct live_end end = {.slots = slots, .threads = thread_count()};
+	struct live_end end = {.slots = slots, .threads = registry_count()};
 	struct live_shown shown = {0};
 
 	while (__atomic_load_n(&telling, __ATOMIC_SEQ_CST))
 		rt_yield();
 	if (*rt_options.first_run)
-		functions_tell_suspects();
+		block_policy_send_suspects();
 	/* Who was not checked in full is told, though there is nothing else to say. */
-	if (!live_connected() && !icd_figures.lost && !*rt_options.reporter)
+	if (!link_is_up() && !report_counts.lost && !*rt_options.reporter)
 		return shown_here;
 	report_left_out();
 	for (size_t i = 0; i < KINDS; i++) {
@@ -480,24 +482,25 @@ uint64_t report_end(uint32_t slots)
 			end.kinds_counted++;
 			end.times_counted += 1 + a.times;
 		} else if (a.key && a.times)
-			live_say(LIVE_AGAIN, &(struct live_part){&a, sizeof a}, 1, NULL, 0);
+			link_send(LIVE_AGAIN, &(struct link_part){&a, sizeof a}, 1, NULL, 0);
 	}
-	end.transactions = check_counts.transactions + rt_self.transactions;
-	end.edges = check_counts.edges;
-	end.cycles = check_counts.cycles;
-	end.evicted = check_counts.evicted;
-	end.idg_edges = icd_figures.edges;
-	end.components = icd_figures.components;
-	end.passed_on = icd_figures.passed;
-	end.accesses_passed_on = icd_figures.accesses;
-	end.logged = icd_figures.logged;
-	end.lost = icd_figures.lost;
-	end.pooled = icd_figures.pooled;
-	end.max_alive = icd_figures.max_alive;
-	if (!live_say(LIVE_END, &(struct live_part){&end, sizeof end}, 1, &shown, sizeof shown))
+	end.transactions = report_counts.transactions + rt_self.blocks.transactions;
+	end.edges = report_counts.edges;
+	end.cycles = report_counts.cycles;
+	end.evicted = report_counts.evicted;
+	end.idg_edges = report_counts.idg_edges;
+	end.components = report_counts.components;
+	end.passed_on = report_counts.passed;
+	end.accesses_passed_on = report_counts.accesses;
+	end.logged = report_counts.logged;
+	end.lost = report_counts.lost;
+	end.pooled = report_counts.pooled;
+	end.max_alive = report_counts.max_alive;
+	if (!link_send(LIVE_END, &(struct link_part){&end, sizeof end}, 1, &shown, sizeof shown))
 		return nkinds;
 	/* What another reporter has shown counts, too. */
-	return shown.findings || !live_lost() || *rt_options.suppressions ? shown.findings : nkinds;
+	return shown.findings || !link_was_lost() || *rt_options.suppressions ? shown.findings
+									      : nkinds;
 }
 
 void report_child(void)
@@ -507,5 +510,5 @@ void report_child(void)
 	memset(blocks, 0, sizeof blocks);
 	nkinds = nblocks = 0;
 	shown_here = 0;
-	rt_self.nreports = 0; /* the parent's */
+	rt_self.blocks.nreports = 0; /* the parent's */
 }

@@ -4,10 +4,10 @@
 
 #include "engine/precise/order.h"
 #include "runtime/blocks/block_policy.h"
-#include "runtime/doublechecker/icd.h"
-#include "runtime/history/modules.h"
+#include "runtime/link/modules.h"
 #include "runtime/history/origins.h"
 #include "runtime/report/sharing.h"
+#include "runtime/shadow/time.h"
 
 static void *out_room(struct snapshot_part *o, size_t bytes)
 {
@@ -131,7 +131,7 @@ static uint64_t out_pc(struct snapshot_part *o, uint64_t *high, uintptr_t pc)
 {
 	if ((pc ^ *high) >> 32) {
 		*high = pc & ~0xffffffffull;
-		out_unit(o, record_what(RAW_PC_HIGH, pc >> 32, 0), 0);
+		out_unit(o, unit_what(RAW_PC_HIGH, pc >> 32, 0), 0);
 	}
 	return (uint64_t)pc << 32;
 }
@@ -164,11 +164,6 @@ static bool writes(enum raw_op op)
 	return op != RAW_READ && op != RAW_READ_RANGE;
 }
 
-static uint64_t word_time(uint64_t word)
-{
-	return (uint64_t)step_index(shadow_step(word));
-}
-
 /* Is this the access that the edge came from? One of a line may have come later: see line.h. */
 static bool is_repeat(const struct repeat *r, const struct history_walk *w, uint32_t slot)
 {
@@ -188,7 +183,7 @@ struct span {
 /* What is told begins at `wide`, as far as that is there; a report needs it from `from` on. */
 struct reach {
 	uint64_t from, wide;
-	const struct check_cycle *cycle;
+	const struct cycle *cycle;
 	bool whole; /* else it begins with the chunk of the first step, or is the last chunk */
 };
 
@@ -196,7 +191,7 @@ struct reach {
  * The clock may stand still while a thread fills many chunks. So a thread on the cycle is told from
  * its first step on, by its own time, and from where it is not dead.
  */
-static uint64_t first_step(const struct check_cycle *c, uint32_t slot)
+static uint64_t first_step(const struct cycle *c, uint32_t slot)
 {
 	uint64_t first = UINT64_MAX;
 
@@ -206,7 +201,7 @@ static uint64_t first_step(const struct check_cycle *c, uint32_t slot)
 	return first;
 }
 
-static struct span small_span_of(const struct history *h, const struct check_cycle *c)
+static struct span small_span_of(const struct history *h, const struct cycle *c)
 {
 	struct span s = {h->at, false};
 	uint64_t oldest = h->serial;
@@ -227,7 +222,7 @@ static struct span span_of(const struct history *h, struct reach reach)
 	struct span s = {h->at, false};
 	uint32_t k = h->at;
 	uint64_t first = first_step(reach.cycle, h->slot),
-		 dead = __atomic_load_n(&check_lines[h->slot].dead, __ATOMIC_ACQUIRE);
+		 dead = __atomic_load_n(&slot_public[h->slot].dead, __ATOMIC_ACQUIRE);
 
 	if (!reach.whole)
 		return small_span_of(h, reach.cycle);
@@ -261,10 +256,10 @@ static void collect_repeats(const struct history *h, struct span span)
 			continue;
 		while (history_walk_next(&w))
 			if (w.op == (enum raw_op)HISTORY_EDGE && nrepeats < REPEATS &&
-			    (w.address || !icd_on))
-				repeats[nrepeats++] =
-					(struct repeat){w.size, w.address,
-							icd_on ? UINT64_MAX : w.clock, !w.address};
+			    (w.address || !history_for_replay))
+				repeats[nrepeats++] = (struct repeat){
+					w.size, w.address,
+					history_for_replay ? UINT64_MAX : w.clock, !w.address};
 	}
 }
 
@@ -364,16 +359,16 @@ static void put(struct put *p, enum raw_op op, uint64_t address, uint32_t aux, u
 {
 	if ((clock - p->base) >> 32) {
 		p->base = clock;
-		out_unit(p->o, record_what(RAW_TIME, 0, 0), clock);
+		out_unit(p->o, unit_what(RAW_TIME, 0, 0), clock);
 	}
 	pc = (uintptr_t)(out_pc(p->o, &p->pc_high, pc) >> 32);
-	out_unit(p->o, record_what(op, address, aux), (clock - p->base) | (uint64_t)pc << 32);
+	out_unit(p->o, unit_what(op, address, aux), (clock - p->base) | (uint64_t)pc << 32);
 }
 
 static uintptr_t place_of(const struct history *h, const struct repeat *r, uintptr_t function)
 {
 	const struct rt_repeat *last =
-		&check_lines[h->slot].repeat[r->address >> 3 & (RT_REPEATS - 1)];
+		&slot_public[h->slot].repeat[r->address >> 3 & (RT_REPEATS - 1)];
 
 	return last->word == r->word && (last->address & ~7ul) == r->address ? last->pc : function;
 }
@@ -412,8 +407,7 @@ struct until {
  * What is done with memory that no cycle can pass through is left out, but for steps. All that was
  * done with other memory is told: how an access is cut into parts depends on it.
  */
-static bool is_needed(const struct history *h, const struct history_walk *w,
-		      const struct check_cycle *c)
+static bool is_needed(const struct history *h, const struct history_walk *w, const struct cycle *c)
 {
 	if (!history_is_access(w->op) || sharing_is_shared(w->address, w->size))
 		return true;
@@ -430,7 +424,7 @@ static bool is_needed(const struct history *h, const struct history_walk *w,
 static bool overwritten; /* with the histories held */
 enum { DEEP = 1 << 10 };
 static bool out_chunk(struct snapshot_part *o, const struct history *h, uint32_t k, uint32_t number,
-		      uint32_t *repeat, const struct until *until, const struct check_cycle *c,
+		      uint32_t *repeat, const struct until *until, const struct cycle *c,
 		      bool *told_fork)
 {
 	static uintptr_t function[DEEP];
@@ -445,7 +439,7 @@ static bool out_chunk(struct snapshot_part *o, const struct history *h, uint32_t
 	 * told as if it had been before all else, which harms nobody. (What the transaction
 	 * reaches stays alive as long as it is open.)
 	 */
-	uint64_t dead = __atomic_load_n(&check_lines[h->slot].dead, __ATOMIC_ACQUIRE);
+	uint64_t dead = __atomic_load_n(&slot_public[h->slot].dead, __ATOMIC_ACQUIRE);
 
 	if (!history_walk(&w, h, k)) {
 		overwritten = true;
@@ -507,7 +501,7 @@ static void out_thread(struct snapshot_part *facts, uint32_t number, const struc
 }
 
 static void out_history(struct snapshot *o, const struct history *h, struct span span,
-			const struct until *until, const struct check_cycle *c, bool *told_fork)
+			const struct until *until, const struct cycle *c, bool *told_fork)
 {
 	uint32_t number = 0, repeat = first_repeat(h->slot);
 	bool left_start = false;
@@ -551,7 +545,7 @@ static void out_labels(struct snapshot_part *facts)
 static void out_not_blocks(struct snapshot_part *facts, uint64_t before)
 {
 	static uint64_t v[4096];
-	size_t n = functions_left_out(v, sizeof v / sizeof *v, before);
+	size_t n = block_policy_left_out(v, sizeof v / sizeof *v, before);
 	size_t section = section_open(facts, LIVE_SECTION_NOT_BLOCKS);
 	uint64_t *to = out_room(facts, n * sizeof *v);
 
@@ -614,7 +608,7 @@ static bool lived(const struct history *h, struct reach reach)
 	if (!h->owner && !h->chunk[h->at].serial)
 		return false; /* it was forgotten */
 	return h->owner || h->last >= reach.wide ||
-	       h->last_time > __atomic_load_n(&check_lines[h->slot].dead, __ATOMIC_ACQUIRE);
+	       h->last_time > __atomic_load_n(&slot_public[h->slot].dead, __ATOMIC_ACQUIRE);
 }
 
 /*
@@ -624,16 +618,15 @@ static bool lived(const struct history *h, struct reach reach)
  * locks the order may be another.
  */
 static bool matters(const struct history *h, const struct history_walk *w, uint64_t dead,
-		    const struct check_cycle *c)
+		    const struct cycle *c)
 {
 	return w->time >= dead &&
 	       (h->slot >= c->nreach || w->time >= c->reach[h->slot] || w->clock >= c->clock);
 }
 
-static void touch(const struct history *h, struct span span, const struct check_cycle *c,
-		  bool written)
+static void touch(const struct history *h, struct span span, const struct cycle *c, bool written)
 {
-	uint64_t dead = __atomic_load_n(&check_lines[h->slot].dead, __ATOMIC_ACQUIRE);
+	uint64_t dead = __atomic_load_n(&slot_public[h->slot].dead, __ATOMIC_ACQUIRE);
 	struct history_walk w;
 
 	EACH_CHUNK(k, h, span)
@@ -655,8 +648,7 @@ static void touch_repeats(bool written)
 	for (uint32_t i = 0; i < nrepeats; i++) {
 		const struct repeat *r = &repeats[i];
 
-		if (r->address && !!(r->word & SHADOW_WRITE) == written &&
-		    !check_word_dead(r->word))
+		if (r->address && !!(r->word & SHADOW_WRITE) == written && !word_is_dead(r->word))
 			(written ? sharing_write : sharing_read)(shadow_slot(r->word), r->address,
 								 8);
 	}
@@ -674,7 +666,7 @@ static void find_shared(struct reach reach)
 }
 
 /* Is something in it that a report may want a name for: a step, a lock, memory that is shared? */
-static bool is_wanted(uintptr_t address, size_t size, const struct check_cycle *c,
+static bool is_wanted(uintptr_t address, size_t size, const struct cycle *c,
 		      const struct live_step *steps)
 {
 	enum { LARGE = 1 << 16 }; /* there are few of them, and it takes long to ask */
@@ -691,7 +683,7 @@ static bool is_wanted(uintptr_t address, size_t size, const struct check_cycle *
 }
 
 /* Of a program with many blocks of memory only those few are told. */
-static void find_blocks(const struct check_cycle *c, const struct live_step *steps)
+static void find_blocks(const struct cycle *c, const struct live_step *steps)
 {
 	uintptr_t address;
 	size_t size;
@@ -707,12 +699,12 @@ static void find_blocks(const struct check_cycle *c, const struct live_step *ste
  * Transactions on the cycle began before their steps, and which of several cycles was closed first
  * depends on what others did since: all is told that is not dead in one of these threads.
  */
-static uint64_t alive_since(const struct check_cycle *c, uint64_t from)
+static uint64_t alive_since(const struct cycle *c, uint64_t from)
 {
 	for (uint32_t i = 0; i < c->n; i++) {
 		uint32_t slot = step_slot(c->step[i]);
 		const struct history *h = history_of_slot(slot);
-		uint64_t dead = __atomic_load_n(&check_lines[slot].dead, __ATOMIC_ACQUIRE);
+		uint64_t dead = __atomic_load_n(&slot_public[slot].dead, __ATOMIC_ACQUIRE);
 
 		for (uint32_t k = h ? h->at : 0, n = h ? h->nchunks : 0; n; n--) {
 			if (!__atomic_load_n(&h->chunk[k].serial, __ATOMIC_ACQUIRE))
@@ -727,7 +719,7 @@ static uint64_t alive_since(const struct check_cycle *c, uint64_t from)
 	return from;
 }
 
-static struct until until_of(const struct history *h, const struct check_cycle *c,
+static struct until until_of(const struct history *h, const struct cycle *c,
 			     const struct live_step *steps)
 {
 	struct until u = {.clock = steps[c->n - 1].time};
@@ -752,7 +744,7 @@ static struct until until_found(const struct history *h, const struct report_fou
 	return u;
 }
 
-bool snapshot_take(struct snapshot *o, bool whole, uint64_t from, const struct check_cycle *c,
+bool snapshot_take(struct snapshot *o, bool whole, uint64_t from, const struct cycle *c,
 		   const struct live_step *steps, const struct report_found *f)
 {
 	static bool told_fork[ORIGINS_CREATIONS]; /* with the histories held */
