@@ -1,9 +1,9 @@
 /*
- * What is known of the time before a recording begins (struct reader_facts). No events come of it.
+ * The facts from before a recording begins (struct reader_facts). They make no events.
  *
- * A raw recording has no place for such facts. They are taken as if they stood there with time 0:
- * modules and functions that are no blocks at the beginning of a pass, the rest before the units
- * of the thread that it belongs to.
+ * A raw recording cannot contain such facts. They are treated as if they were in the recording at
+ * time 0: modules and functions that are not blocks at the beginning of a pass, the others before
+ * the units of their thread.
  */
 #include <stdlib.h>
 
@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-/* Adds a fact of a thread. Those of a thread without units are taken with the first thread's. */
+/* Adds a fact about a thread. If the thread has no units, thread 0's units come after it. */
 static void add_fact(struct raw *a, uint32_t thread, enum raw_fact_kind kind, size_t index)
 {
 	bool has_units = thread < a->nthreads && a->file.threads[thread].n;
@@ -31,7 +31,7 @@ static int compare_facts(const void *a, const void *b)
 	return (x->index > y->index) - (x->index < y->index);
 }
 
-static void look_at_label(struct raw *a, const struct reader_label *l)
+static void add_label(struct raw *a, const struct reader_label *l)
 {
 	map_set(&a->label_texts, l->number, (uint32_t)a->nlabels);
 	MEM_GROW(a->label, a->labels_cap, a->nlabels + 1);
@@ -39,14 +39,14 @@ static void look_at_label(struct raw *a, const struct reader_label *l)
 	a->label[a->nlabels++].len = l->len;
 }
 
-static void look_at_allocation(struct raw *a, const struct reader_origin *o)
+static void mark_allocation(struct raw *a, const struct reader_origin *o)
 {
 	raw_memory_mark_edge(a->memory, o->address);
 	if (o->size < 1 << 16)
 		raw_memory_mark_edge(a->memory, o->address + o->size);
 }
 
-void raw_facts_look(struct reader *r)
+void raw_facts_prepare(struct reader *r)
 {
 	const struct reader_facts *f = r->facts;
 	struct raw *a = r->state;
@@ -55,7 +55,7 @@ void raw_facts_look(struct reader *r)
 		return;
 	a->fact = mem_alloc((f->nthreads + f->ncreations + f->nallocations) * sizeof *a->fact);
 	for (size_t i = 0; i < f->nlabels; i++)
-		look_at_label(a, &f->labels[i]);
+		add_label(a, &f->labels[i]);
 	for (size_t i = 0; i < f->nthreads; i++)
 		if (f->threads[i].number < a->nthreads)
 			add_fact(a, f->threads[i].number, FACT_THREAD, i);
@@ -63,7 +63,7 @@ void raw_facts_look(struct reader *r)
 		if (f->creations[i].address < a->nthreads && f->creations[i].thread < a->nthreads)
 			add_fact(a, f->creations[i].thread, FACT_CREATION, i);
 	for (size_t i = 0; i < f->nallocations; i++) {
-		look_at_allocation(a, &f->allocations[i]);
+		mark_allocation(a, &f->allocations[i]);
 		add_fact(a, f->allocations[i].thread, FACT_ALLOCATION, i);
 	}
 	if (a->nfacts)
@@ -85,7 +85,8 @@ void raw_facts_begin(struct reader *r)
 		blocks_leave_out(r, raw_names_label(&a->names, 'f', f->not_blocks[i], "", 0));
 }
 
-static strref origin_place(struct raw *a, const struct reader_origin *o)
+/* Returns the place of an origin: its whole stack. */
+static strref make_origin_place(struct raw *a, const struct reader_origin *o)
 {
 	strref place = 0;
 
@@ -108,16 +109,16 @@ static void take_creation(struct raw *a, const struct reader_origin *o)
 	struct raw_thread_state *t = &a->thread[o->address];
 
 	t->creator = o->thread;
-	t->created = origin_place(a, o);
+	t->created = make_origin_place(a, o);
 	raw_note_thread(a, (uint32_t)o->address, "", 0);
 }
 
 static void take_allocation(struct raw *a, const struct reader_origin *o)
 {
-	raw_memory_alloc(a->memory, o->address, o->size, origin_place(a, o));
+	raw_memory_alloc(a->memory, o->address, o->size, make_origin_place(a, o));
 }
 
-void raw_facts_take(struct reader *r, uint64_t time, uint32_t thread)
+void raw_facts_apply(struct reader *r, uint64_t time, uint32_t thread)
 {
 	const struct reader_facts *f = r->facts;
 	struct raw *a = r->state;

@@ -39,7 +39,7 @@ struct raw_thread_state {
 	bool joined;
 	uint64_t stack, stack_size;
 	uint32_t creator;
-	strref created; /* where */
+	strref created; /* place of its creation */
 	/* The last place, kept because loops need it again and again. */
 	uint64_t last_pc;
 	strref last_parent, last_place;
@@ -91,31 +91,31 @@ struct raw {
 	} * part;
 	size_t nparts, parts_cap;
 	bool keep_parts;
-	/* The facts of threads, in the order in which they are taken, and how many were taken. */
+	/* The facts about threads, in the order in which they are applied, and how many were. */
 	struct raw_fact {
-		uint32_t at; /* the thread before whose units it is taken */
+		uint32_t at; /* the thread before whose units it is applied */
 		enum raw_fact_kind { FACT_THREAD, FACT_CREATION, FACT_ALLOCATION } kind;
-		uint32_t index;
+		uint32_t index; /* in the array of its kind in `struct reader_facts` */
 	} * fact;
 	size_t nfacts, facts_taken;
-	uint64_t unshared; /* accesses left out: only one thread touches that memory */
+	uint64_t unshared; /* accesses left out: only one thread accesses that memory */
 	uint64_t repaired; /* operations that cannot have happened, left out or completed */
 	uint64_t units;    /* units read */
 	uint32_t broken;   /* threads whose units make no sense from some point on */
 	bool noted;        /* the last notes are written */
 };
 
-/* Sets where the thread's stack lies. */
+/* Sets the thread's stack. */
 void raw_set_stack(struct raw *a, uint32_t thread, uint64_t address, uint64_t size);
-/* Adds the note on a thread: where it was created, as far as that is known, and its name. */
+/* Adds the note about a thread: its creator and the place, as far as known, and its name. */
 void raw_note_thread(struct raw *a, uint32_t thread, const char *name, size_t len);
 
-/* raw_facts.c: looks at the facts (reader_set_facts()) before the first pass. */
-void raw_facts_look(struct reader *r);
-/* Takes the facts that do not belong to a thread, at the beginning of each pass. */
+/* raw_facts.c: sorts the facts of reader_set_facts(), before the first pass. */
+void raw_facts_prepare(struct reader *r);
+/* Applies the facts that are not about a thread, at the beginning of each second pass. */
 void raw_facts_begin(struct reader *r);
-/* Takes the threads' facts that come before a unit of this time and thread. */
-void raw_facts_take(struct reader *r, uint64_t time, uint32_t thread);
+/* Applies the facts about threads that come before a unit of this thread at this time. */
+void raw_facts_apply(struct reader *r, uint64_t time, uint32_t thread);
 
 /* Takes the thread's next unit and adds its events, if any, to a->out. */
 void raw_take_unit(struct raw *a, uint32_t thread, const struct raw_item *i);

@@ -51,7 +51,7 @@ void raw_memory_mark_edge(struct raw_memory *m, uint64_t address);
 void raw_memory_finish_marks(struct raw_memory *m);
 /* Returns the number of accessed pages that were over the limit. */
 uint64_t raw_memory_lost_pages(const struct raw_memory *m);
-/* Starts another second pass: forgets everything but the marks. */
+/* Begins the second pass again: forgets everything but the marks. */
 void raw_memory_restart(struct raw_memory *m);
 
 /*

@@ -317,7 +317,7 @@ static void raw_start(struct reader *r)
 		table_append(&r->names.table[NAMES_THREAD], name, (size_t)n);
 	}
 	a->keep_parts = r->units != NULL;
-	raw_facts_look(r);
+	raw_facts_prepare(r);
 	scan_recording(a, r->opt.unfinished);
 	r->in.size = size;
 	add_first_notes(r);
@@ -376,7 +376,7 @@ static int raw_next(struct reader *r, struct event *ev)
 			size_t first = a->nout;
 
 			a->nparts = 0;
-			raw_facts_take(r, a->thread[t].item.time, t);
+			raw_facts_apply(r, a->thread[t].item.time, t);
 			raw_take_unit(a, t, &a->thread[t].item);
 			a->units++;
 			if (r->units)

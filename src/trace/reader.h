@@ -89,9 +89,9 @@ struct reader_module {
 };
 void reader_set_modules(struct reader *r, const struct reader_module *modules, size_t n);
 /*
- * What else is known of the time before such a recording: facts, from which no event comes. A
- * thread's facts hold from before its first unit on. Set before the first event is read; the caller
- * keeps them until the reader is gone.
+ * What is known about the time before such a recording begins. These facts make no events. The
+ * facts about a thread hold from before its first unit on. Call reader_set_facts() before the first
+ * event is read; the facts stay the caller's and must outlive the reader.
  */
 struct reader_label {
 	uint64_t number;
@@ -101,17 +101,17 @@ struct reader_label {
 struct reader_thread {
 	uint32_t number;
 	bool left_start;            /* the thread has left its start function */
-	uint64_t stack, stack_size; /* size 0: not known */
+	uint64_t stack, stack_size; /* size 0: unknown */
 	const char *name;
 	size_t name_len;
 };
-/* Where a thread or an allocation was made. */
+/* Where a thread was created, or an allocation made. */
 struct reader_origin {
-	uint64_t address; /* of the allocation; the number of the thread that was created */
+	uint64_t address; /* of the allocation; or the number of the created thread */
 	uint64_t size;    /* of the allocation */
 	uint64_t pc;
-	uint32_t thread;       /* that did it */
-	const uint64_t *calls; /* where the calls around it were made, outermost first */
+	uint32_t thread;       /* the creator or allocator */
+	const uint64_t *calls; /* program counters of the calls that led there, outermost first */
 	size_t ncalls;
 };
 struct reader_facts {

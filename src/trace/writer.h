@@ -15,9 +15,9 @@
 /* TRACE_PERFETTO is for a viewer; no command reads it: perfetto_write.c. */
 enum trace_format { TRACE_UNKNOWN, TRACE_STD, TRACE_ATRACE, TRACE_PERFETTO };
 
-/* Return the format called "std", "atrace" or "perfetto", or that of a file name's extension before
- * ".zst". */
+/* Returns the format called "std", "atrace" or "perfetto", or TRACE_UNKNOWN. */
 enum trace_format trace_format_by_name(const char *name);
+/* The same for the extension of a file name, before ".zst" if it has that. */
 enum trace_format trace_format_by_path(const char *path);
 
 struct writer;
