@@ -135,7 +135,7 @@ struct gen {
 	/* Each violation has a part of the second half: its length, and where the next one begins.
 	 */
 	uint64_t stratum, stratum_at;
-	uint32_t victim, cut_lock, cut_var; /* of the violation that is under way */
+	uint32_t victim, target_lock, target_var; /* of the violation that is under way */
 
 	/* The events before the first script or, if `finishing`, after the last. */
 	struct event *fixed;

@@ -88,14 +88,14 @@ static void plan_victim(struct gen *g, uint32_t id)
 	struct thread *t = &g->thread[id];
 
 	/* Draw the variable first: a lock may guard none. */
-	g->cut_var = gen_below(gen_random(g), g->vars);
-	g->cut_lock = g->cut_var % g->locks;
+	g->target_var = gen_below(gen_random(g), g->vars);
+	g->target_lock = g->target_var % g->locks;
 	g->victim = id;
 	g->gate = GATE_VICTIM;
 	g->to_plant--;
 	gen_next_stratum(g);
-	t->lock[0] = g->cut_lock;
-	t->var = g->cut_var;
+	t->lock[0] = g->target_lock;
+	t->var = g->target_var;
 	t->pc = g->planted[0].instr;
 }
 
@@ -104,8 +104,8 @@ static void plan_intruder(struct gen *g, uint32_t id)
 	struct thread *t = &g->thread[id];
 
 	g->gate = GATE_INTRUDER;
-	t->lock[0] = g->cut_lock;
-	t->var = g->cut_var;
+	t->lock[0] = g->target_lock;
+	t->var = g->target_var;
 	t->pc = g->planted[1].instr;
 }
 

@@ -39,11 +39,11 @@ static void add_label(struct raw *a, const struct reader_label *l)
 	a->label[a->nlabels++].len = l->len;
 }
 
-static void mark_allocation(struct raw *a, const struct reader_origin *o)
+static void add_allocation_bounds(struct raw *a, const struct reader_origin *o)
 {
-	raw_memory_mark_edge(a->memory, o->address);
+	raw_memory_add_boundary(a->memory, o->address);
 	if (o->size < 1 << 16)
-		raw_memory_mark_edge(a->memory, o->address + o->size);
+		raw_memory_add_boundary(a->memory, o->address + o->size);
 }
 
 void raw_facts_prepare(struct reader *r)
@@ -63,7 +63,7 @@ void raw_facts_prepare(struct reader *r)
 		if (f->creations[i].address < a->nthreads && f->creations[i].thread < a->nthreads)
 			add_fact(a, f->creations[i].thread, FACT_CREATION, i);
 	for (size_t i = 0; i < f->nallocations; i++) {
-		mark_allocation(a, &f->allocations[i]);
+		add_allocation_bounds(a, &f->allocations[i]);
 		add_fact(a, f->allocations[i].thread, FACT_ALLOCATION, i);
 	}
 	if (a->nfacts)

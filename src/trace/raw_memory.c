@@ -8,19 +8,19 @@
 
 enum {
 	PAGE = 4096,
-	WORDS = PAGE / 64,      /* of marks, a bit a byte */
+	WORDS = PAGE / 64,      /* of boundary bits, one for each byte */
 	GRANULES = PAGE / 8,    /* each has an owner */
 	STARTS = PAGE / 16 / 64 /* words of alloc_start: allocators align to 16 bytes */
 };
 #define SHARED UINT16_MAX
 
 struct page {
-	uint64_t mark[WORDS];
-	uint16_t before[WORDS];       /* number of marks in the words before */
+	uint64_t boundary[WORDS];
+	uint16_t before[WORDS];       /* number of boundaries in the words before */
 	uint16_t owner[GRANULES];     /* 1 + thread; SHARED; 0: not accessed */
 	uint64_t alloc_start[STARTS]; /* a bit for each address where an allocation begins */
 	uint64_t cover; /* an allocation from an earlier page that reaches into this one */
-	uint32_t *var;  /* for each mark: 1 + number of the variable */
+	uint32_t *var;  /* for each boundary: 1 + number of the variable that begins there */
 	uint32_t nvars;
 	uint32_t age; /* counts how often memory of this page was forgotten */
 };
@@ -108,17 +108,17 @@ static struct page *find_page(struct raw_memory *m, uint64_t address, bool make)
 	return *slot;
 }
 
-static void set_mark(struct page *p, unsigned at)
+static void set_boundary(struct page *p, unsigned at)
 {
-	p->mark[at / 64] |= 1ull << at % 64;
+	p->boundary[at / 64] |= 1ull << at % 64;
 }
 
-void raw_memory_mark_edge(struct raw_memory *m, uint64_t address)
+void raw_memory_add_boundary(struct raw_memory *m, uint64_t address)
 {
 	struct page *p = find_page(m, address, true);
 
 	if (p)
-		set_mark(p, address % PAGE);
+		set_boundary(p, address % PAGE);
 }
 
 /* Returns the end of [address, address + size), at most the end of user space. */
@@ -127,7 +127,7 @@ static uint64_t range_end(uint64_t address, uint64_t size)
 	return size > RAW_MEMORY_LIMIT - address ? RAW_MEMORY_LIMIT : address + size;
 }
 
-void raw_memory_mark(struct raw_memory *m, uint64_t address, uint64_t size, uint32_t thread)
+void raw_memory_add_access(struct raw_memory *m, uint64_t address, uint64_t size, uint32_t thread)
 {
 	uint16_t me = thread < SHARED - 1 ? (uint16_t)(thread + 1) : SHARED;
 	uint64_t end;
@@ -144,9 +144,9 @@ void raw_memory_mark(struct raw_memory *m, uint64_t address, uint64_t size, uint
 			m->lost_pages += (end - address + PAGE - 1) / PAGE;
 			return;
 		}
-		set_mark(p, from);
+		set_boundary(p, from);
 		if (from + n < PAGE)
-			set_mark(p, (unsigned)(from + n));
+			set_boundary(p, (unsigned)(from + n));
 		for (unsigned g = from / 8; g <= (from + n - 1) / 8; g++)
 			if (p->owner[g] != me)
 				p->owner[g] = p->owner[g] ? SHARED : me;
@@ -154,23 +154,23 @@ void raw_memory_mark(struct raw_memory *m, uint64_t address, uint64_t size, uint
 	}
 }
 
-static void count_marks(struct page *p)
+static void count_boundaries(struct page *p)
 {
 	uint32_t n = 0;
 
-	set_mark(p, 0); /* no variable crosses a page boundary */
+	set_boundary(p, 0); /* no variable crosses a page boundary */
 	for (unsigned w = 0; w < WORDS; w++) {
 		p->before[w] = (uint16_t)n;
-		n += (uint32_t)__builtin_popcountll(p->mark[w]);
+		n += (uint32_t)__builtin_popcountll(p->boundary[w]);
 	}
 	p->nvars = n;
 	p->var = mem_zalloc(n * sizeof *p->var);
 }
 
-void raw_memory_finish_marks(struct raw_memory *m)
+void raw_memory_finish_accesses(struct raw_memory *m)
 {
 	for (size_t i = 0; i < m->npages; i++)
-		count_marks(m->page[i]);
+		count_boundaries(m->page[i]);
 }
 
 uint64_t raw_memory_lost_pages(const struct raw_memory *m)
@@ -197,30 +197,30 @@ void raw_memory_restart(struct raw_memory *m)
 	m->last_alloc = 0;
 }
 
-/* Returns the first mark at or after `at`, or the end of the page. */
-static unsigned next_mark(const struct page *p, unsigned at)
+/* Returns the first boundary at or after `at`, or the end of the page. */
+static unsigned next_boundary(const struct page *p, unsigned at)
 {
 	unsigned w = at / 64;
 	uint64_t bits;
 
 	if (at >= PAGE)
 		return PAGE;
-	bits = p->mark[w] & ~0ull << at % 64;
+	bits = p->boundary[w] & ~0ull << at % 64;
 	while (!bits) {
 		if (++w == WORDS)
 			return PAGE;
-		bits = p->mark[w];
+		bits = p->boundary[w];
 	}
 	return w * 64 + (unsigned)__builtin_ctzll(bits);
 }
 
-/* Returns the number of marks before `at`. */
-static unsigned count_marks_before(const struct page *p, unsigned at)
+/* Returns the number of boundaries before `at`. */
+static unsigned count_boundaries_before(const struct page *p, unsigned at)
 {
 	if (at >= PAGE)
 		return p->nvars;
 	return p->before[at / 64] +
-	       (unsigned)__builtin_popcountll(p->mark[at / 64] & ((1ull << at % 64) - 1));
+	       (unsigned)__builtin_popcountll(p->boundary[at / 64] & ((1ull << at % 64) - 1));
 }
 
 /* Returns the address of the next page after that of `address` that may exist. */
@@ -245,16 +245,16 @@ uint32_t *raw_memory_next_variable(struct raw_memory *m, uint64_t *address, uint
 	p = find_page(m, *address, false);
 	from = *address % PAGE;
 	*start = *address;
-	*bytes = p ? next_mark(p, from + 1) - from : next_page(m, *address) - *address;
+	*bytes = p ? next_boundary(p, from + 1) - from : next_page(m, *address) - *address;
 	if (*bytes > *size)
 		*bytes = *size;
 	*address += *bytes;
 	*size -= *bytes;
 	/*
-	 * Every access was marked, unless the file changes while it is read: then the
+	 * The first pass has seen every access, unless the file changes while it is read: then the
 	 * access gets the variable that it lies in.
 	 */
-	return p && p->owner[from / 8] == SHARED ? &p->var[count_marks_before(p, from + 1) - 1]
+	return p && p->owner[from / 8] == SHARED ? &p->var[count_boundaries_before(p, from + 1) - 1]
 						 : NULL;
 }
 
@@ -270,8 +270,8 @@ void raw_memory_forget(struct raw_memory *m, uint64_t address, uint64_t size)
 		uint64_t n = PAGE - from < end - address ? PAGE - from : end - address;
 
 		if (p) {
-			a = count_marks_before(p, from);
-			b = count_marks_before(p, from + (unsigned)n);
+			a = count_boundaries_before(p, from);
+			b = count_boundaries_before(p, from + (unsigned)n);
 			memset(p->var + a, 0, (b - a) * sizeof *p->var);
 			p->age++;
 		}

@@ -3,11 +3,11 @@
  * memory is still the same.
  *
  * Accesses conflict if they have a byte in common, but events are about
- * variables. So a first pass over the whole recording (raw_memory_mark) marks
- * where each access begins and ends. The bytes between two neighbouring marks
- * are a variable: every access covers all of it or none of it. A buffer that is
- * only ever copied as a whole is one variable, or one in each page; a word whose
- * halves are accessed separately is two.
+ * variables. So a first pass over the whole recording (raw_memory_add_access)
+ * collects the boundaries: where accesses begin and end. The bytes between two
+ * neighbouring boundaries are a variable: every access covers all of it or none of
+ * it. A buffer that is only ever copied as a whole is one variable, or one in each
+ * page; a word whose halves are accessed separately is two.
  *
  * The first pass also finds the memory that only one thread ever accessed. These
  * accesses conflict with nothing, and the reader leaves them out.
@@ -43,15 +43,15 @@ struct raw_memory;
 struct raw_memory *raw_memory_new(size_t max_pages);
 void raw_memory_free(struct raw_memory *m);
 
-/* The first pass: mark every access, in any order. */
-void raw_memory_mark(struct raw_memory *m, uint64_t address, uint64_t size, uint32_t thread);
-/* Also mark the bounds of allocations and locks, where perhaps no access begins or ends. */
-void raw_memory_mark_edge(struct raw_memory *m, uint64_t address);
-/* Ends the first pass: the marks become variables. */
-void raw_memory_finish_marks(struct raw_memory *m);
+/* The first pass: every access, in any order. */
+void raw_memory_add_access(struct raw_memory *m, uint64_t address, uint64_t size, uint32_t thread);
+/* Also the bounds of allocations and locks, where perhaps no access begins or ends. */
+void raw_memory_add_boundary(struct raw_memory *m, uint64_t address);
+/* Ends the first pass: the boundaries make variables. */
+void raw_memory_finish_accesses(struct raw_memory *m);
 /* Returns the number of accessed pages that were over the limit. */
 uint64_t raw_memory_lost_pages(const struct raw_memory *m);
-/* Begins the second pass again: forgets everything but the marks. */
+/* Begins the second pass again: forgets everything but the boundaries. */
 void raw_memory_restart(struct raw_memory *m);
 
 /*

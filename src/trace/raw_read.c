@@ -146,12 +146,12 @@ static void scan_recording(struct raw *a, bool unfinished)
 			case RAW_UPDATE:
 			case RAW_READ_RANGE:
 			case RAW_WRITE_RANGE:
-				raw_memory_mark(a->memory, i.address, i.size, t);
+				raw_memory_add_access(a->memory, i.address, i.size, t);
 				break;
 			case RAW_ALLOC:
-				raw_memory_mark_edge(a->memory, i.address);
+				raw_memory_add_boundary(a->memory, i.address);
 				if (i.size < 1 << 16)
-					raw_memory_mark_edge(a->memory, i.address + i.size);
+					raw_memory_add_boundary(a->memory, i.address + i.size);
 				break;
 			case RAW_LABEL:
 				map_set(&a->label_texts, i.address, (uint32_t)a->nlabels);
@@ -163,11 +163,11 @@ static void scan_recording(struct raw *a, bool unfinished)
 			case RAW_SEM_WAIT:
 			case RAW_SEM_POST:
 				track_semaphore(a, &semaphores, &i, t, unfinished);
-				raw_memory_mark_edge(a->memory, i.address);
+				raw_memory_add_boundary(a->memory, i.address);
 				break;
 			case RAW_ACQUIRE:
 			case RAW_ACQUIRE_SHARED:
-				raw_memory_mark_edge(a->memory, i.address);
+				raw_memory_add_boundary(a->memory, i.address);
 				break;
 			default:
 				break;
@@ -179,7 +179,7 @@ static void scan_recording(struct raw *a, bool unfinished)
 		if (use.value % 3 == HELD)
 			map_set(&a->not_locks, use.a, 1);
 	map_free(&semaphores);
-	raw_memory_finish_marks(a->memory);
+	raw_memory_finish_accesses(a->memory);
 }
 
 /* --- the second pass: the threads' units in the order of time --- */

@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		complain("its own output is refused", err.text);
 	second = print(&json_format, &again.rep, &m);
 	if (n != m || memcmp(first, second, n))
-		complain("read and printed again it is another", second);
+		complain("the output changes when it is read and printed again", second);
 	free(first);
 	free(second);
 	json_loaded_free(&l);

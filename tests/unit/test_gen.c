@@ -389,19 +389,19 @@ static void test_deterministic(void **state)
 }
 
 /* Counts the outermost blocks, and those during which another thread has an event. */
-static void overlap(const struct trace *t, uint32_t *blocks, uint32_t *cut)
+static void overlap(const struct trace *t, uint32_t *blocks, uint32_t *interleaved)
 {
 	struct graph g = graph_of(t, false);
 	uint8_t *counted = mem_zalloc(g.n);
 
-	*blocks = *cut = 0;
+	*blocks = *interleaved = 0;
 	for (uint32_t i = 0; i < t->n; i++) {
 		uint32_t tx = g.of[i];
 
 		*blocks += g.first[tx] == i && t->ev[i].op == OP_BEGIN;
 		if (i && !counted[tx] && g.first[tx] != i && g.of[i - 1] != tx) {
 			counted[tx] = 1;
-			++*cut;
+			++*interleaved;
 		}
 	}
 	mem_free(counted);
@@ -414,11 +414,11 @@ static void test_overlap(void **state)
 	for (const struct gen_shape *s = gen_shapes; s->name; s++) {
 		struct gen_options o = {.shape = s->name, .events = 3000, .seed = 3};
 		struct trace t = make(&o);
-		uint32_t blocks, cut;
+		uint32_t blocks, interleaved;
 
-		overlap(&t, &blocks, &cut);
+		overlap(&t, &blocks, &interleaved);
 		assert_true(blocks > 20);
-		assert_true(cut > blocks / 10 * 8);
+		assert_true(interleaved > blocks / 10 * 8);
 		drop(&t);
 	}
 }

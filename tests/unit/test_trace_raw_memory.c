@@ -180,12 +180,13 @@ static void same_as_twin(void **state)
 
 		for (size_t i = 0; i < n; i++)
 			if (step[i].what == ACCESS)
-				raw_memory_mark(m, BASE + step[i].at, step[i].size, step[i].thread);
+				raw_memory_add_access(m, BASE + step[i].at, step[i].size,
+						      step[i].thread);
 			else if (step[i].what == ALLOC) {
-				raw_memory_mark_edge(m, BASE + step[i].at);
-				raw_memory_mark_edge(m, BASE + step[i].at + step[i].size);
+				raw_memory_add_boundary(m, BASE + step[i].at);
+				raw_memory_add_boundary(m, BASE + step[i].at + step[i].size);
 			}
-		raw_memory_finish_marks(m);
+		raw_memory_finish_accesses(m);
 		play(m, step, n);
 		/* And once more from the beginning. */
 		raw_memory_restart(m);
@@ -202,8 +203,8 @@ static void ends_of_memory(void **state)
 	(void)state;
 	for (size_t i = 0; i < N(at); i++)
 		for (uint32_t t = 0; t < 2; t++)
-			raw_memory_mark(m, at[i], t ? 40 : 3, t);
-	raw_memory_finish_marks(m);
+			raw_memory_add_access(m, at[i], t ? 40 : 3, t);
+	raw_memory_finish_accesses(m);
 	for (size_t i = 0; i < N(at); i++) {
 		uint64_t address = at[i], size = 40, start, bytes;
 		uint32_t *v = raw_memory_next_variable(m, &address, &size, &start, &bytes);
@@ -224,10 +225,10 @@ static void too_large(void **state)
 	uint64_t address = 0x1000, size = UINT64_MAX, start, bytes, pages = 0;
 
 	(void)state;
-	raw_memory_mark(m, 0x1000, UINT64_MAX, 0);
-	raw_memory_mark(m, 0x1000, UINT64_MAX, 1);
+	raw_memory_add_access(m, 0x1000, UINT64_MAX, 0);
+	raw_memory_add_access(m, 0x1000, UINT64_MAX, 1);
 	assert_true(raw_memory_lost_pages(m) > 1ull << 34);
-	raw_memory_finish_marks(m);
+	raw_memory_finish_accesses(m);
 	while (size)
 		pages += raw_memory_next_variable(m, &address, &size, &start, &bytes) != NULL;
 	assert_int_equal(pages, 16);
@@ -237,16 +238,16 @@ static void too_large(void **state)
 	raw_memory_free(m);
 }
 
-static void not_marked(void **state)
+static void access_not_seen_before(void **state)
 {
 	struct raw_memory *m = raw_memory_new(16);
 	uint64_t address = 0x1f00, size = 8, start, bytes;
 	uint32_t *v;
 
 	(void)state;
-	raw_memory_mark(m, 0x1000, 0x1000, 0);
-	raw_memory_mark(m, 0x1000, 0x1000, 1);
-	raw_memory_finish_marks(m);
+	raw_memory_add_access(m, 0x1000, 0x1000, 0);
+	raw_memory_add_access(m, 0x1000, 0x1000, 1);
+	raw_memory_finish_accesses(m);
 	/* The access gets the variable that it lies in. */
 	v = raw_memory_next_variable(m, &address, &size, &start, &bytes);
 	assert_non_null(v);
@@ -326,7 +327,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(same_as_twin), cmocka_unit_test(ends_of_memory),
-		cmocka_unit_test(too_large),    cmocka_unit_test(not_marked),
+		cmocka_unit_test(too_large),    cmocka_unit_test(access_not_seen_before),
 		cmocka_unit_test(stacks),       cmocka_unit_test(stacks_overlap),
 	};
 

@@ -147,9 +147,8 @@ static void test_rows(void **state)
  * `wild` of a thousand events are added even if they cannot happen.
  */
 struct shape {
-	uint32_t threads, locks, wild,
-		forks;       /* forks and joins in a thousand events, before `calm` */
-	size_t events, calm; /* no forks after this event */
+	uint32_t threads, locks, wild, forks; /* forks and joins in a thousand events */
+	size_t events, forks_before;          /* no forks and joins from this event on */
 };
 
 static struct event random_event(struct rng *rng, const struct shape *s, size_t at)
@@ -163,7 +162,7 @@ static struct event random_event(struct rng *rng, const struct shape *s, size_t 
 	struct event e = {.thread = rng_below(rng, s->threads)};
 
 	e.op = (uint8_t)ops[rng_below(rng, N(ops))];
-	if (at < s->calm && rng_below(rng, 1000) < s->forks)
+	if (at < s->forks_before && rng_below(rng, 1000) < s->forks)
 		e.op = rng_below(rng, 3) ? OP_FORK : OP_JOIN;
 	switch (op_info[e.op].operand) {
 	case OPERAND_THREAD:
@@ -321,7 +320,7 @@ static struct shape small(struct rng *rng)
 		.wild = rng_below(rng, 3) ? rng_below(rng, 60) : 1000,
 		.forks = rng_below(rng, 100),
 		.events = rng_below(rng, 60),
-		.calm = SIZE_MAX,
+		.forks_before = SIZE_MAX,
 	};
 }
 
@@ -334,7 +333,7 @@ static struct shape large(struct rng *rng)
 		.wild = rng_below(rng, 3),
 		.forks = rng_below(rng, 3) ? 0 : 20,
 		.events = 1000 + rng_below(rng, 4000),
-		.calm = rng_below(rng, 4) ? READER_BATCH / 2 : SIZE_MAX,
+		.forks_before = rng_below(rng, 4) ? READER_BATCH / 2 : SIZE_MAX,
 	};
 }
 
