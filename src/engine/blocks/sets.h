@@ -1,15 +1,16 @@
 /*
- * Cycles through three or more transactions, none of which two make alone.
+ * Cycles through three or more transactions that no two of them make alone.
  *
- * Of each transaction only initial reads and final writes count: others matter to
- * pairs only. A cycle t1 ... tn has two of them in each ti, the one through which
- * it is entered and the one through which it is left (they may be the same), and
- * what leaves ti conflicts with what enters the next, and comes before it. It is
- * told where an order of all these exists that the locks allow, as far as can be
- * seen from what is held at each operation and between the two of each
- * transaction. That is necessary for a cycle, not sufficient: none is missed.
+ * Only the initial reads and final writes of a transaction count: the other accesses
+ * matter to pairs only. A cycle t1 ... tn has two of them in each ti: the operation
+ * by which it enters ti and the one by which it leaves (they may be the same). The
+ * operation that leaves ti conflicts with the one that enters the next, and comes
+ * before it. A cycle is reported if the locks allow an order of all these, judged by
+ * the locks held at each operation and between the two of each transaction. That is
+ * necessary for a cycle, not sufficient: no cycle is missed.
  *
- * The budget: 50 million steps of the search, cycles of at most BLOCKS_CYCLE.
+ * The budget: 50 million steps of the search, and cycles of at most BLOCKS_CYCLE
+ * transactions.
  *
  * Who may include this: the files of blocks/.
  */
@@ -32,9 +33,9 @@ struct blocks_step {
 };
 
 struct blocks_cycle {
-	struct blocks_part part[BLOCKS_CYCLE]; /* the first is cut by the others */
+	struct blocks_part part[BLOCKS_CYCLE]; /* the others cut the first */
 	uint32_t n;
-	struct blocks_step step[2 * BLOCKS_CYCLE]; /* an order of the operations that shows it */
+	struct blocks_step step[2 * BLOCKS_CYCLE]; /* the operations, in an order that shows it */
 	uint32_t nsteps;
 };
 
@@ -43,7 +44,7 @@ struct blocks_sets {
 	bool cut_short;
 };
 
-/* Looks for a cycle that cuts each transaction that is not `bad` already; one for each. */
+/* Look for one cycle for each transaction that is not `bad` already; call `tell` for each found. */
 void blocks_sets_find(struct blocks_sets *s, struct segments *u, const bool *bad,
 		      void (*tell)(void *arg, const struct blocks_cycle *c), void *arg);
 

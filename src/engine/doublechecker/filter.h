@@ -1,11 +1,10 @@
 /*
- * Which transactions DoubleChecker's second run looks at, and which labels the
- * first run names.
+ * The filter of DoubleChecker's second run, and the labels that the first run names.
  *
- * A transaction whose label is not among the suspects becomes nothing: each of
- * its events is OP_NONE, but for fork and join, which keep their threads in
- * order. Operations outside blocks become nothing unless some are suspected. So
- * every cycle that is left is one of the whole trace, and not every one is left.
+ * A transaction whose label is not among the suspects is removed: each of its events
+ * becomes OP_NONE, except forks and joins, which order threads. Operations outside
+ * blocks are removed too, unless some are suspected. So every cycle that is left is
+ * a cycle of the whole trace, but not every cycle of the trace is left.
  *
  * Who may include this: the files of doublechecker/.
  */
@@ -17,16 +16,16 @@
 
 struct filter;
 
-/* `in` may be NULL: everything passes. `out` may be NULL. Both stay the caller's. */
+/* Both stay the caller's and may be NULL; without `in` no transaction is removed. */
 struct filter *filter_new(const struct suspects *in, struct suspects *out);
 void filter_free(struct filter *f);
 
-/* The batch's events as they are to be taken; good until the next call. */
+/* Returns the events of the batch after filtering; valid until the next call. */
 const struct event *filter_take(struct filter *f, const struct batch *b);
-/* The trace begins again. */
+/* Prepare for another pass over the trace. */
 void filter_rewind(struct filter *f);
 
-/* Put a label of a transaction that has been taken into `out`. */
+/* Add to `out` the label of a transaction that was taken. */
 void filter_suspect(struct filter *f, strref label);
 
 #endif

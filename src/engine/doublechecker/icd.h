@@ -1,22 +1,21 @@
 /*
- * Who owns a block of memory: the state machine of DoubleChecker's imprecise
- * pass (Biswas, Huang, Sengupta, Bond, PLDI 2014; the states are Octet's).
+ * Ownership of memory: the state machine of DoubleChecker's imprecise pass (Biswas,
+ * Huang, Sengupta, Bond, PLDI 2014; the states are Octet's).
  *
- * A block is a few bytes of memory, or a variable of a trace. Its state is one
+ * An object is a few bytes of memory, or a variable of a trace. Its state is one
  * word:
  *
- *	none        nobody has touched it
+ *	none        no thread has accessed it
  *	WrEx(T)     T may read and write it
  *	RdEx(T)     T may read it
- *	RdSh(c)     everybody may read it; c counts such changes of all blocks
+ *	RdSh(c)     every thread may read it; c counts such changes of all objects
  *
- * The trick: as long as nobody else comes, an access finds its own state and
- * there is nothing to do and nothing to write down (icd_quiet()). A change of
- * state tells that there may be a dependence, and roughly from where
- * (icd_move()): the edges that it asks for imply every true dependence, and more.
- * Reads of a shared block are quiet for a thread that has taken an edge from the
- * change with that count, or from a later one: each change comes after the one
- * before it.
+ * The trick: as long as no other thread accesses the object, an access finds its own
+ * state, and there is nothing to do or to store (icd_quiet()). A change of state
+ * means that there may be a dependence, and says roughly from where (icd_move()):
+ * the edges that it asks for imply every true dependence, and more. A read of a
+ * shared object is quiet if the thread has taken an edge from the change with that
+ * count, or from a later one: each change comes after the one before it.
  *
  * Nothing here allocates, locks or knows what an edge is.
  *
@@ -49,9 +48,8 @@ static inline uint32_t icd_value(icd_state s)
 }
 
 /*
- * Does this access change nothing? `seen` is the highest count of which the
- * thread has taken an edge. At ICD_MAX the count stands still, and no
- * thread has seen that.
+ * Does this access change nothing? `seen` is the highest count from which the thread
+ * has taken an edge. The count stops at ICD_MAX, which counts as never seen.
  */
 static inline bool icd_quiet(icd_state s, uint32_t thread, uint32_t seen, bool write)
 {
@@ -63,10 +61,10 @@ static inline bool icd_quiet(icd_state s, uint32_t thread, uint32_t seen, bool w
 	       (icd_kind_of(s) == ICD_RDSH && icd_value(s) <= seen && icd_value(s) < ICD_MAX);
 }
 
-/* What an access that is not quiet asks for, into the transaction that does it. */
+/* The edges, into the transaction of the access, that an access asks for if it is not quiet. */
 enum icd_change {
-	ICD_FIRST,    /* no edge: nobody was there before */
-	ICD_UPGRADE,  /* none: it read the block itself */
+	ICD_FIRST,    /* none: it is the first access */
+	ICD_UPGRADE,  /* none: only this thread has read the object */
 	ICD_SHARE,    /* from what `other` did when it last came to RdEx, and from the last share */
 	ICD_FENCE,    /* from the last share */
 	ICD_CONFLICT, /* from what `other` is doing now */
@@ -80,10 +78,13 @@ struct icd_move {
 };
 
 /*
- * `count` is that of all blocks, and goes up by one for ICD_SHARE. After
- * ICD_SHARE and ICD_FENCE the thread has seen it (the edge comes from the last
- * share, not from this block's); after ICD_CONFLICT to RdEx this is where it last
- * came to RdEx; after ICD_SHARE this is the last share.
+ * Returns the new state, and the edges that are needed. `count` is the count of all
+ * objects; ICD_SHARE increments it. What the caller must remember:
+ *
+ *  - after ICD_SHARE and ICD_FENCE: the thread has seen `count` (the edge comes from
+ *    the last share, not from the one of this object);
+ *  - after ICD_CONFLICT to RdEx: this is where the thread last came to RdEx;
+ *  - after ICD_SHARE: this is the last share.
  */
 static inline struct icd_move icd_move(icd_state s, uint32_t thread, bool write, uint32_t *count)
 {

@@ -1,17 +1,16 @@
 /*
- * DoubleChecker's precise pass: what happened in a component of the imprecise
- * graph, once more, from the logs of its transactions.
+ * DoubleChecker's precise pass: replays a component of the imprecise graph from the
+ * logs of its transactions.
  *
- * Semantics. All transactions of a component are replayed, in the order of
- * their events, by the check that frontier does on whole traces (precise.h). A
- * precise cycle lies within one component, and a component is given when it is
- * complete, so the closing events are those of the whole trace. Each operation
- * outside blocks is a transaction of its own here, whether the graph had merged
- * it or not.
+ * Semantics. All transactions of a component are replayed, in the order of their
+ * events, by the check that frontier does on whole traces (precise.h). A precise
+ * cycle lies within one component, and a component is given when it is complete, so
+ * the closing events are those of the whole trace. Each operation outside blocks is
+ * a transaction of its own here, whether or not the graph had merged it.
  *
- * Where repeats of accesses behind an outgoing edge were left out of the logs, the
- * verdict and the first closing event are still right, but some that come later
- * may be missing.
+ * If repeated accesses after an outgoing edge were left out of the logs, the verdict
+ * and the first closing event are still right, but later closing events may be
+ * missing.
  *
  * Who may include this: doublechecker.c.
  */
@@ -21,7 +20,10 @@
 #include "engine/doublechecker/idg.h"
 #include "engine/precise/precise.h"
 
-/* Closing events are added to p->closings; how many. `elided`: was such a repeat left out? */
+/*
+ * Add the closing events to p->closings; returns how many. Sets *elided if such a repeat was left
+ * out.
+ */
 size_t pcd_replay(struct precise *p, const struct idg *g, uint32_t component, bool *elided);
 
 #endif

@@ -2,7 +2,7 @@
  * What DoubleChecker's first run passes on to its second: which blocks were in a
  * component of the imprecise graph, and whether operations outside blocks were.
  *
- * A text file, which several first runs add to:
+ * They are stored in a text file, to which several first runs can add:
  *
  *	# comment
  *	outside
@@ -33,12 +33,12 @@ struct suspects {
 
 void suspects_free(struct suspects *s);
 bool suspects_has(const struct suspects *s, const char *label);
-/* False where it is there already. */
+/* Returns false if it is there already. */
 bool suspects_add(struct suspects *s, const char *label);
 
-/* Add what a file says; one that is not there says nothing unless `must` is set. */
+/* Add the suspects of a file. A missing file counts as empty, unless `must` is set. */
 int suspects_read(struct suspects *s, const char *path, bool must, struct err *err);
-/* In the labels' order, so that the same set gives the same file. */
+/* Write a file, sorted by label, so that the same set gives the same file. */
 int suspects_write(const struct suspects *s, const char *path, struct err *err);
 
 #endif

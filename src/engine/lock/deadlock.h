@@ -1,11 +1,11 @@
 /*
- * The two halves of the engine `deadlock`: deadlock.c collects wishes while the
- * trace goes by, deadlock_find.c searches them for cycles when it has ended.
+ * The two halves of the engine `deadlock`: deadlock.c collects wishes during the
+ * pass over the trace, deadlock_find.c then searches them for cycles.
  * docs/engines/deadlock.md defines what is found.
  *
- * A wish is an acquire by a thread that holds something already. Those of the
- * same thread and phase, with the same locks held and wanted in the same ways,
- * are one wish, and the first of them is kept.
+ * A wish is an acquire by a thread that already holds a lock. Acquires of the same
+ * thread and phase, with the same locks held and wanted in the same ways, are one
+ * wish, and the first of them is kept.
  *
  * Who may include this: deadlock*.c.
  */
@@ -23,10 +23,11 @@
 struct deadlock_wish {
 	struct event_ref at;
 	struct phase phase;
-	uint32_t clock; /* which of the clocks */
-	heldset set;    /* held; never empty */
+	uint32_t clock; /* index into `clocks` */
+	heldset set;    /* the locks held; never empty */
 	held want;
-	size_t outer; /* outer[i] is where the i-th of the set was acquired */
+	size_t outer; /* where deadlock.c has the acquire of the set's first lock; the others follow
+		       */
 };
 
 struct deadlock_wishes {
@@ -46,12 +47,12 @@ struct deadlock_cycle {
 };
 
 /*
- * The budget: the search ends with so many cycles, or after so many steps (a
- * comparison of two wishes, or an edge of the graph of locks looked at).
+ * The budget: the search ends after this many cycles, or after this many steps (a
+ * comparison of two wishes, or an edge in the graph of locks).
  */
 enum { DEADLOCK_CYCLES_MAX = 1000, DEADLOCK_STEPS_MAX = 100 * 1000 * 1000 };
 
-/* Calls `found` for each lock cycle, shorter ones first. Returns false where the budget ended it.
+/* Call `found` for each cycle of locks, shorter ones first. Returns false if the budget ended it.
  */
 bool deadlock_find(const struct deadlock_wishes *w,
 		   void (*found)(void *arg, const struct deadlock_cycle *c), void *arg);

@@ -6,13 +6,13 @@
  *	B  both-mover    an access that cannot race
  *	N  non-mover     an access that can
  *
- * All that is right-moving can be put off to the one operation that does not
- * move, all that is left-moving can be brought forward to it. So a block of
- * that form can be taken as one step; `atomizer` and `reduction` differ in what
- * they know about an operation.
+ * Right-movers can be moved later, up to the one operation that does not move;
+ * left-movers can be moved earlier, down to it. So a block of that form is
+ * equivalent to one step. `atomizer` and `reduction` differ in what they know about
+ * an operation.
  *
- * A mover_run follows one block, and keeps what a finding shows of it: the first
- * and the last operations, and the one that ended the right-movers.
+ * A mover_run follows one block, and keeps what a finding shows of it: the first and
+ * the last operations, and the operation that ended the right-movers.
  *
  * Who may include this: atomizer.c, reduction.c.
  */
@@ -31,7 +31,7 @@ enum mover { MOVER_B, MOVER_R, MOVER_L, MOVER_N };
 
 struct mover_op {
 	struct event_ref at;
-	heldset held; /* when the thread comes to it */
+	heldset held; /* before the operation */
 	enum mover mover;
 };
 
@@ -39,10 +39,10 @@ enum { MOVER_FIRST = 12, MOVER_LAST = 12 };
 
 struct mover_run {
 	bool left;   /* only left-movers can follow */
-	bool broken; /* something else did */
+	bool broken; /* another operation followed */
 	uint64_t n;
 	struct mover_op turn;
-	uint64_t turn_at;                                     /* its place in the block */
+	uint64_t turn_at;                                     /* its position in the block */
 	struct mover_op first[MOVER_FIRST], last[MOVER_LAST]; /* last[i % MOVER_LAST] */
 };
 
@@ -52,12 +52,12 @@ static inline void mover_begin(struct mover_run *r)
 	r->n = 0;
 }
 
-/* Returns false where this operation breaks the pattern: the first in its block. */
+/* Take an operation. Returns false if it is the first of its block to break the pattern. */
 bool mover_take(struct mover_run *r, enum mover mover, const struct event_ref *at, heldset under);
 
 /*
- * The finding about a block whose last operation broke the pattern. Steps are its
- * operations, the last is that one; `pattern` has the mover of each step.
+ * Make the finding for a block whose last operation broke the pattern. The steps are
+ * its operations, that one last; `pattern` has the mover of each step.
  */
 struct finding *mover_tell(const struct mover_run *r, const struct names *names,
 			   const struct heldlocks *locks);

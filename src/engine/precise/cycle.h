@@ -1,5 +1,5 @@
 /*
- * Between the two halves of explain: cycles as event numbers.
+ * Cycles as event numbers: what cycle_find.c finds and cycle_tell.c makes findings from.
  *
  * Who may include this: explain.c, cycle_find.c, cycle_tell.c.
  */
@@ -13,22 +13,22 @@ struct cycle {
 	struct closing closing;
 	enum finding_rests_on rests_on;
 	bool blamed;
-	bool as_given;   /* its steps were */
+	bool as_given;   /* the steps are those that the caller gave */
 	uint64_t *steps; /* events, the closing one last */
-	uint32_t nsteps; /* 0: it was given, and is none in this trace */
+	uint32_t nsteps; /* 0: it was given, but is no cycle in this trace */
 	uint32_t nrefuted;
-	uint64_t *refuted; /* events of the begins, outermost first */
+	uint64_t *refuted; /* begins of the refuted blocks, outermost first */
 };
 
-/* cycle_find.c: one cycle for each closing event, in the same order. */
+/* cycle_find.c: find a cycle for each closing event, in the same order. */
 struct cycle_find *cycle_find_new(const struct closings *closings,
 				  const struct frontier_given *given);
 void cycle_find_take(struct cycle_find *f, const struct batch *b);
-/* Gives the array away; frees the rest. */
+/* Returns the array, which is the caller's; frees the rest. */
 struct cycle *cycle_find_done(struct cycle_find *f);
 void cycles_free(struct cycle *v, size_t n);
 
-/* cycle_tell.c: look the events up, emit the findings. */
+/* cycle_tell.c: look up the events, and emit the findings. */
 struct cycle_tell *cycle_tell_new(const struct cycle *v, size_t n, struct finding_sink *sink);
 void cycle_tell_take(struct cycle_tell *t, const struct batch *b);
 void cycle_tell_free(struct cycle_tell *t);

@@ -2,8 +2,8 @@
  * From "this event closes a cycle" to a finding that a person can check.
  *
  * A precise engine's first pass finds the closing events and keeps nothing else
- * about them. Only where there are any does this module see the trace again,
- * up to the last of them:
+ * about them. Only if there are any, this module reads the trace again, up to the
+ * last of them:
  *
  *  - once to find, for each closing event, the cycle as a list of event
  *    numbers, whether a cycle without lock operations exists (rests_on), and
@@ -11,11 +11,14 @@
  *    happens-before on operations;
  *  - once more to look those events up, and emit the findings in order.
  *
- * Steps are taken from the first of these that exists, since a reader should
- * be able to see with the steps alone what the finding claims: a way from the
- * transaction and back into it that follows the order of operations and uses
- * data only; one that uses locks too; one on transactions, data only; one on
- * transactions.
+ * A reader should be able to check the finding by its steps alone. So the steps are
+ * the first of these that exists:
+ *
+ *  1. a path from the transaction back into it that follows the order of operations
+ *     and uses data only;
+ *  2. the same, with locks too;
+ *  3. a path along transactions, data only;
+ *  4. a path along transactions.
  *
  * Who may include this: the files of precise/ and doublechecker/.
  */
@@ -37,14 +40,14 @@ struct closings {
 	size_t n, cap;
 };
 
-/* Remember one, unless this event is there already: an event is one finding. */
+/* Add a closing event, unless it is there already: an event makes one finding. */
 void closings_add(struct closings *c, uint64_t event, uint64_t begin, uint32_t thread);
 
 struct explain;
 
 /*
- * `closings` in the trace's order, and stays the caller's. `given` is NULL, or says that they were
- * not found in this trace: what turns out not to close a cycle here is not told.
+ * `closings` are in the trace's order and stay the caller's. If `given` is not NULL, the cycle was
+ * not found in this trace; an event that turns out not to close a cycle here makes no finding.
  */
 struct explain *explain_new(const struct closings *closings, const struct frontier_given *given,
 			    struct finding_sink *sink);

@@ -12,8 +12,8 @@
  *
  * The cycle test keeps a topological order: an edge that agrees with it closes
  * no cycle, which is the common case and one comparison. An edge against it
- * searches what its target reaches; where the source is not among that, all of
- * it moves to the end of the order.
+ * searches what its target reaches; if the source is not among that, all of it
+ * moves to the end of the order.
  *
  * Who may include this: velodrome.c.
  */
@@ -44,7 +44,7 @@ struct graph {
 	struct graph_edge *edge;
 	size_t nedges, edges_cap;
 	uint32_t free_edge;
-	uint64_t *pair; /* hash set of the edges there are: source << 32 | target */
+	uint64_t *pair; /* hash set of the edges: source << 32 | target */
 	size_t npairs, pair_slots;
 	uint64_t top; /* last number of the topological order */
 	uint32_t search;
@@ -56,9 +56,9 @@ struct graph {
 void graph_init(struct graph *g);
 void graph_free(struct graph *g);
 
-/* A new, open node, born at event `now`. */
+/* Make an open node, born at event `now`. */
 uint32_t graph_new(struct graph *g, uint64_t now);
-/* It is not open any more; it may be collected at once. */
+/* The transaction has ended. The node may be collected at once. */
 void graph_close(struct graph *g, uint32_t node);
 
 static inline graph_step graph_step_of(uint32_t node, uint64_t time)
@@ -66,7 +66,7 @@ static inline graph_step graph_step_of(uint32_t node, uint64_t time)
 	return time << GRAPH_NODE_BITS | node;
 }
 
-/* The node that a step means, GRAPH_NONE where that is collected. */
+/* Returns the node of a step; GRAPH_NONE if it was collected. */
 static inline uint32_t graph_node_of(const struct graph *g, graph_step s)
 {
 	uint32_t n = (uint32_t)s & GRAPH_NONE;
@@ -79,12 +79,13 @@ static inline bool graph_step_alive(const struct graph *g, graph_step s)
 	return graph_node_of(g, s) != (uint32_t)GRAPH_NONE;
 }
 
-/* Add src -> dst, unless it is there. False: it would close a cycle, and was not added. */
+/* Add src -> dst, unless it exists. Returns false if it would close a cycle; it is not added then.
+ */
 bool graph_add(struct graph *g, uint32_t src, uint32_t dst);
 
 /*
- * Is there a path? Looks at no more than a few thousand edges: false may also
- * mean that it gave up.
+ * Is there a path? This looks at a few thousand edges at most: false may also mean
+ * that it gave up.
  */
 bool graph_path(struct graph *g, uint32_t from, uint32_t to);
 

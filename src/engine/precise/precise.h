@@ -6,10 +6,10 @@
  * follows is judged without it. The time is linear in the events, and memory
  * does not grow with them.
  *
- * It may also be given a part of a trace: transactions so that every cycle
- * through one of them lies within them. Then it says of them what it says in
- * the whole trace. Several such parts may follow each other in any order, each
- * with all of its blocks ended: what came before can be on no cycle.
+ * It may also be given a part of a trace: transactions such that every cycle
+ * through one of them lies within them. Then the result for them is the same as in
+ * the whole trace. Several such parts may follow each other in any order, each with
+ * all of its blocks ended: what came before can be on no cycle.
  *
  * Who may include this: the files of precise/ and doublechecker/, the runtime.
  */
@@ -21,9 +21,9 @@
 #include "engine/precise/order.h"
 
 /*
- * A variable, or a lock: an exclusive release is its write, a shared one its
- * read. `r` is the one read since the last write that still matters, or, with
- * READ_LIST set, where there are several.
+ * A variable, or a lock: an exclusive release is its write, a shared release its
+ * read. `r` is the only read since the last write that still matters; with
+ * READ_LIST set there are several, and it is the index of a list.
  */
 struct precise_var {
 	step w, r;
@@ -39,7 +39,7 @@ struct precise_reads {
 
 struct precise_thread {
 	uint64_t begin; /* event of its last transaction's begin */
-	step birth;     /* who forked it, until its first event */
+	step birth;     /* the fork, until the thread's first event */
 };
 
 struct precise {
@@ -55,17 +55,17 @@ struct precise {
 };
 
 void precise_init(struct precise *p);
-/* All but `closings`, which stay the caller's. */
+/* Free all but `closings`, which stay the caller's. */
 void precise_free(struct precise *p);
 
-/* The next events of a whole trace. */
+/* Take the next events of a whole trace. */
 void precise_take(struct precise *p, const struct batch *b);
 
-/* Before a part is given: it speaks of so many. */
+/* Before a part: make room for this many variables, locks and threads. */
 void precise_room(struct precise *p, size_t vars, size_t locks, size_t threads);
-/* The next event of a part. */
+/* Take the next event of a part. */
 void precise_one(struct precise *p, const struct event *e, uint64_t event);
-/* Before a thread's first event, in a part that has its fork. */
+/* Begin a thread, before its first event, in a part that has its fork. */
 void precise_born(struct precise *p, uint32_t thread);
 
 #endif
