@@ -2,21 +2,25 @@
  * The commit-node engines (Wang and Stoller, PPoPP 2006): what their parts have
  * in common. docs/engines/commit-conflict.md has the definitions and the proofs.
  *
- * The words here. A path is what a thread holds, in the order of acquiring: the
- * way from the root of an access tree to a leaf. A node is a leaf or a lock block
- * on the way to it; in a segment it is an interval of operations, and two nodes that
- * do not contain each other are two intervals apart. (Locks that are not nested
- * give intervals that overlap; the proofs need no more than that.) A sort says all
- * that matters of an access besides its variable: whom it can meet, and in which
- * node of its own. Two accesses of a variable meet where the forest has an edge
- * between a node of the one and a node of the other.
+ * Terms:
+ *
+ *  - A *path* is the locks that a thread holds, in the order of their acquires: the
+ *    path from the root of an access tree to a leaf.
+ *  - A *node* is a leaf, or a lock block on the path to it. In a segment it is an
+ *    interval of operations; two nodes that do not contain each other are two
+ *    separate intervals. (Locks that are not nested give intervals that overlap;
+ *    the proofs allow that.)
+ *  - A *sort* is all that matters about an access besides its variable: which
+ *    accesses it can meet, and in which of its nodes.
+ *  - Two accesses of a variable *meet* if the forest has an edge between a node of
+ *    the one and a node of the other.
  *
  *	sort.c    paths and sorts; the accesses of a segment by sort
  *	rule.c    the rules of the two forests
- *	meet.c    who meets whom, where
- *	table.c   the same for variables that many sorts of access share
+ *	meet.c    which accesses meet, in which nodes
+ *	table.c   the same for variables with many sorts of accesses
  *	index.c   which of many sorts have a lock in common
- *	cycle.c   which transactions have nodes apart that others join
+ *	cycle.c   which transactions have separate nodes that others connect
  *	tell.c    findings
  *	commit.c  the engines
  *
@@ -35,7 +39,7 @@
 
 enum commit_kind {
 	COMMIT_READ,
-	COMMIT_WRITE, /* also an update; in the view-forest an update is a read, too */
+	COMMIT_WRITE, /* or an update; in the view-forest an update is also a read */
 	/* Only in the view-forest: */
 	COMMIT_FINAL, /* the last write of its segment */
 	COMMIT_OWN,   /* a write that a later read of the same segment may see */
@@ -47,7 +51,8 @@ struct commit_sort {
 	uint16_t kind;
 	/*
 	 * Of a read: the first depth on its path (0 is the root) whose block has no
-	 * write of its own segment before it; one more than the path has where all have.
+	 * write of its own segment before the read; one more than the path's depth if all
+	 * blocks have one.
 	 */
 	uint16_t open_from;
 };
@@ -58,7 +63,7 @@ struct commit_path {
 };
 
 struct commit_sorts {
-	struct commit_path *path; /* 0 is the empty one */
+	struct commit_path *path; /* path 0 is empty */
 	size_t npaths, path_cap;
 	held *held;
 	size_t nheld, held_cap;
@@ -71,18 +76,18 @@ struct commit_sorts {
 /* An access in a segment: an index into its operations, and the lock blocks around it. */
 struct commit_at {
 	uint32_t op;
-	uint32_t blocks; /* in commit_leaves.chain: one a depth, from the outermost */
+	uint32_t blocks; /* index into commit_leaves.chain: a block for each depth, outermost first
+			  */
 };
 
-/* The accesses of one sort to one variable, in one segment: nothing between first and last matters.
- */
+/* The accesses of one sort to one variable in one segment: only the first and the last matter. */
 struct commit_leaf {
 	uint32_t var, sort;
 	struct commit_at first, last;
 };
 
 struct commit_block {
-	uint32_t start, end; /* operations; the end of one never released is the segment's */
+	uint32_t start, end; /* operations; without a release, the end of the segment */
 };
 
 struct commit_leaves {
@@ -106,7 +111,7 @@ void commit_sorts_init(struct commit_sorts *s);
 void commit_sorts_free(struct commit_sorts *s);
 void commit_leaves_free(struct commit_leaves *l);
 
-/* What is in a segment; replaces what `l` held. `view` says for which forest. */
+/* Set `l` to the leaves of a segment. `view` says for which forest. */
 void commit_leaves_of(struct commit_leaves *l, struct commit_sorts *s, const struct segments *u,
 		      const struct segment *t, bool view);
 
@@ -117,7 +122,7 @@ static inline const held *commit_path_held(const struct commit_sorts *s, uint32_
 
 /* ---- rule.c ---- */
 
-/* Depths, from 1, of a lock block on each of two paths that keep each other out. */
+/* Depths, from 1, of two lock blocks, one on each path, that exclude each other. */
 struct commit_pair {
 	uint32_t a, b;
 };
@@ -139,11 +144,11 @@ struct commit_op {
 struct commit_sum {
 	uint32_t phase;
 	struct commit_op first, last;
-	/* When, by the begin of their transaction or, outside blocks, by event. */
+	/* Their times: the begin of their transaction or, outside blocks, their event. */
 	uint64_t min, max;
 };
 
-/* Those of one slot, by phase. */
+/* The sums of one sort in one slot, by phase. */
 struct commit_group {
 	uint32_t sort, slot;
 	size_t begin, end; /* sums */
@@ -151,12 +156,12 @@ struct commit_group {
 
 enum { COMMIT_NONE = UINT32_MAX };
 
-/* Whom an access meets in one slot, in one node of its own. */
+/* The accesses of one slot that an access meets in one of its nodes. */
 struct commit_meeting {
 	uint32_t depth; /* of the node on its path; 0 stands for the leaf */
 	uint32_t slot;
-	uint32_t unless;   /* it is not met by accesses of this slot; COMMIT_NONE: by all */
-	uint32_t phase;    /* one that it meets there */
+	uint32_t unless;   /* does not hold for accesses of this slot; COMMIT_NONE: for all */
+	uint32_t phase;    /* one in which it meets an access */
 	uint64_t min, max; /* the first and the last, as in a sum */
 	struct commit_op at_min, at_max;
 };
@@ -168,15 +173,16 @@ struct commit_meetings {
 
 /* Answers that do not depend on the phase, kept by variable and sort. */
 struct commit_answer {
-	uint32_t var, sort; /* sort is 1 + its number; 0 where there is no answer */
+	uint32_t var, sort; /* sort is 1 + its number; 0: no answer */
 	size_t begin, end;  /* meetings */
 	uint64_t depths;
 };
 
 struct commit_var {
-	uint32_t guard; /* where plain: a lock that keeps all its accesses apart, or COMMIT_NONE */
+	uint32_t guard; /* if plain: a lock that all accesses exclude each other by, or COMMIT_NONE
+			 */
 	bool plain;     /* it has such answers */
-	bool all;       /* each access meets somebody: none was dropped */
+	bool all;       /* each access meets another: none was dropped */
 };
 
 struct commit_table {
@@ -186,10 +192,10 @@ struct commit_table {
 	struct commit_meetings met;
 	uint32_t *fold[2]; /* by depth and slot: 1 + a meeting */
 	size_t fold_cap[2];
-	/* Of a slot: the phase of the variable at hand; its stamp. */
+	/* By slot: the phase of the current variable; its stamp. */
 	uint32_t *phase_of, *of_slot;
 	uint32_t stamp;
-	struct commit_index **index; /* of a variable, once it is needed; by_var has as many */
+	struct commit_index **index; /* by variable, once it is needed; as many as in by_var */
 	uint32_t nindexes;
 };
 
@@ -203,36 +209,36 @@ struct commit_meet {
 	struct commit_group *group;
 	size_t ngroups, group_cap;
 	size_t *by_var;       /* groups of a variable: by_var[x] .. by_var[x + 1] */
-	uint64_t *last_event; /* of a phase, as far as its segments are kept */
-	uint32_t *rank;       /* of a phase, among all by slot and index */
+	uint64_t *last_event; /* of a phase, in the segments that are kept */
+	uint32_t *rank;       /* of a phase, among all phases by slot and index */
 	uint32_t *by_rank;    /* phases */
 	uint32_t *in_slot;    /* ranks of a slot: in_slot[s] .. in_slot[s + 1] */
 	uint32_t nslots;
 	struct commit_table table;
 };
 
-/* After segments_done(). */
+/* Call this after segments_done(). */
 void commit_meet_init(struct commit_meet *m, const struct segments *u, bool view);
 void commit_meet_free(struct commit_meet *m);
 
-/* In a slot, the rank of the first phase after that index. */
+/* Returns the rank of the first phase of a slot after that index. */
 uint32_t commit_meet_after(const struct commit_meet *m, uint32_t slot, uint32_t index);
 
-/* Whom an access of this variable and sort in this phase meets; replaces what `out` held. */
+/* Set `out` to what an access of this variable and sort in this phase meets. */
 void commit_meet_find(struct commit_meet *m, uint32_t var, uint32_t sort, uint32_t phase,
 		      struct commit_meetings *out);
 
 /*
- * The depths of its nodes that can meet anybody, as bits, or some more; the
- * highest bit stands for all from there on.
+ * Returns the depths of its nodes that can meet any access, and perhaps some more, as
+ * bits; the highest bit stands for all depths from there on.
  */
 uint64_t commit_meet_depths(struct commit_meet *m, uint32_t var, uint32_t sort, uint32_t phase,
 			    struct commit_meetings *scratch);
 
-/* Those of a group that are concurrent with a phase: sums [*begin, *end). */
+/* Find the sums of a group that are concurrent with a phase: [*begin, *end). False: none. */
 bool commit_meet_concurrent(const struct commit_meet *m, const struct commit_group *g,
 			    uint32_t phase, size_t *begin, size_t *end);
-/* The meeting with those. */
+/* Returns the meeting with those sums. */
 struct commit_meeting commit_meet_with(const struct commit_meet *m, uint32_t depth, uint32_t slot,
 				       size_t begin, size_t end);
 
@@ -240,12 +246,13 @@ struct commit_meeting commit_meet_with(const struct commit_meet *m, uint32_t dep
 
 void commit_table_free(struct commit_table *t);
 /*
- * The groups of the variable, the last there are, are complete: if they are
- * many, see whether the table can answer for it, and drop what meets nobody.
+ * Call this when the groups of a variable are complete, and before those of the next:
+ * if they are many, find out whether the table can answer for the variable, and drop
+ * what meets no access.
  */
 void commit_table_look(struct commit_meet *m, uint32_t var);
 const struct commit_answer *commit_table_answer(struct commit_meet *m, uint32_t var, uint32_t sort);
-/* Its depths, or some more. */
+/* Returns its depths, and perhaps some more. */
 uint64_t commit_table_depths(struct commit_meet *m, uint32_t var, uint32_t sort);
 
 /* ---- index.c ---- */
@@ -253,7 +260,7 @@ uint64_t commit_table_depths(struct commit_meet *m, uint32_t var, uint32_t sort)
 /* All groups of one sort of a variable. */
 struct commit_run {
 	size_t begin, end;
-	uint32_t mark; /* it was looked at for the answer of this number */
+	uint32_t mark; /* number of the last answer for which it was examined */
 };
 
 struct commit_index {
@@ -261,7 +268,7 @@ struct commit_index {
 	uint32_t nruns;
 	uint32_t mark;
 	uint32_t guard;   /* as in the table */
-	bool read_by_all; /* whatever is written, three slots can see it */
+	bool read_by_all; /* any write can be seen by three slots */
 	struct commit_index_lock *lock;
 	size_t nlocks;
 	struct commit_index_part *part;
@@ -273,9 +280,9 @@ struct commit_index *commit_index_new(const struct commit_meet *m, uint32_t var)
 void commit_index_free(struct commit_index *x);
 
 /*
- * Calls `run` for each run that an access of sort `a` has to be compared with:
- * one that has a lock in common besides the guard, or whose kind needs it. Of all
- * others that meet it, `met` is called with the first and the last of each slot.
+ * Call `run` for each run that an access of sort `a` must be compared with: one that
+ * has a lock in common besides the guard, or whose kind needs it. For all others that
+ * meet it, `met` is called with the first and the last of each slot.
  */
 void commit_index_ask(struct commit_index *x, const struct commit_meet *m,
 		      const struct commit_sort *a, void (*run)(void *arg, size_t begin, size_t end),
@@ -283,24 +290,24 @@ void commit_index_ask(struct commit_index *x, const struct commit_meet *m,
 
 /* ---- cycle.c ---- */
 
-/* Two nodes of a transaction, the first before the second, and whom they meet. */
+/* One of two nodes of a transaction, and an access that it meets. */
 struct commit_end {
 	uint32_t op; /* an access in the node */
 	struct commit_op other;
-	uint32_t span; /* of the other */
+	uint32_t span; /* of `other` */
 };
 
-/* On the way from one slot to the next: two accesses that meet, or must come one after the other.
- */
+/* A step from one slot to the next: two accesses that meet, or of which one must come first. */
 struct commit_hop {
 	struct commit_op from, to;
 	bool met;
 };
 
+/* A transaction with two nodes that others connect. Node `a` is before node `b`. */
 struct commit_found {
 	uint32_t segment;
 	struct commit_end a, b;
-	struct commit_hop *hop; /* between other slots; none where a and b meet the same */
+	struct commit_hop *hop; /* between other slots; none if a and b meet the same slot */
 	size_t nhops;
 };
 
@@ -308,7 +315,7 @@ struct commit_counts {
 	uint64_t transactions, several_nodes, found;
 };
 
-/* Calls `found` for each transaction, by thread slots and then in the order of the run. */
+/* Call `found` for each such transaction, by thread slots and then in the order of the run. */
 void commit_cycle_find(struct commit_meet *m, struct commit_counts *counts,
 		       void (*found)(void *arg, const struct commit_found *f), void *arg);
 

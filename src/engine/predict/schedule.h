@@ -1,22 +1,21 @@
 /*
- * From three events to an order of events that the model allows, in which they
- * come as e1, f, e2, and which ends with e2; or no for an answer. Where there
- * are two variables f is a stretch of its thread, from f1 to f2: e1 comes
- * before it begins, e2 after it ends.
+ * Schedules: given three events e1, f and e2, find an order of events that the model
+ * allows, that has them in this order, and that ends with e2; or find that there is
+ * none. With two variables, f is a part of its thread, from f1 to f2: e1 comes
+ * before f1, and e2 after f2.
  *
- * First directly, as Kahlon, Ivancic and Gupta's proof goes: each thread runs
- * as far as it can, and stops before it acquires for the last time a lock that
- * it will still hold at its place (behind `cut`, before f) while the other one
- * still has to use that lock. Where locks are nested and histories compatible,
- * one of the two can always go on: who has stopped so holds only locks that the
- * other has no use for any more. So there is at most one switch for each
- * lock held at the end. Then f happens, and the first thread goes on to e2;
- * who holds a lock that it wants goes on to where it is released.
+ * First the direct way, as in the proof of Kahlon, Ivancic and Gupta. Each thread
+ * runs as far as it can. It stops before the last acquire of a lock that it will
+ * still hold at its place (after `cut`, or before f), as long as the other thread
+ * still has to use that lock. If locks are nested and the histories compatible, one
+ * of the two can always go on: a thread that has stopped so holds only locks that
+ * the other does not use any more. So there is at most one switch for each lock held
+ * at the end. Then f happens, and the first thread goes on to e2; if another thread
+ * holds a lock that it wants, that thread runs on until it releases it.
  *
- * Where that does not get there (locks that are not nested, deadlocks that can
- * happen, other threads that have to be forked or joined on the way), all
- * orders are searched, up to a number of states: SCHEDULE_SEARCH for one
- * question, SCHEDULE_SEARCH_ALL for all of them.
+ * If the direct way fails (locks that are not nested, possible deadlocks, other
+ * threads that must be forked or joined on the way), all orders are searched, up to
+ * a number of states: SCHEDULE_SEARCH for one goal, SCHEDULE_SEARCH_ALL for all.
  *
  * Who may include this: the files of predict/.
  */
@@ -31,30 +30,30 @@ enum { SCHEDULE_SEARCH = 1 << 14, SCHEDULE_SEARCH_ALL = 1 << 21 };
 struct schedule_goal {
 	uint32_t thread, other; /* of e1, e2; of f */
 	uint64_t e1, cut, e2;
-	uint64_t f, f2; /* the same where there is one variable */
+	uint64_t f, f2; /* equal if there is one variable */
 };
 
-/* What a lock is to one of the two threads, before its place. */
+/* How one of the two threads uses a lock before its place. */
 struct schedule_use {
 	uint64_t stamp;          /* of the goal that the rest is about */
-	uint64_t any, exclusive; /* 1 + where it is acquired last; 0: never */
-	uint64_t kept;           /* the same, where it is still held at the end */
+	uint64_t any, exclusive; /* 1 + position of its last acquire; 0: none */
+	uint64_t kept;           /* the same, if it is still held at the end */
 };
 
-/* How far a thread has to come. */
+/* How far a thread must go. */
 struct schedule_way {
 	uint64_t stamp;
 	uint64_t position;
-	size_t needs; /* of its needs, so many have been looked at */
+	size_t needs; /* needs of the thread that were examined */
 };
 
 struct scheduler {
 	struct model *model;
 	struct schedule_use *use[2]; /* by lock: of `thread`, of `other` */
-	size_t clear[2];             /* so many operations of theirs are in nobody's way */
+	size_t clear[2];             /* operations of each that are in no other thread's way */
 	struct schedule_way *way;    /* by thread */
-	bool *busy;                  /* by thread: others wait for it to come further */
-	uint32_t *involved;          /* threads that have a way to go */
+	bool *busy;                  /* by thread: others wait for it to go further */
+	uint32_t *involved;          /* threads that must go further */
 	size_t ninvolved;
 	uint64_t stamp;
 	uint64_t searched; /* states, in all */
@@ -62,14 +61,15 @@ struct scheduler {
 	bool search;
 };
 
-/* The model is ready, and stays the caller's. Without `search`, the direct way only. */
+/* The model must be ready, and stays the caller's. Without `search`, only the direct way is tried.
+ */
 void scheduler_init(struct scheduler *s, struct model *model, bool search);
 void scheduler_free(struct scheduler *s);
 
-/* Where this returns true, model->done is the schedule. */
+/* Find a schedule. If this returns true, it is in model->done. */
 bool schedule_make(struct scheduler *s, const struct schedule_goal *goal);
 
-/* The search alone; a part of the above. */
+/* Not for callers: the search alone. */
 bool schedule_search(struct scheduler *s, const struct schedule_goal *goal);
 
 #endif

@@ -1,29 +1,32 @@
 /*
- * Two variables, for `predict`: what may take part in a violation of the form
+ * Two variables, for `predict`: witnesses of violations of the form
  *
  *	e1 of x in a transaction of one thread,
  *	f1 of x and f2 of y in a transaction of another thread,
  *	e2 of y in the transaction of e1
  *
- * in this order, where f1 conflicts with e1 and f2 with e2. Because of x the
- * first transaction comes before the other, because of y after it: neither
- * serial order explains that, though each variable by itself looks fine.
+ * in this order, such that f1 conflicts with e1 and f2 with e2. Because of x the
+ * first transaction comes before the other, because of y after it: no serial order
+ * explains that, though each variable by itself looks fine.
  *
- * It can happen when the first thread can stand somewhere between e1 and e2
- * while the other stands at f1, and goes on to f2 without a lock that the first
- * one holds there. Where locks are nested and nothing can deadlock, that is all:
- * of the places between e1 and e2, the one with the fewest locks will do for both
- * f1 and f2. So there are two kinds of entries:
+ * It can happen if the first thread can be at a point between e1 and e2 while the
+ * other is at f1 and goes on to f2 without a lock that the first one holds there. If
+ * locks are nested and nothing can deadlock, that is all: of the points between e1
+ * and e2, the one with the fewest locks serves for both f1 and f2. So there are two
+ * kinds of entries:
  *
  *  - outer, of e1 and e2: a witness for each state between, as for one variable;
- *  - inner, of f1 and f2: one for each state at f1 and set of locks acquired
+ *  - inner, of f1 and f2: a witness for each state at f1 and set of locks acquired
  *    since (`took`, a lockhist_add()), which together are a state of their own.
  *
- * Bounded: only variables that several threads access and at least one writes,
- * which a pass over the trace finds out before; e1 or f1 is one of the last
- * TWO_RECENT accesses of its transaction that differ in variable, operation,
- * locks or place; and there are entries for the first TWO_ENTRIES of two
- * variables and a thread that come, 200 MB of them.
+ * Bounds:
+ *
+ *  - only variables that several threads access and at least one writes; a pass over
+ *    the trace finds these first;
+ *  - e1 or f1 is one of the last TWO_RECENT accesses of its transaction that differ
+ *    in variable, operation, locks or place;
+ *  - there are entries only for the first TWO_ENTRIES combinations of two variables
+ *    and a thread: 200 MB of them.
  *
  * Who may include this: the files of predict/.
  */
@@ -37,7 +40,7 @@ enum { TWO_RECENT = 16, TWO_ENTRIES = 1 << 18 };
 /* Accesses that differ only in time. */
 struct two_access {
 	uint32_t var;
-	uint32_t took; /* locks acquired since the last */
+	uint32_t took; /* set of the locks acquired since `last` */
 	struct witness_access first, last;
 };
 
@@ -52,29 +55,29 @@ struct two {
 	size_t nshared;
 	struct two_thread *thread;
 	size_t thread_cap;
-	uint32_t *first; /* entry of each two variables; the others are behind its next_of_var */
+	uint32_t *first; /* first entry of each two variables; the others follow by next_of_var */
 	size_t nfirst, first_cap;
 	struct map pairs;   /* (x, y) -> index into `first` */
-	struct map entries; /* (that, thread) -> outer entry; the inner one is the next */
+	struct map entries; /* (that index, thread) -> outer entry; the inner one is the next */
 	struct map states;  /* (state, took) -> state */
-	uint64_t left_out;  /* times that there was no room for an entry */
+	uint64_t left_out;  /* entries that there was no room for */
 };
 
 void two_free(struct two *two);
 
-/* An access or an operation on a lock in an open transaction; `now` is as before the access. */
+/* Take an access, or an operation on a lock, in an open transaction; `now` is before the access. */
 void two_take_access(struct witnesses *w, const struct event *e, uint64_t event,
 		     const struct witness_now *now);
 void two_take_lock(struct witnesses *w, const struct event *e);
 
-/* Which variables are shared: a pass over the trace of its own. */
+/* Which variables are shared; this takes a pass of its own over the trace. */
 struct two_sharing {
-	uint32_t *thread; /* by variable: 1 + the first that accessed it */
+	uint32_t *thread; /* by variable: 1 + the first thread that accessed it */
 	bool *many, *written;
 	size_t n, thread_cap, many_cap, written_cap;
 };
 void two_sharing_take(struct two_sharing *s, const struct batch *b);
-/* Leaves the answer in `many`. */
+/* Sets `many` for the variables that are shared. */
 void two_sharing_end(struct two_sharing *s);
 void two_sharing_free(struct two_sharing *s);
 

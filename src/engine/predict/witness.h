@@ -1,25 +1,25 @@
 /*
- * Phase I of `predict` (Farzan, Madhusudan and Sorrentino, CAV 2009): one pass
- * that keeps, for each thread and variable, what may take part in a violation.
+ * The first part of `predict` (phase I of Farzan, Madhusudan and Sorrentino, CAV
+ * 2009): one pass that keeps, for each thread and variable, the witnesses: the
+ * accesses that may take part in a violation.
  *
- * A violation is two accesses e1, e2 of a variable in one transaction, and an
- * access f by another thread that conflicts with both and can come between them.
- * It can when e's thread can stand somewhere between e1 and e2 while the other
- * stands at f. Where a thread stands matters only by its *state*: its locks with
+ * A violation is two accesses e1, e2 of a variable in one transaction, and an access
+ * f by another thread that conflicts with both and can come between them. It can if
+ * the thread of e1 and e2 can be at a point between them while the other is at f.
+ * The only thing that matters about a point is its *state*: the thread's locks with
  * their acquisition history, and its stretch between forks and joins. So of all
- * events with one state, one witness is enough. The paper's sets are kept apart
- * by what the accesses are, so that every pattern is found: R and W for f; for
- * e1 and e2, read-read, read-write, write-read (which are, with WW, the
- * paper's AA) and WW.
+ * events with one state, one witness is enough. The paper's sets are divided by the
+ * kinds of the accesses, so that every pattern is found: R and W for f; for e1 and
+ * e2, read-read, read-write, write-read (which are, with WW, the paper's AA) and WW.
  *
- * Who stands somewhere with no lock in his hands is in nobody's way: where the
- * thread does so between e1 and e2, its other states there are not looked at.
+ * A thread that holds no lock is in no other thread's way: if there is such a point
+ * between e1 and e2, the other states between them are not needed.
  *
- * Beyond the paper, events of one state are told apart by their places, so
- * that findings can be told by place, and by how many barriers, waits and
- * notifies the thread has had: beside one for each state, the next
- * WITNESS_VARIANTS for each thread, variable and kind; but not those of whose
- * places and locks there are WITNESS_LIKE already, of whatever variable.
+ * Beyond the paper, events of one state are distinguished by their places, so that
+ * there are findings for each place, and by how many barriers, waits and notifies
+ * the thread has had before. Besides one witness for each state, the next
+ * WITNESS_VARIANTS of each thread, variable and kind are kept, unless there are
+ * already WITNESS_LIKE with the same places and locks, of any variable.
  *
  * Memory grows with threads, variables that they access, and states; not with
  * the trace.
@@ -29,15 +29,15 @@
 #ifndef ATOMSAN_ENGINE_PREDICT_WITNESS_H
 #define ATOMSAN_ENGINE_PREDICT_WITNESS_H
 
+#include "base/map.h"
 #include "engine/engine.h"
 #include "engine/predict/lockhist.h"
-#include "base/map.h"
 
 /*
- * The first variables are looked up in an array a thread, others by a hash. The
- * last WITNESS_MET witnesses met are known by a hash of all that tells them
- * apart, those that one access brings together by the sum of theirs: most
- * accesses bring nothing new.
+ * The first WITNESS_DIRECT variables are looked up in an array of the thread, others
+ * in a map. Most accesses add no new witness: the last WITNESS_MET witnesses are
+ * recognised by a hash of all that distinguishes them, and those that one access
+ * adds together by the sum of their hashes.
  */
 enum {
 	WITNESS_VARIANTS = 8,
@@ -48,7 +48,7 @@ enum {
 };
 #define WITNESS_NONE UINT32_MAX
 
-/* What a witness is of: f, which reads or writes; e1 and e2, which do. */
+/* Kinds of witnesses: of f, a read or write; of e1 and e2, by what each does. */
 enum witness_kind {
 	WITNESS_R,
 	WITNESS_W,
@@ -64,42 +64,42 @@ static inline bool witness_is_pair(enum witness_kind kind)
 	return kind >= WITNESS_RR;
 }
 
-/* A transaction that some witness is in. */
+/* A transaction that has a witness. */
 struct witness_tx {
 	uint64_t begin; /* 0: an operation outside blocks */
 	strref label, place;
 };
 
-/* A single witness has e2 only: f. */
+/* A witness. One of f has only e2, which is f. */
 struct witness {
-	uint64_t e1, cut, e2; /* event numbers; the thread may stand behind `cut` */
+	uint64_t e1, cut, e2; /* event numbers; after `cut` the thread is in `state` */
 	strref place1, place2;
 	uint32_t state, entry, tx;
-	uint32_t next;    /* of the same entry */
+	uint32_t next;    /* the next witness of the entry */
 	uint32_t epoch;   /* barriers, waits and notifies of its thread before it */
 	uint8_t kind;     /* enum witness_kind */
 	uint8_t op1, op2; /* what the accesses are: an update is both */
 };
 
 /*
- * Where a thread stands. A state belongs to one thread, since a stretch does;
- * so those of the thread's open transaction are a list through this array, the
- * one that was left last in front.
+ * The state of a thread at a point. A state belongs to one thread, because a stretch
+ * does; so the states of the thread's open transaction form a list through this
+ * array, the one that was left last first.
  */
 struct witness_state {
 	uint32_t hist;
 	uint32_t stretch;
 	uint64_t tx;           /* the transaction in whose list it is */
-	uint64_t first;        /* event that entered it first, in that transaction */
-	uint64_t enter, leave; /* and last; event that left it then, 0: not yet */
+	uint64_t first;        /* event that first entered it in that transaction */
+	uint64_t enter, leave; /* event that last entered it, and that left it; 0: not yet */
 	uint32_t newer, older;
-	uint64_t bit;  /* of its own among the thread's first 64 states; 0: a later one */
+	uint64_t bit;  /* a bit for each of the thread's first 64 states; 0 for later ones */
 	uint32_t took; /* two.h */
 };
 
 /*
- * A stretch of a thread: a fork or join of its own begins the next one. It
- * comes after all of the thread's earlier ones, and after stretch `from`.
+ * A stretch of a thread: each fork or join by the thread begins another. It comes
+ * after all earlier stretches of the thread, and after stretch `from`.
  */
 struct witness_stretch {
 	uint32_t thread, index, from;
@@ -113,22 +113,22 @@ struct witness_access {
 	uint32_t state;
 };
 
-/* Of whose witnesses an entry is: one variable's, or two variables' in one role (two.h). */
+/* What the witnesses of an entry are for: one variable, or a role with two variables (two.h). */
 enum witness_role { WITNESS_ONE, WITNESS_OUTER, WITNESS_INNER };
 
 /* A thread's accesses of one variable, or of two. */
 struct witness_entry {
 	uint32_t var, var2, thread;
-	uint32_t next_of_var; /* or of those two */
+	uint32_t next_of_var; /* the next entry of the variable, or of the two */
 	uint8_t role;         /* enum witness_role */
 	uint32_t first_witness;
 };
 
-/* What each access of it has to look at. Which comes next is anybody's guess: two cache lines. */
+/* What each access of an entry needs. The next entry is hard to predict, so: two cache lines. */
 struct witness_now {
 	uint64_t has[WITNESS_KINDS];             /* bits of the states that have a witness */
-	uint8_t variants[WITNESS_KINDS];         /* how many there are beside those */
-	uint64_t tx;                             /* that the next line is about */
+	uint8_t variants[WITNESS_KINDS];         /* witnesses besides those */
+	uint64_t tx;                             /* the transaction of `first` and `last` */
 	struct witness_access first[2], last[2]; /* read, write */
 };
 _Static_assert(sizeof(struct witness_now) == 128, "two cache lines");
@@ -137,13 +137,13 @@ struct witness_thread {
 	uint32_t state, stretch; /* WITNESS_NONE before its first event */
 	uint64_t tx;             /* number of its open transaction, or 0 */
 	uint32_t newest;         /* state */
-	uint32_t tx_id;          /* of that transaction or operation, once a witness needs it */
+	uint32_t tx_id; /* index of that transaction or operation, once a witness needs it */
 	uint32_t nstates;
-	uint32_t empty; /* the state of its stretch in which it holds nothing, or WITNESS_NONE */
-	uint32_t epoch, tx_epoch; /* now, and when the transaction began */
+	uint32_t empty;           /* the state of its stretch without locks, or WITNESS_NONE */
+	uint32_t epoch, tx_epoch; /* witness.epoch now, and at the transaction's begin */
 	bool joined;
 	struct witness_tx about;
-	uint32_t *entry; /* 1 + that of a variable below WITNESS_DIRECT, or 0 */
+	uint32_t *entry; /* by variable, below WITNESS_DIRECT: 1 + its entry, or 0 */
 	size_t entry_cap;
 	struct map entries; /* of other variables */
 };
@@ -157,31 +157,30 @@ struct witnesses {
 	struct witness_stretch *stretch;
 	struct witness_thread *thread;
 	struct witness_tx *tx;
-	struct two *two;    /* NULL: one variable is enough */
-	const bool *shared; /* by variable, the first `nshared`: only these; NULL: all */
+	struct two *two;    /* NULL: no pairs of variables */
+	const bool *shared; /* by variable, below `nshared`: only these count; NULL: all do */
 	size_t nshared;
-	uint32_t *var; /* the first entry of each variable, or WITNESS_NONE */
+	uint32_t *var; /* by variable: its first entry, or WITNESS_NONE */
 	size_t n, nentries, nstates, nstretches, nthreads, ntx, nvars;
 	size_t cap, entry_cap, now_cap, state_cap, stretch_cap, thread_cap, tx_cap, var_cap;
 	uint64_t *met;     /* [WITNESS_MET] */
 	struct map by_key; /* witnesses */
-	struct map like;   /* places and locks -> how many have them, WITNESS_LIKE at most */
-	uint64_t common[WITNESS_COMMON]; /* keys of those that have WITNESS_LIKE, by a hash */
+	struct map like;   /* places and locks -> witnesses with them, WITNESS_LIKE at most */
+	uint64_t common[WITNESS_COMMON]; /* keys of `like` that have WITNESS_LIKE, by a hash */
 	struct map moves;                /* (state, operation on a lock) -> state */
 	struct map state_ids;            /* (history, stretch) -> state */
 	uint64_t last_tx;
 	uint64_t unnested; /* releases out of order */
-	bool barriers;     /* were there any? */
+	bool barriers;     /* the trace has barriers */
 };
 
 void witnesses_init(struct witnesses *w);
-/* From then on, look at pairs of variables too, of those that are `shared`, by number. */
+/* From now on look at pairs of variables too, of those that are `shared`, by number. */
 void witnesses_want_two(struct witnesses *w, const bool *shared, size_t n);
 void witnesses_free(struct witnesses *w);
 void witnesses_take(struct witnesses *w, const struct batch *b);
 
-/* For two.c, as for one variable: an entry; e2 = `x` after e1; one that stands at its e1.
- */
+/* For two.c, as for one variable: make an entry; take e2 = `x` after e1; take `x` at its e1. */
 uint32_t witness_new_entry(struct witnesses *w, struct witness_entry entry);
 void witness_take_pair(struct witnesses *w, struct witness_thread *t, struct witness *x,
 		       const struct witness_access *e1, uint64_t since);
