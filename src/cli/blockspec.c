@@ -9,7 +9,7 @@
 #include "base/banned.h"
 
 const char *blockspec_file;
-static struct spec *spec; /* of this process: readers point to it */
+static struct spec *spec; /* the one of this process; readers point to it */
 
 struct spec *blockspec_read(struct err *err)
 {
@@ -31,8 +31,8 @@ struct reader *blockspec_open(const char *path, const struct reader_options *opt
 	return r;
 }
 
-static void tell_left_out(const struct names *names, const struct block_left_out *b, FILE *out,
-			  const char *prefix)
+static void print_left_out(const struct names *names, const struct block_left_out *b, FILE *out,
+			   const char *prefix)
 {
 	static const char *const why[BLOCK_REASONS] = {
 		[BLOCK_IS_MAIN] = "the program starts with it",
@@ -53,7 +53,7 @@ static void tell_left_out(const struct names *names, const struct block_left_out
 	str_free(&shown);
 }
 
-void blockspec_tell(struct reader *r, FILE *out, const char *prefix, bool verbose)
+void blockspec_print(struct reader *r, FILE *out, const char *prefix, bool verbose)
 {
 	const struct block_left_out *v;
 	size_t n;
@@ -61,8 +61,8 @@ void blockspec_tell(struct reader *r, FILE *out, const char *prefix, bool verbos
 
 	if (!reader_is_recorded(r)) {
 		if (blockspec_file)
-			note("%s: not a recorded run, so all of its blocks count and --spec "
-			     "changes nothing",
+			note("%s: this is not a recorded run, so all of its blocks count and "
+			     "--spec changes nothing",
 			     reader_path(r));
 		return;
 	}
@@ -70,7 +70,7 @@ void blockspec_tell(struct reader *r, FILE *out, const char *prefix, bool verbos
 		return;
 	n = reader_left_out(r, &v);
 	for (size_t i = 0; i < n; i++)
-		tell_left_out(reader_names(r), &v[i], out, prefix);
+		print_left_out(reader_names(r), &v[i], out, prefix);
 	cut = reader_blocks_cut(r);
 	if (cut)
 		fprintf(out, "%scut short: blocks that are marked or included (%llu time%s)\n",

@@ -1,6 +1,5 @@
 /*
- * The option --spec, and what there is to say about blocks that are left out:
- * for all commands that read a trace.
+ * The option --spec, and notes on blocks that are left out, for all commands that read a trace.
  *
  * Who may include this: commands.
  */
@@ -18,19 +17,22 @@
 extern const char *blockspec_file; /* --spec, or NULL */
 #define BLOCKSPEC_OPT                                                                              \
 	OPT_STR(0, "spec", "FILE", &blockspec_file,                                                \
-		"which functions of a recorded run are meant to be atomic")
+		"which blocks of a recorded run are meant to be atomic")
 
-/* The specification itself; NULL with a sentence where the file is none. It stays ours. */
+/*
+ * Returns the specification, which this module owns; NULL, with a sentence in `err`, if the file is
+ * not one.
+ */
 struct spec *blockspec_read(struct err *err);
 
-/* trace_open() with the blocks as --spec wants them; trace_close() closes it. */
+/* Like trace_open(), with the blocks that --spec says. trace_close() closes it. */
 struct reader *blockspec_open(const char *path, const struct reader_options *options,
 			      struct err *err);
 
 /*
- * After the trace was read: that --spec was of no use for this trace, and with
- * `verbose` what was left out and why, and rules that matched nothing.
+ * After the trace was read: prints a note if --spec changes nothing for this trace; with `verbose`,
+ * also what was left out and why, and the rules that matched nothing.
  */
-void blockspec_tell(struct reader *r, FILE *out, const char *prefix, bool verbose);
+void blockspec_print(struct reader *r, FILE *out, const char *prefix, bool verbose);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* A response file that names itself has to end somewhere. */
+/* A limit, in case a response file names itself. */
 enum { MAX_RESPONSE_FILES = 2000 };
 
 #define NO_INLINE "-fatomsan-no-inline"
@@ -18,7 +18,7 @@ struct words {
 	size_t n, cap;
 };
 
-/* The value is the next word. (Where it may also be joined, as in -ofile, that is one word.) */
+/* Options whose value is the next word. (If the value is joined, as in -ofile, it is one word.) */
 static const char *const takes_value[] = {
 	"-o",
 	"-x",
@@ -93,7 +93,7 @@ static const char *const takes_value[] = {
 	"--config",
 };
 
-/* The compiler stops before it links. */
+/* Options with which the compiler stops before it links. */
 static const char *const stops_early[] = {
 	"-c",
 	"-S",
@@ -113,8 +113,9 @@ static const char *const stops_early[] = {
 };
 
 /*
- * What one turn of the compiler does, or is told to leave to others, and a second would repeat. And
- * the large model: there a call needs a register, and the inlined hooks' have none to spare.
+ * Options that do not work if clang is run twice: the first run already does what they ask, or
+ * leaves it to another program, and the second would repeat it. Also the large code model: there a
+ * call needs a register, and the inlined hooks have none to spare.
  */
 static const char *const not_plain[] = {
 	"-S",           "-E",          "-emit-",      "-flto",          "-fprofile",
@@ -126,7 +127,7 @@ static const char *const not_plain[] = {
 	"-m32",         "-mx32",       "-m16",        "-mcmodel=large", CALLS,
 };
 
-/* Sanitizers that need the memory, or the very hooks, that AtomSan's runtime needs. */
+/* Sanitizers that need the same memory, or the same hooks, as AtomSan's runtime. */
 static const char *const rivals[] = {
 	"thread", "address", "hwaddress", "memory", "leak", "kernel-address", "kernel-memory",
 };
@@ -160,8 +161,8 @@ static void add_word(struct words *w, char *word)
 }
 
 /*
- * The words of a response file: separated by white space, which quotes of either
- * kind and a backslash protect.
+ * Adds the words of a response file. They are separated by white space that is not inside quotes of
+ * either kind or after a backslash.
  */
 static void split_words(struct words *out, const struct str *text, struct arena *strings)
 {
@@ -197,7 +198,7 @@ static void split_words(struct words *out, const struct str *text, struct arena 
 	str_free(&word);
 }
 
-/* False where it cannot be read: then "@name" is a word as any other, as the compilers have it. */
+/* Returns false if it cannot be read: then "@name" is an ordinary word, as in the compilers. */
 static bool read_response_file(struct words *out, const char *path, struct arena *strings)
 {
 	struct str text = STR_INIT;
@@ -210,7 +211,7 @@ static bool read_response_file(struct words *out, const char *path, struct arena
 	return ok;
 }
 
-/* Replace response files by their words until there is none left. */
+/* Replaces response files by their words until none is left. */
 static int expand(struct words *all, struct arena *strings, struct err *err)
 {
 	int files = 0;
@@ -240,14 +241,14 @@ static int expand(struct words *all, struct arena *strings, struct err *err)
 	return 0;
 }
 
-/* What the words say, one after the other. */
+/* What the words scanned so far say. */
 struct scan {
 	bool program_input; /* something to compile or link that is not a header */
 	bool input, early, relocatable, shared, fully_static, freestanding, no_libc, libc;
 	bool instrument, no_inline;
 	bool not_plain, optimised;
-	const char *machine;  /* -m32 and its like */
-	const char *language; /* of -x; NULL: by the file's name */
+	const char *machine;  /* -m32 or similar */
+	const char *language; /* the value of -x; NULL: the file's name decides */
 	unsigned rival;       /* bit set of rivals[] */
 };
 
@@ -264,7 +265,7 @@ static bool is_header(const char *path, const char *language)
 	return false;
 }
 
-/* Something that is not C or C++ and that a compiler would not leave to the linker? */
+/* Is it a source file in another language than C or C++? */
 static bool is_other_language(const char *path, const char *language)
 {
 	static const char *const endings[] = {".s",  ".S", ".sx", ".asm", ".ll", ".bc",
@@ -283,7 +284,7 @@ static bool is_word(const char *s, size_t len, const char *word)
 	return strlen(word) == len && !memcmp(s, word, len);
 }
 
-/* The list behind -fsanitize= or, where not `on`, -fno-sanitize=. */
+/* Scans the list after -fsanitize= or, if not `on`, after -fno-sanitize=. */
 static void scan_sanitizers(struct scan *s, const char *list, bool on)
 {
 	while (*list) {
@@ -399,20 +400,20 @@ static int decide(struct cc_args *a, const struct scan *s, struct err *err)
 	a->link = CC_LINK_NONE;
 	for (unsigned i = 0; i < sizeof rivals / sizeof *rivals; i++)
 		if (s->rival & 1U << i)
-			return err_fail(
-				err, "-fsanitize=%s cannot be combined with AtomSan: leave it out",
-				rivals[i]);
+			return err_fail(err,
+					"-fsanitize=%s cannot be combined with AtomSan: remove it",
+					rivals[i]);
 	if (!links || (s->freestanding && s->no_libc))
 		return 0;
 	if (s->shared) {
 		a->link = CC_LINK_SHARED;
 		return 0;
 	}
-	/* The runtime stands on the C library: where that is left out, so is the runtime. */
+	/* The runtime needs the C library: without the one, the other is left out, too. */
 	if (s->no_libc && !s->libc)
 		return 0;
 	if (s->fully_static)
-		return err_fail(err, "a fully static program cannot be checked: leave -static out");
+		return err_fail(err, "a fully static program cannot be checked: remove -static");
 	if (s->machine)
 		return err_fail(err, "%s: only 64-bit programs can be checked", s->machine);
 	a->link = CC_LINK_PROGRAM;
@@ -433,7 +434,7 @@ static size_t count_own(const struct words *w)
 	return n;
 }
 
-/* Does it say how machine code is made, of what is compiled already? */
+/* Is it an option for the generation of machine code? */
 static bool is_for_code(const char *word)
 {
 	return starts_with(word, "-O") || starts_with(word, "-m") || starts_with(word, "-gz") ||
@@ -478,14 +479,14 @@ int cc_args_read(struct cc_args *a, int argc, char **argv, struct err *err)
 		add_word(&all, argv[i]);
 	}
 	rc = expand(&all, &a->strings, err);
-	/* What starts with -cc1 goes to clang's inner self. */
+	/* With -cc1 first, the words are for clang's compiler proper. */
 	if (!rc && !(all.n && starts_with(all.word[0], "-cc1"))) {
 		scan_words(&s, &all);
 		rc = decide(a, &s, err);
 		if (a->plain)
 			collect_code(a, &all);
 	}
-	/* A response file cannot be passed on with an option of ours inside it. */
+	/* A response file with an option of ours inside cannot be passed on. */
 	pass_on(a, count_own(&all) == count_own(&given) ? &given : &all);
 	mem_free(given.word);
 	mem_free(all.word);

@@ -1,10 +1,10 @@
 /*
- * What a compiler's command line asks for, as far as the wrappers have to know:
- * does it link, and what? is anything instrumented? Words out of response files
- * (@FILE) count, also where one names another.
+ * What a compiler's command line asks for, as far as the wrappers need to know: does it link, and
+ * what? Is anything instrumented? The words of response files (@FILE) count, including response
+ * files named in response files.
  *
- * Options that take the next word as their value are known, so that such a value
- * is not taken for an input file. What is not known is assumed to stand alone.
+ * Options that take the next word as their value are known, so that the value is not taken for an
+ * input file. An unknown option is assumed to take no value.
  *
  * Who may include this: cmd_cc.c.
  */
@@ -18,14 +18,14 @@
 #include "base/mem.h"
 
 enum cc_link {
-	CC_LINK_NONE,    /* no linking, or of something that no runtime belongs in */
-	CC_LINK_PROGRAM, /* takes the runtime */
-	CC_LINK_SHARED,  /* takes the stub library */
+	CC_LINK_NONE,    /* no linking, or of an output that has no runtime */
+	CC_LINK_PROGRAM, /* links the runtime */
+	CC_LINK_SHARED,  /* links the stub library */
 };
 
 struct cc_args {
-	bool inputs;     /* without any the compiler answers questions: nothing is to be added */
-	bool instrument; /* what it compiles */
+	bool inputs;     /* there are input files; otherwise no option is added */
+	bool instrument; /* what is compiled is instrumented */
 	bool no_inline;
 	/* Everything that is compiled is C or C++, with optimisation and nothing that a second
 	   turn of the compiler could do twice; then `code` has the options for that turn. */
@@ -33,13 +33,14 @@ struct cc_args {
 	char **code;
 	size_t ncode, code_cap;
 	enum cc_link link;
-	/* The words to pass on: those given, without the wrapper's own options. */
+	/* The words to pass on: all but the wrapper's own options. */
 	char **word;
 	size_t n, cap;
 	struct arena strings;
 };
 
-/* Returns 0, or -1 with a sentence on what AtomSan cannot do. cc_args_free() it in both cases. */
+/* Returns 0, or -1 with a sentence on what AtomSan cannot do. cc_args_free() frees it either way.
+ */
 int cc_args_read(struct cc_args *a, int argc, char **argv, struct err *err);
 void cc_args_free(struct cc_args *a);
 

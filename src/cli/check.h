@@ -1,8 +1,7 @@
 /*
- * Checking a trace, for `check` and the commands that are short for a part of
- * it: each has a table of options, which fills in check_asked. What they share
- * of it is CHECK_OPTIONS, rows of such a table; what only one of them has goes
- * in front.
+ * Checking a trace, for `check` and the commands that are short forms of it. Each has its own table
+ * of options, which fills in check_asked. CHECK_OPTIONS are the rows that all of them share; the
+ * rows of one command come before these.
  *
  * Who may include this: commands.
  */
@@ -34,7 +33,7 @@ extern struct check_options check_asked;
 #define CHECK_OPTIONS                                                                              \
 	PRINTING_OPTIONS,                                                                          \
 	OPT_FLAG(0, "all", &check_asked.all,                                                       \
-		 "print every finding, also those that look the same"),                            \
+		 "print every finding, including those that look the same"),                            \
 	OPT_FLAG(0, "lenient", &check_asked.lenient,                                               \
 		 "skip events that cannot have happened, and count them"),                         \
 	OPT_TABLE(predict_opts, &check_asked.predict),                                             \
@@ -42,7 +41,7 @@ extern struct check_options check_asked;
 	SUPPRESSING_OPT
 /* clang-format on */
 
-/* As a command's run(); `cmd` is the one that messages are to name. */
+/* Like a command's run(); messages name `cmd`. */
 int check_run(const struct command *cmd, int argc, char **argv);
 
 #endif

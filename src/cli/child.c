@@ -83,7 +83,7 @@ int child_add_option(const char *key, const char *value, struct err *err)
 	struct str s = STR_INIT;
 
 	if (strchr(value, quote) || strlen(value) > 4000)
-		return err_fail(err, "%s: this name cannot be passed on to the program", value);
+		return err_fail(err, "%s: this name cannot be passed to the program", value);
 	if (had && *had)
 		str_fmt(&s, "%s:", had);
 	if (plain)

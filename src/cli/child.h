@@ -1,9 +1,9 @@
 /*
  * The program that a command runs.
  *
- * What is meant for us is meant for the program: it ends, and then so do we. The
- * command's status is the program's, or 128 and the number of the signal that ended
- * it, as a shell has it.
+ * Signals to the command are passed on to the program: the program ends, and then the command does.
+ * The command's status is the program's, or 128 plus the number of the signal that ended it, as in
+ * a shell.
  *
  * Who may include this: commands.
  */
@@ -16,27 +16,30 @@
 #include "base/err.h"
 
 /*
- * Start it, and pass signals on from now on; 0, or after a sentence the status to
- * exit with (126, 127).
+ * Starts the program, and passes signals on from now on. Returns 0; or the status to exit with
+ * (126, 127), after printing a sentence.
  */
 int child_start(char **argv);
 pid_t child_pid(void);
 
-/* A descriptor that polls as readable once it has ended; -1: the system has none. The caller's. */
+/*
+ * Returns a descriptor that polls as readable when the program has ended; -1 if the system has
+ * none. It belongs to the caller.
+ */
 int child_descriptor(void);
 
 bool child_has_ended(void);
-/* Wait for its end; the command's status. */
+/* Waits for its end. Returns the command's status. */
 int child_wait(void);
 
 /*
- * Add to ATOMSAN_OPTIONS, which keeps what it had. The value may hold anything but a quote of each
- * kind; -1 with a sentence otherwise.
+ * Adds an option to ATOMSAN_OPTIONS. Returns 0, or -1 with a sentence if the value has quotes of
+ * both kinds in it.
  */
 int child_add_option(const char *key, const char *value, struct err *err);
 /*
- * What ATOMSAN_OPTIONS has for a key; NULL where it has none. The program itself complains of what
- * is wrong with them. The caller's.
+ * Returns the value of a key in ATOMSAN_OPTIONS, which belongs to the caller; NULL if it has none.
+ * Errors in the options are left to the program, which reports them.
  */
 char *child_option(const char *key);
 

@@ -1,16 +1,16 @@
 /*
- * atomsan as: what clang starts for an assembler when it is to inline the hooks. Its
- * input is LLVM's language, as text, instrumented, with calls of the hooks and the hooks. This has
- * clang inline those, and make machine code.
+ * atomsan as: the assembler that clang starts if the hooks are to be inlined. Its input is textual
+ * LLVM IR, already instrumented, with the hooks and calls of them. This command has clang inline
+ * the hooks and generate machine code.
  *
- * Nothing else is inlined: what is a function of its own for the instrumentation, with its
- * hooks at entry and exit, has to stay one.
+ * Nothing else is inlined: a function that the instrumentation has given hooks at its entry and
+ * exit must stay a function.
  *
- * A long function calls the runtime instead: each hook that is inlined brings a branch, and clang's
- * time goes up faster than their number.
+ * In a long function the hooks are not inlined, and the runtime is called instead: each inlined
+ * hook adds a branch, and clang's time grows faster than their number.
  *
- * In between is a script, `as` in a folder that clang is told of. It and this
- * program learn from the environment what to do.
+ * clang starts the script `as`, in a folder that -B names; the script starts this command. Both
+ * read the environment to learn what to do.
  */
 #include "cli/cmd_as.h"
 
@@ -27,7 +27,7 @@
 
 extern const struct command cmd_as; /* main.c lists it */
 
-/* The words, a line each; the folder's script runs $ATOMSAN_PROGRAM. */
+/* The words for the compiler, one per line; and the program that the script runs. */
 #define WORDS   "ATOMSAN_AS"
 #define PROGRAM "ATOMSAN_PROGRAM"
 
@@ -39,7 +39,7 @@ bool cmd_as_prepare(char *const *compiler, size_t n, char *const *options, size_
 	ssize_t len = readlink("/proc/self/exe", own, sizeof own - 1);
 	bool ok = len > 0;
 
-	/* Under its own name: under another, atomsan-cc's, it is that command. */
+	/* By the name atomsan: called atomsan-cc, it would be that command. */
 	while (len > 0 && own[len - 1] != '/')
 		len--;
 	str_addn(&program, own, ok ? (size_t)len : 0);
@@ -57,20 +57,20 @@ bool cmd_as_prepare(char *const *compiler, size_t n, char *const *options, size_
 	return ok;
 }
 
-/* What the runtime calls the hooks that are not inlined (HOOK_CALLED in runtime/hooks/hook_list.h).
+/* The runtime's names of the hooks that are not inlined: HOOK_CALLED in runtime/hooks/hook_list.h.
  */
 #define CALLED "atomsan_4_call_"
 
 /*
- * A function with more hooks than this is long: with 8,000 of them inlined clang 14 took 69 s, and
- * 28 to call them. A file with very many takes long as it is, and most of them are in functions
- * that are not short either.
+ * A function with more hooks than this is long. With 8,000 hooks inlined, clang 14 took 69 s; with
+ * calls, 28 s. A file with very many hooks takes long anyway, and most of its hooks are in
+ * functions that are not short either.
  */
 enum { HOOKS_MAX = 1000, HOOKS_OF_FILE = 20000, HOOKS_MAX_THEN = 200 };
 
 /*
- * Behind the next call of a hook that is inlined, or NULL: `*name` becomes its name and `*what` the
- * "read8(" in it.
+ * Returns the text after the next call of a hook that is inlined, or NULL. Sets `*name` to its name
+ * and `*what` to the "read8(" in it.
  */
 static const char *next_hook(const char *at, const char *end, const char **name, const char **what)
 {
@@ -102,7 +102,7 @@ static size_t count_hooks(const char *at, const char *end)
 	return n;
 }
 
-/* Add a function as it is, or with calls of the runtime where the hooks were called. */
+/* Adds a function as it is, or with calls of the runtime instead of the hooks. */
 static void add_function(struct str *out, const char *at, const char *end, size_t most)
 {
 	const char *name, *what, *behind;
@@ -118,7 +118,8 @@ static void add_function(struct str *out, const char *at, const char *end, size_
 	str_addn(out, at, (size_t)(end - at));
 }
 
-/* What is called now is to be declared, with an argument as newer or older clangs write it. */
+/* Declares the functions that are called now, with an argument as older or newer clangs write it.
+ */
 static void declare_called(struct str *out)
 {
 	static const char *const sizes[] = {"1", "2", "4", "8", "16"};
@@ -188,7 +189,7 @@ static int assemble(int argc, char **argv)
 		command[n++] = mem_strdup("-mllvm");
 		command[n++] = mem_strdup(only_hooks[i]);
 	}
-	/* What the first turn had to say it has said. */
+	/* The first run of clang has printed the warnings. */
 	command[n++] = mem_strdup("-w");
 	command[n++] = mem_strdup("-Qunused-arguments");
 	command[n++] = mem_strdup("-c");
@@ -208,7 +209,7 @@ static const struct opt opts[] = {
 const struct command cmd_as = {
 	.name = "as",
 	.synopsis = "OPTIONS... FILE",
-	.summary = "make machine code of what clang compiled for checking",
+	.summary = "generate machine code from what clang compiled for checking",
 	.opts = opts,
 	.raw = true,
 	.internal = true,

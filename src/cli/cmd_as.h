@@ -1,5 +1,5 @@
 /*
- * The assembler of what clang compiles: see cmd_as.c.
+ * The assembler for clang's output: see cmd_as.c.
  *
  * Who may include this: cmd_cc.c.
  */
@@ -10,8 +10,8 @@
 #include <stddef.h>
 
 /*
- * Tell `atomsan as`, which a compiler that runs in this process's place will start: the words of
- * the compiler, and its options for making code. False where they cannot be told.
+ * Passes the compiler's words and its options for code generation, through the environment, to the
+ * `atomsan as` that the compiler will start. Returns false if that fails.
  */
 bool cmd_as_prepare(char *const *compiler, size_t n, char *const *options, size_t noptions);
 

@@ -1,11 +1,10 @@
 /*
- * cc and c++: run the real compiler with a few options in front. It takes our
- * place (exec), so that its exit status and its messages are its own.
+ * cc and c++: run the real compiler with a few more options in front. The compiler replaces this
+ * process (exec), so its exit status and messages are its own.
  *
- * The compiler proper is told to instrument, the driver is not: it would
- * link a runtime of its own. gcc has a file of specs for that, clang -Xclang.
- * The linker's words come as -Xlinker, which a comma in a path or
- * -x does not change.
+ * Only the compiler proper instruments. The driver does not get that option, because it would link
+ * its own runtime. With gcc a specs file does this, with clang -Xclang. Options for the linker are
+ * passed by -Xlinker, which works whatever commas are in a path and whatever -x says.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,8 +23,8 @@
 #include "base/banned.h"
 
 struct command_line {
-	struct str program; /* what is run; word[0] is what it is called */
-	char **word;        /* ends with NULL once it is done */
+	struct str program; /* the path that is run; word[0] is its name */
+	char **word;        /* ends with NULL when complete */
 	size_t n, cap;
 };
 
@@ -41,7 +40,7 @@ static void add_linker(struct command_line *c, const char *word)
 	add(c, word);
 }
 
-/* The folder of this very program, through all links; NULL where the system does not tell. */
+/* Returns the folder of this program, with links resolved; NULL if it is not known. */
 static char *own_folder(void)
 {
 	char path[4096];
@@ -53,8 +52,8 @@ static char *own_folder(void)
 }
 
 /*
- * The folder that has `file` in it: as installed, or as in the build tree, from
- * where this program is. It ends with a slash.
+ * Adds the path of the folder that contains `file`, relative to this program: as installed, or as
+ * in the build tree. It ends with a slash.
  */
 static int find_folder(struct str *out, const char *installed, const char *built, const char *file,
 		       struct err *err)
@@ -78,8 +77,7 @@ static int find_folder(struct str *out, const char *installed, const char *built
 	if (real)
 		str_fmt(out, "%s/", real);
 	else
-		err_fail(err, "there is no %s in %s%s, where it belongs", file, own ? own : "",
-			 installed);
+		err_fail(err, "%s is missing from %s%s", file, own ? own : "", installed);
 	free(real);
 	mem_free(own);
 	return out->n ? 0 : -1;
@@ -102,9 +100,8 @@ static bool step_over_own(void *arg, const char *path)
 }
 
 /*
- * The path of a program, as execvp() would find it, but never this one: a link
- * named gcc that leads to atomsan-cc, first on PATH, is a way to use it. Then
- * *stepped_over says so.
+ * Finds the path of a program like execvp(), but never this program: users may put a link named gcc
+ * to atomsan-cc first on PATH. If it was skipped, *stepped_over is set.
  */
 static int find_program(struct str *out, const char *name, bool *stepped_over, struct err *err)
 {
@@ -114,10 +111,10 @@ static int find_program(struct str *out, const char *name, bool *stepped_over, s
 		return err_fail(err, "there is no compiler '%s' on PATH", name);
 	if (is_own(name))
 		return err_fail(err, "the compiler '%s' is atomsan itself", name);
-	return err_fail(err, "the compiler '%s' is not there, or is no program", name);
+	return err_fail(err, "the compiler '%s' does not exist or is not a program", name);
 }
 
-/* Its words: "ccache gcc" is two, a path with spaces in it is one. */
+/* Adds the compiler's words: "ccache gcc" is two, a path with spaces in it is one. */
 static int add_compiler(struct command_line *c, const char *named, struct err *err)
 {
 	bool stepped_over = false;
@@ -137,7 +134,7 @@ static int add_compiler(struct command_line *c, const char *named, struct err *e
 		}
 	}
 	rc = find_program(&c->program, c->word[0], &stepped_over, err);
-	/* gcc calls itself again for -flto, by the name that it was called by. */
+	/* For -flto, gcc calls itself again by the name that it was called by. */
 	if (!rc && stepped_over) {
 		mem_free(c->word[0]);
 		c->word[0] = mem_strdup(c->program.s);
@@ -145,7 +142,7 @@ static int add_compiler(struct command_line *c, const char *named, struct err *e
 	return rc;
 }
 
-/* What `c` prints for --version. */
+/* Reads what `c` prints for --version. */
 static void ask_version(struct command_line *c, struct str *text)
 {
 	char buf[512];
@@ -185,7 +182,7 @@ static bool says_clang(struct command_line *c)
 	return found;
 }
 
-/* "clang version 14.0.6": 14; 0 where it does not say. */
+/* Returns 14 for "clang version 14.0.6", or 0 if there is no version. */
 static int major_version(struct command_line *c)
 {
 	static const char before[] = "clang version ";
@@ -200,7 +197,7 @@ static int major_version(struct command_line *c)
 	return major;
 }
 
-/* 1 clang, 0 gcc, -1 by the name nobody can say. */
+/* Judges by the name. Returns 1 for clang, 0 for gcc, -1 if the name does not say. */
 static int kind_by_name(const char *path)
 {
 	const char *base = strrchr(path, '/');
@@ -211,7 +208,7 @@ static int kind_by_name(const char *path)
 
 static bool is_clang(struct command_line *c)
 {
-	/* Of "ccache gcc" the last word is the compiler. */
+	/* In "ccache gcc", the last word is the compiler. */
 	int kind = kind_by_name(c->word[c->n - 1]);
 
 	return kind < 0 ? says_clang(c) : kind > 0;
@@ -222,7 +219,7 @@ static void add_instrumentation(struct command_line *c, const char *lib, bool cl
 	if (clang) {
 		add(c, "-Xclang");
 		add(c, "-fsanitize=thread");
-		/* Else the read of x = x + 1 is left out. */
+		/* Without this, clang does not instrument the read of x = x + 1. */
 		add(c, "-Xclang");
 		add(c, "-mllvm");
 		add(c, "-Xclang");
@@ -237,9 +234,9 @@ static void add_instrumentation(struct command_line *c, const char *lib, bool cl
 }
 
 /*
- * clang inlines the hooks (runtime/inline): what it compiles is LLVM's language, with the hooks in
- * it and called, and is given to "our" assembler, which has clang make machine code of it
- * (cmd_as.c). Bitcode is read by the clang that wrote it and by newer ones.
+ * Has clang inline the hooks (runtime/inline): it compiles to LLVM IR with the hooks and calls of
+ * them, and passes that to our assembler, which has clang inline them and generate machine code
+ * (cmd_as.c). The hooks' bitcode can be read by the clang that wrote it and by newer ones.
  */
 static void add_inlining(struct command_line *c, size_t ncompiler, const struct cc_args *a,
 			 const char *lib)
@@ -265,7 +262,7 @@ static void add_inlining(struct command_line *c, size_t ncompiler, const struct 
 
 static int add_runtime(struct command_line *c, const char *lib, struct err *err)
 {
-	/* The runtime, and where it finds this program. */
+	/* The runtime, and the object that tells it the path of this program. */
 	static const char *const objects[] = {"atomsan_rt.o", "atomsan_home.o"};
 	struct str s = STR_INIT;
 
@@ -287,7 +284,8 @@ static int add_runtime(struct command_line *c, const char *lib, struct err *err)
 	return 0;
 }
 
-/* By its full path, since it has no other name: no search path of the library has to change. */
+/* Links the stub by its full path, which is recorded since it has no soname: no search path
+ * changes. */
 static void add_stub(struct command_line *c, const char *lib)
 {
 	struct str s = STR_INIT;
@@ -307,7 +305,7 @@ static bool asked_by_environment(const char *name)
 	return s && *s && strcmp(s, "0");
 }
 
-/* Behind everybody else's folders, so that it changes nothing but where atomsan.h is found. */
+/* Adds our include folder after all others, so that only atomsan.h is found there. */
 static int add_header_folder(struct command_line *c, struct err *err)
 {
 	struct str folder = STR_INIT;
@@ -322,7 +320,7 @@ static int add_header_folder(struct command_line *c, struct err *err)
 	return rc;
 }
 
-/* What goes in front of the words that were given. */
+/* Adds the options that go before the given words. */
 static int add_front(struct command_line *c, const struct cc_args *a, struct err *err)
 {
 	size_t ncompiler = c->n;
@@ -331,7 +329,7 @@ static int add_front(struct command_line *c, const struct cc_args *a, struct err
 	int rc = find_folder(&lib, ATOMSAN_LIBDIR_FROM_BINDIR, "../lib/atomsan",
 			     "atomsan-gcc.specs", err);
 
-	/* clang warns of what a command has no use for. */
+	/* clang warns about options that a command does not use. */
 	if (clang)
 		add(c, "--start-no-unused-arguments");
 	if (!rc && clang && a->instrument && a->plain && !asked_by_environment("ATOMSAN_CALLS"))
@@ -361,7 +359,7 @@ static int build(struct command_line *c, const struct cc_args *a, const char *co
 		rc = add_front(c, a, err);
 	for (size_t i = 0; i < a->n; i++)
 		add(c, a->word[i]);
-	/* What the runtime needs, where that is not part of the C library itself. */
+	/* The runtime needs these if they are not part of the C library itself. */
 	if (a->link == CC_LINK_PROGRAM) {
 		add(c, "-lpthread");
 		add(c, "-ldl");

@@ -217,7 +217,7 @@ int check_run(const struct command *cmd, int argc, char **argv)
 		context_add(results, rep.nresults, r);
 	/* A first run has no verdict. */
 	rc = dc->first_run ? 0 : printing_report(&rep, format);
-	blockspec_tell(r, stderr, "atomsan: ", printing_asked.verbose && !printing_asked.quiet);
+	blockspec_print(r, stderr, "atomsan: ", printing_asked.verbose && !printing_asked.quiet);
 	if (!printing_asked.quiet)
 		suppress_print_unused(suppressing_list(), stderr, "atomsan: ");
 	for (size_t i = 0; i < rep.nresults; i++) {

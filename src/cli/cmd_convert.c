@@ -125,7 +125,7 @@ static int convert(int argc, char **argv)
 		     (unsigned long long)reader_counts(r)->skipped,
 		     reader_counts(r)->skipped == 1 ? "" : "s",
 		     reader_counts(r)->skipped == 1 ? "was" : "were");
-	blockspec_tell(r, stderr, "atomsan: ", false);
+	blockspec_print(r, stderr, "atomsan: ", false);
 	trace_close(r);
 	return rc ? cli_error("%s", err.text) : 0;
 }

@@ -91,7 +91,7 @@ static int dump(int argc, char **argv)
 				skipped += ev[i].op == OP_NONE && !ev[i].left_out;
 			}
 	str_free(&s);
-	blockspec_tell(r, stderr, "atomsan: ", false);
+	blockspec_print(r, stderr, "atomsan: ", false);
 	trace_close(r);
 	if (skipped)
 		note("%llu event%s that cannot have happened %s skipped",

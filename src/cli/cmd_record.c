@@ -68,7 +68,7 @@ static int set_options(const char *raw, struct err *err)
 	int rc;
 
 	if (strchr(raw, '%'))
-		return err_fail(err, "%s: this name cannot be passed on to the program", raw);
+		return err_fail(err, "%s: this name cannot be passed to the program", raw);
 	str_fmt(&s, "%s.%%p", raw);
 	rc = child_add_option("check", "0", err);
 	if (!rc)

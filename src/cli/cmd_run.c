@@ -230,7 +230,7 @@ static void tell_silence(const char *name, bool text, int status)
 		break;
 	case INSTRUMENTED:
 		if (o.predict && status > 128)
-			note("nothing is predicted: the program did not come to its end");
+			note("nothing is predicted: the program did not reach its end");
 		else if (text && !o.first_run)
 			note("no %satomicity violation", o.predict ? "possible " : "");
 		break;

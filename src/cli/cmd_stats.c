@@ -113,7 +113,7 @@ static int stats(int argc, char **argv)
 		print_json(r, f, nf, n < 0 ? err.text : NULL);
 	else
 		print_text(r, f, nf);
-	blockspec_tell(r, stdout, "", o.verbose && !json);
+	blockspec_print(r, stdout, "", o.verbose && !json);
 	trace_close(r);
 	return n < 0 ? cli_error("%s", err.text) : 0;
 }

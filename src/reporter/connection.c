@@ -21,7 +21,7 @@
 
 enum { READ_SIZE = 1 << 18, WAIT_FOR_PROGRAM_MS = 5000 };
 
-/* --- a process comes and goes --- */
+/* --- begin and end of a connection --- */
 
 static struct reporter_process *process_of(struct block_rules *rules)
 {
@@ -29,15 +29,10 @@ static struct reporter_process *process_of(struct block_rules *rules)
 					   offsetof(struct reporter_process, rules));
 }
 
-static bool is_left_out(const struct reporter_process *p, const char *name)
-{
-	for (size_t i = 0; i < p->out_names.n; i++)
-		if (!strcmp(p->out_names.v[i], name))
-			return true;
-	return false;
-}
-
-/* A recording may begin after a function was seen to wait. */
+/*
+ * The specification decides, except for functions that were left out: a recording may begin after
+ * the function has waited.
+ */
 static unsigned decide(struct block_rules *rules, const struct names *names, strref label,
 		       char kind, bool start)
 {
@@ -49,7 +44,7 @@ static unsigned decide(struct block_rules *rules, const struct names *names, str
 		bool out;
 
 		names_add_string(names, label, &name);
-		out = is_left_out(p, name.s);
+		out = left_out_has(&p->out_names, name.s);
 		str_free(&name);
 		p->left_out |= out;
 		if (out)
@@ -90,11 +85,11 @@ struct reporter_process *reporter_connect(struct reporter *s, int fd, pid_t pid)
 	return p;
 }
 
-static void settle(struct reporter_process *p, uint32_t thread, bool all);
+static void add_open_findings(struct reporter_process *p, uint32_t thread, bool all);
 
 void reporter_disconnect(struct reporter_process *p)
 {
-	settle(p, 0, true);
+	add_open_findings(p, 0, true);
 	reporter_end_process(p);
 	if (p->fd >= 0)
 		close(p->fd);
@@ -136,10 +131,10 @@ static void read_spec(struct reporter_process *p, const char *path)
 	struct spec *spec;
 
 	if (p->session->o.spec)
-		return; /* --spec has the word */
+		return; /* --spec wins */
 	spec = spec_read(path, &err);
 	if (!spec) {
-		note("%s; the default decides what is meant to be atomic", err.text);
+		note("%s; the default decides which blocks are meant to be atomic", err.text);
 		return;
 	}
 	spec_free(p->spec);
@@ -174,7 +169,7 @@ static void take_option(struct reporter_process *p, const char *key, const char 
 	}
 }
 
-/* Findings go to LOG_PATH.PID, unless the command line says where. */
+/* Opens LOG_PATH.PID for the findings, unless the command line names a file. */
 static void open_log(struct reporter_process *p)
 {
 	struct str path = STR_INIT;
@@ -197,7 +192,7 @@ static void open_log(struct reporter_process *p)
 	str_free(&path);
 }
 
-static int hello(struct reporter_process *p, const char *body, size_t n, struct err *err)
+static int take_hello(struct reporter_process *p, const char *body, size_t n, struct err *err)
 {
 	struct reporter *s = p->session;
 	const char *color = NULL, *end;
@@ -206,13 +201,14 @@ static int hello(struct reporter_process *p, const char *body, size_t n, struct 
 	size_t len;
 
 	if (n < sizeof h)
-		return err_fail(err, "a greeting of %zu bytes", n);
+		return err_fail(err, "it sent a HELLO of %zu bytes", n);
 	memcpy(&h, body, sizeof h);
 	if (h.version != LIVE_VERSION)
-		return err_fail(err,
-				"it was linked by another atomsan (it speaks version %u, not %u): "
-				"link it again",
-				h.version, LIVE_VERSION);
+		return err_fail(
+			err,
+			"it was linked by another atomsan (its messages have version %u, not %u): "
+			"link it again",
+			h.version, LIVE_VERSION);
 	body += sizeof h;
 	n -= sizeof h;
 	p->greeted = true;
@@ -255,29 +251,32 @@ static int hello(struct reporter_process *p, const char *body, size_t n, struct 
 	return 0;
 }
 
-/* --- the others --- */
+/* --- the other messages --- */
 
-static int module(struct reporter_process *p, const char *body, size_t n, struct err *err)
+static int take_module(struct reporter_process *p, const char *body, size_t n, struct err *err)
 {
 	struct reader_module m;
 
 	if (n <= sizeof m.bias || n > 1 << 16)
-		return err_fail(err, "a module in %zu bytes", n);
+		return err_fail(err, "it sent a MODULE of %zu bytes", n);
 	memcpy(&m.bias, body, sizeof m.bias);
 	m.len = strnlen(body + sizeof m.bias, n - sizeof m.bias);
 	m.text = mem_strndup(body + sizeof m.bias, m.len);
 	MEM_GROW(p->module, p->module_cap, p->nmodules + 1);
 	p->module[p->nmodules++] = m;
-	/* Something else may have been there before. */
+	/* Another module may have been at these addresses before. */
 	map_free(&p->raw.places);
 	map_free(&p->raw.labels);
 	raw_names_module(&p->raw, m.bias, m.text, m.len);
 	return 0;
 }
 
-/* The program waits for it; one that does not take it is gone, or does not mean it. */
-static int answer(struct reporter_process *p, uint32_t type, const void *body, uint32_t n,
-		  struct err *err)
+/*
+ * Sends an answer, for which the program waits. If the program does not take it, it is gone or
+ * misbehaves.
+ */
+static int send_answer(struct reporter_process *p, uint32_t type, const void *body, uint32_t n,
+		       struct err *err)
 {
 	struct live_head head = {type, n};
 	char bytes[64];
@@ -295,25 +294,25 @@ static int answer(struct reporter_process *p, uint32_t type, const void *body, u
 			continue;
 		else if (put >= 0 || errno != EINTR)
 			return put < 0 && (errno == EPIPE || errno == ECONNRESET)
-				       ? -1 /* killed: nothing to say about it */
-				       : err_fail(err, "it does not listen to answers");
+				       ? -1 /* it was killed: no note */
+				       : err_fail(err, "it does not read its answers");
 	}
 	return 0;
 }
 
-static int ask(struct reporter_process *p, const char *body, size_t n, struct err *err)
+static int take_ask(struct reporter_process *p, const char *body, size_t n, struct err *err)
 {
 	struct block_rules *rules = spec_rules(p->spec);
 	struct live_answer a;
 	struct live_ask q;
 
 	if (n < sizeof q || n > sizeof q + LIVE_LABEL_MAX)
-		return err_fail(err, "a question of %zu bytes", n);
+		return err_fail(err, "it sent an ASK of %zu bytes", n);
 	memcpy(&q, body, sizeof q);
 	if (q.kind != 'f' && q.kind != 's' && q.kind != 'm' && q.kind != 'a')
-		return err_fail(err, "a question about a function of kind %d", q.kind);
+		return err_fail(err, "it sent an ASK about a function of kind %d", q.kind);
 	if (n > sizeof q && q.kind != 'a')
-		return err_fail(err, "a question of %zu bytes", n);
+		return err_fail(err, "it sent an ASK of %zu bytes", n);
 	a.decide =
 		rules->decide(rules, &p->names,
 			      raw_names_label(&p->raw, q.kind, q.pc, body + sizeof q, n - sizeof q),
@@ -328,13 +327,16 @@ static int ask(struct reporter_process *p, const char *body, size_t n, struct er
 		a.decide |= suspects_has(p->second, name.s) ? BLOCK_SUSPECTED : 0;
 		str_free(&name);
 	}
-	/* Only of a function that hands on does it matter, and it costs names. */
+	/* This matters only for a start function, and needs names, which are expensive. */
 	a.hands_on = !q.start ||
 		     rules->hands_on_at(rules, &p->names, raw_names_place(&p->raw, 0, q.call));
-	return answer(p, LIVE_ANSWER, &a, sizeof a, err);
+	return send_answer(p, LIVE_ANSWER, &a, sizeof a, err);
 }
 
-/* Most programs have no findings, and their symbols are never read. */
+/*
+ * Finds the names of the functions that were left out. This is put off until they are needed: most
+ * programs have no findings, and then their symbols are never read.
+ */
 static void name_left_out(struct reporter_process *p)
 {
 	struct str name = STR_INIT;
@@ -353,7 +355,7 @@ static void name_left_out(struct reporter_process *p)
 	findings_drop_left_out(p);
 }
 
-static int finding(struct reporter_process *p, const char *body, size_t n, struct err *err)
+static int take_finding(struct reporter_process *p, const char *body, size_t n, struct err *err)
 {
 	struct finding_message m;
 	struct live_shown shown;
@@ -376,11 +378,11 @@ static int finding(struct reporter_process *p, const char *body, size_t n, struc
 	}
 	shown.findings = v && findings_add(p, &head, v, nv, excluded) > 0;
 	mem_free(v);
-	return head.answer ? answer(p, LIVE_SHOWN, &shown, sizeof shown, err) : 0;
+	return head.answer ? send_answer(p, LIVE_SHOWN, &shown, sizeof shown, err) : 0;
 }
 
-/* What a thread has found, or everybody: the program is gone. */
-static void settle(struct reporter_process *p, uint32_t thread, bool all)
+/* Adds the findings that waited for the end of this thread's transaction, or of all threads'. */
+static void add_open_findings(struct reporter_process *p, uint32_t thread, bool all)
 {
 	size_t kept = 0;
 
@@ -399,38 +401,38 @@ static void settle(struct reporter_process *p, uint32_t thread, bool all)
 	p->nopen = kept;
 }
 
-static int settled(struct reporter_process *p, const char *body, size_t n, struct err *err)
+static int take_settled(struct reporter_process *p, const char *body, size_t n, struct err *err)
 {
 	struct live_settled s;
 
 	if (n != sizeof s)
-		return err_fail(err, "a thread that has settled in %zu bytes", n);
+		return err_fail(err, "it sent a SETTLED of %zu bytes", n);
 	memcpy(&s, body, sizeof s);
-	settle(p, s.thread, false);
+	add_open_findings(p, s.thread, false);
 	return 0;
 }
 
-static int again(struct reporter_process *p, const char *body, size_t n, struct err *err)
+static int take_again(struct reporter_process *p, const char *body, size_t n, struct err *err)
 {
 	struct live_again a;
 
 	if (n != sizeof a)
-		return err_fail(err, "a repetition of %zu bytes", n);
+		return err_fail(err, "it sent an AGAIN of %zu bytes", n);
 	memcpy(&a, body, sizeof a);
 	findings_add_repeats(p, a.key, a.times);
 	return 0;
 }
 
-static int suspect(struct reporter_process *p, const char *body, size_t n, struct err *err)
+static int take_suspect(struct reporter_process *p, const char *body, size_t n, struct err *err)
 {
 	struct str name = STR_INIT;
 	struct live_suspect s;
 
 	if (n < sizeof s)
-		return err_fail(err, "a suspect of %zu bytes", n);
+		return err_fail(err, "it sent a SUSPECT of %zu bytes", n);
 	memcpy(&s, body, sizeof s);
 	if (s.kind > LIVE_SUSPECT_OUTSIDE || !p->first)
-		return err_fail(err, "a suspect of kind %u in this run", s.kind);
+		return err_fail(err, "it sent a SUSPECT of kind %u in this run", s.kind);
 	if (s.kind == LIVE_SUSPECT_FUNCTION)
 		names_add_string(&p->names, raw_names_label(&p->raw, 'f', s.pc, NULL, 0), &name);
 	else if (s.kind == LIVE_SUSPECT_LABEL)
@@ -443,10 +445,10 @@ static int suspect(struct reporter_process *p, const char *body, size_t n, struc
 	return 0;
 }
 
-static int left_out(struct reporter_process *p, const char *body, size_t n, struct err *err)
+static int take_left_out(struct reporter_process *p, const char *body, size_t n, struct err *err)
 {
 	if (n % sizeof *p->out_pcs)
-		return err_fail(err, "functions left out in %zu bytes", n);
+		return err_fail(err, "it sent a LEFT_OUT of %zu bytes", n);
 	MEM_GROW(p->out_pcs, p->out_pcs_cap, p->nout_pcs + n / sizeof *p->out_pcs);
 	if (n)
 		memcpy(p->out_pcs + p->nout_pcs, body, n);
@@ -456,15 +458,15 @@ static int left_out(struct reporter_process *p, const char *body, size_t n, stru
 	return 0;
 }
 
-static int end(struct reporter_process *p, const char *body, size_t n, struct err *err)
+static int take_end(struct reporter_process *p, const char *body, size_t n, struct err *err)
 {
 	struct live_end *t = &p->session->total, e;
 	struct live_shown shown;
 
 	if (n != sizeof e)
-		return err_fail(err, "an end of %zu bytes", n);
+		return err_fail(err, "it sent an END of %zu bytes", n);
 	memcpy(&e, body, sizeof e);
-	settle(p, 0, true);
+	add_open_findings(p, 0, true);
 	if (!p->ended) {
 		t->transactions += e.transactions;
 		t->edges += e.edges;
@@ -484,45 +486,46 @@ static int end(struct reporter_process *p, const char *body, size_t n, struct er
 	}
 	p->ended = p->session->ended = true;
 	predict_from_run(p);
-	/* Before the program goes on to its end, and the shell to its prompt. */
+	/* Print now, before the program ends and the shell prints its prompt. */
 	reporter_end_process(p);
-	shown.findings = findings_standing(p);
-	return answer(p, LIVE_SHOWN, &shown, sizeof shown, err);
+	shown.findings = findings_counted(p);
+	return send_answer(p, LIVE_SHOWN, &shown, sizeof shown, err);
 }
 
-static int take(struct reporter_process *p, uint32_t type, const char *body, size_t n,
-		struct err *err)
+static int take_message(struct reporter_process *p, uint32_t type, const char *body, size_t n,
+			struct err *err)
 {
 	if ((type == LIVE_HELLO) == p->greeted)
-		return err_fail(err, p->greeted ? "it greets twice" : "it does not greet");
+		return err_fail(err,
+				p->greeted ? "it sent HELLO twice" : "it did not send HELLO first");
 	switch (type) {
 	case LIVE_HELLO:
-		return hello(p, body, n, err);
+		return take_hello(p, body, n, err);
 	case LIVE_MODULE:
-		return module(p, body, n, err);
+		return take_module(p, body, n, err);
 	case LIVE_ASK:
-		return ask(p, body, n, err);
+		return take_ask(p, body, n, err);
 	case LIVE_FINDING:
-		return finding(p, body, n, err);
+		return take_finding(p, body, n, err);
 	case LIVE_AGAIN:
-		return again(p, body, n, err);
+		return take_again(p, body, n, err);
 	case LIVE_LEFT_OUT:
-		return left_out(p, body, n, err);
+		return take_left_out(p, body, n, err);
 	case LIVE_RUN:
 		return predict_add_piece(p, body, n, err);
 	case LIVE_SETTLED:
-		return settled(p, body, n, err);
+		return take_settled(p, body, n, err);
 	case LIVE_END:
-		return end(p, body, n, err);
+		return take_end(p, body, n, err);
 	case LIVE_SUSPECT:
-		return suspect(p, body, n, err);
+		return take_suspect(p, body, n, err);
 	default:
-		return err_fail(err, "a message of type %u", type);
+		return err_fail(err, "it sent a message of type %u", type);
 	}
 }
 
-/* Serve the messages that are here as a whole. */
-static int take_all(struct reporter_process *p, struct err *err)
+/* Serves the messages that have been received completely. */
+static int take_messages(struct reporter_process *p, struct err *err)
 {
 	size_t at = 0;
 	int rc = 0;
@@ -532,10 +535,10 @@ static int take_all(struct reporter_process *p, struct err *err)
 
 		memcpy(&head, p->bytes + at, sizeof head);
 		if (head.bytes > LIVE_BYTES_MAX)
-			return err_fail(err, "a message of %u bytes", head.bytes);
+			return err_fail(err, "it sent a message of %u bytes", head.bytes);
 		if (p->n - at - sizeof head < head.bytes)
 			break;
-		rc = take(p, head.type, p->bytes + at + sizeof head, head.bytes, err);
+		rc = take_message(p, head.type, p->bytes + at + sizeof head, head.bytes, err);
 		at += sizeof head + head.bytes;
 	}
 	memmove(p->bytes, p->bytes + at, p->n - at);
@@ -549,7 +552,7 @@ bool reporter_serve(struct reporter_process *p)
 	ssize_t n;
 	int rc;
 
-	/* As it comes, whatever the length says. */
+	/* Read what is there, whatever length the message claims. */
 	MEM_GROW(p->bytes, p->cap, p->n + READ_SIZE);
 	n = read(p->fd, p->bytes + p->n, p->cap - p->n);
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
@@ -560,9 +563,8 @@ bool reporter_serve(struct reporter_process *p)
 		return false;
 	}
 	p->n += (size_t)n;
-	rc = take_all(p, &err);
+	rc = take_messages(p, &err);
 	if (err_is_set(&err))
-		note("process %d makes no sense and is no longer listened to: %s", (int)p->pid,
-		     err.text);
+		note("the connection to process %d was closed: %s", (int)p->pid, err.text);
 	return !rc;
 }

@@ -1,10 +1,13 @@
-/* Event numbers mean nothing outside of a recording; how a finding's own follow each other does. */
+/*
+ * The numbers of a finding's events. Those of the recording mean nothing to the user, who does not
+ * have it; the order of the events does.
+ */
 #include "base/mem.h"
 #include "reporter/reporter_impl.h"
 
 #include "base/banned.h"
 
-/* A set of them, and for each word of it how many are in those before. */
+/* A set of event numbers; before[i] counts those in the words before word i. */
 struct numbers {
 	uint64_t *bits;
 	uint32_t *before;
@@ -41,7 +44,7 @@ static void numbers_count(struct numbers *x)
 	}
 }
 
-/* From 1 on; 0: it is not in there. */
+/* Returns the rank of the event in the set, from 1 on, or 0 if it is not in it. */
 static uint64_t rank(const struct numbers *x, uint64_t event)
 {
 	uint64_t bit = 1ull << event % 64, word;

@@ -1,10 +1,10 @@
 /*
- * From the recording of a finding to the finding.
+ * Makes findings of a FINDING message.
  *
- * The recording is read as any other. The runtime has said what closed the cycle: the last unit of
- * the finding's thread, and which of its bytes. The engine that knows cycles tells the rest: the
- * cycle, what it rests on, who is to blame. Other cycles in the recording have findings of their
- * own.
+ * Its recording is read like any other. The runtime says which operation closed the cycle: the last
+ * unit of the finding's thread, and which of its bytes. The engine `frontier` finds the rest: the
+ * cycle, whether it rests on data or on locks, and the block to blame. Other cycles in the
+ * recording have findings of their own.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static struct reader *open_recording(struct reporter_process *p, const struct fi
 	int fd;
 
 	if (!is_one && r->recording_bytes)
-		err_fail(err, "what comes with a finding is no recording");
+		err_fail(err, "a finding came without a valid recording");
 	fd = is_one ? put_in_memory(r, err) : -1;
 	if (fd < 0)
 		return NULL;
@@ -63,8 +63,8 @@ static bool is_on_lock(uint8_t op)
 }
 
 /*
- * What the runtime has found, for the reader to say which events that is: the bytes that close
- * the cycle, and its steps, in one array.
+ * Returns what the runtime has found, for the reader to say which events it is: the bytes that
+ * close the cycle, then its steps, in one array that belongs to the caller.
  */
 static struct reader_unit *given_units(const struct finding_message *r, size_t *nclosing)
 {
@@ -75,7 +75,7 @@ static struct reader_unit *given_units(const struct finding_message *r, size_t *
 		for (uint32_t k = 0; k < 8 && r->closing[i].address; k++)
 			if (r->closing[i].bytes >> k & 1)
 				v[n++].address = r->closing[i].address + k;
-	n += !n; /* no memory, a lock: address 0 is right */
+	n += !n; /* not memory but a lock: address 0 is right */
 	for (size_t i = 0; i < n; i++)
 		v[i].thread = r->head.thread;
 	*nclosing = n;
@@ -92,9 +92,9 @@ static struct reader_unit *given_units(const struct finding_message *r, size_t *
 }
 
 /*
- * Read the recording by these rules; NULL where it has no such finding. `steps`: the runtime's are
- * believed where the recording does not show the cycle by itself. It is a long way: millions of
- * operations, several times.
+ * Checks the recording with these block rules. Returns the findings, or NULL if there is none. With
+ * `steps`, the runtime's steps are believed if the recording alone does not show the cycle; then
+ * *believed is set. This takes long: millions of operations are read several times.
  */
 static struct finding **replay(struct reporter_process *p, const struct finding_message *r,
 			       struct block_rules *rules, bool steps, bool *believed, size_t *n,
@@ -119,7 +119,7 @@ static struct finding **replay(struct reporter_process *p, const struct finding_
 	v = mem_alloc((res.findings.n + 1) * sizeof(struct finding *));
 	for (; *n < res.findings.n; ++*n) {
 		v[*n] = res.findings.v[*n];
-		res.findings.v[*n] = finding_new(); /* that one is ours now */
+		res.findings.v[*n] = finding_new(); /* take ownership */
 	}
 	engine_result_free(&res);
 	recording_close(reader);
@@ -130,7 +130,10 @@ static struct finding **replay(struct reporter_process *p, const struct finding_
 	return NULL;
 }
 
-/* Would it be one if the specification were not there? Then that says that it is none. */
+/*
+ * Checks the recording without the specification. If that gives findings, the specification
+ * excludes them.
+ */
 static struct finding **replay_by_default(struct reporter_process *p,
 					  const struct finding_message *r, size_t *n)
 {
@@ -141,7 +144,7 @@ static struct finding **replay_by_default(struct reporter_process *p,
 	bool believed;
 
 	if (!spec_rule_at(p->spec, 0, &rule))
-		return NULL; /* it is not */
+		return NULL; /* there is no specification */
 	none = spec_new();
 	v = replay(p, r, spec_rules(none), false, &believed, n, &ignored);
 	spec_free(none);
@@ -166,8 +169,9 @@ static void forget(struct finding **v, size_t *n)
 }
 
 /*
- * Steps are gone, and the recording is a small one (snapshot.h): memory may have been freed in what
- * it leaves out, and whoever got it then is in no conflict. A cycle in it may be none.
+ * Are steps gone? Then the recording is a small one (runtime/report/snapshot.h). Memory may have
+ * been freed in the part that it lacks, so that accesses before and after do not conflict: a cycle
+ * in the recording may not be one.
  */
 static bool is_small(const struct finding_message *r)
 {
@@ -188,7 +192,7 @@ struct finding **explain_finding(struct reporter_process *p, const struct findin
 	p->left_out = false;
 	if (!small)
 		v = replay(p, r, &p->rules, steps, &believed, n, &err);
-	/* A call that was open when its function was left out is still a block. */
+	/* A call that was already running when its function was left out is still a block. */
 	if ((!v || believed) && p->left_out && !err_is_set(&err)) {
 		forget(v, n);
 		v = replay(p, r, spec_rules(p->spec), steps, &believed, n, &err);
@@ -203,9 +207,9 @@ struct finding **explain_finding(struct reporter_process *p, const struct findin
 	if (err_is_set(&err))
 		note("process %d: %s", (int)p->pid, err.text);
 	else if (!v && !r->head.evicted && p->verbosity > 0)
-		note("process %d: a finding is not in its own recording", (int)p->pid);
+		note("process %d: the recording of a finding does not show it", (int)p->pid);
 	if (v && r->head.evicted && r->head.blamed && !is_blamed(v, *n)) {
-		/* The program knew more. */
+		/* The runtime knew which block is to blame. */
 		forget(v, n);
 		v = NULL;
 	}
@@ -215,7 +219,7 @@ struct finding **explain_finding(struct reporter_process *p, const struct findin
 	}
 	for (size_t i = 0; i < *n; i++) {
 		v[i]->live = true;
-		/* Who else is to blame may be in what is gone. */
+		/* The evicted history may have shown a block to blame. */
 		v[i]->evicted |= r->head.evicted && !v[i]->blame.thread;
 		event_numbers_compact(v[i]);
 	}

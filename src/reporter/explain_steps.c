@@ -1,7 +1,7 @@
 /*
- * A finding whose history is gone: the runtime's own steps are all there is. Where the
- * recording still has a step, or its calls came with it, its stack is known, and where it has an
- * allocation, what was there.
+ * Makes a finding whose history is gone: the runtime's own steps are all there is. A step's stack
+ * is known if the recording still has the step, or if its calls came with it; and what is at an
+ * address is known if its allocation is.
  */
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 #include "base/banned.h"
 
-/* What the operations of a recording are as events. */
+/* Returns the event's operation for that of a unit. */
 static enum op op_of(uint8_t raw)
 {
 	switch (raw) {
@@ -47,19 +47,19 @@ static enum op op_of(uint8_t raw)
 	}
 }
 
-/* The calls that were open when a thread came to a step, outermost first. */
+/* The calls that a thread was in when it came to a step, outermost first. */
 struct calls {
 	uint64_t *pc;
 	size_t n, cap;
 };
 
-/* What a finding is told from, and its names. */
+/* What a finding is made from, and its names. */
 struct source {
 	struct names names;
 	struct raw_names raw;
 	struct raw_memory *memory;   /* empty */
-	struct map vars;             /* address, and what lies there: number */
-	const struct raw_file *file; /* NULL: there is none */
+	struct map vars;             /* (address, what is there) -> number of its name */
+	const struct raw_file *file; /* the recording, or NULL */
 	const struct reader_facts *facts;
 	struct calls calls; /* scratch */
 };
@@ -100,7 +100,7 @@ static void take_call(struct calls *c, const struct raw_item *item)
 	}
 }
 
-/* With those calls around it. */
+/* Returns the place with those calls around it. */
 static strref stack_place(struct source *s, uint64_t pc)
 {
 	strref place = 0;
@@ -111,10 +111,11 @@ static strref stack_place(struct source *s, uint64_t pc)
 }
 
 /*
- * Follow the thread to the step; false where the recording does not have it. What closed the cycle
- * is the thread's last unit, with a time of its own.
+ * Follows the thread to the step, so that from->calls has the calls around it. Returns false if the
+ * recording does not have the step. The step that closes the cycle is the thread's last unit, which
+ * has another time.
  */
-static bool follow(struct source *from, const struct live_step *s, bool closes)
+static bool follow_thread(struct source *from, const struct live_step *s, bool closes)
 {
 	struct raw_cursor cursor;
 	struct raw_item item;
@@ -133,7 +134,7 @@ static bool follow(struct source *from, const struct live_step *s, bool closes)
 	return closes && here;
 }
 
-/* Those that came with the step. */
+/* Takes the calls that came with the step. */
 static void take_kept(struct calls *c, const struct live_step *s)
 {
 	size_t n = 0;
@@ -145,36 +146,36 @@ static void take_kept(struct calls *c, const struct live_step *s)
 		c->pc[c->n] = s->calls[n - 1 - c->n];
 }
 
-/* The whole stack where the recording has the step, else what came with it, or the one place. */
+/* Returns the stack: from the recording, or as it came with the step, or else the one place. */
 static strref place_of(struct source *from, const struct live_step *s, bool closes)
 {
 	if (!s->pc)
 		return 0;
 	if (s->kept)
 		take_kept(&from->calls, s);
-	else if (!follow(from, s, closes))
+	else if (!follow_thread(from, s, closes))
 		from->calls.n = 0;
 	return stack_place(from, s->pc);
 }
 
-/* A block of the heap: as allocated last before a step, and not freed since. */
-struct block {
+/* The last allocation before a step that has the step's address. */
+struct allocation {
 	uint64_t address, size, time;
-	strref place; /* 0: there is none */
+	strref place; /* 0: there is no such allocation */
 };
 
-/* Was memory with the step's address allocated before it, and after that of `b`? */
+/* Is it an allocation with the step's address, before the step and not before `b`? */
 static bool is_better(const struct raw_item *item, const struct live_step *s, bool closes,
-		      const struct block *b)
+		      const struct allocation *b)
 {
 	return item->op == RAW_ALLOC && s->address - item->address < item->size &&
 	       (closes || item->time <= s->time) && (!b->place || item->time >= b->time);
 }
 
-/* An allocation from before the recording has time 0. */
-static struct block block_before(struct source *from, const struct live_step *s)
+/* Returns the allocation from before the recording, which has time 0. */
+static struct allocation allocation_before(struct source *from, const struct live_step *s)
 {
-	struct block b = {0};
+	struct allocation b = {0};
 
 	for (size_t i = 0; i < from->facts->nallocations; i++) {
 		const struct reader_origin *o = &from->facts->allocations[i];
@@ -185,14 +186,17 @@ static struct block block_before(struct source *from, const struct live_step *s)
 		from->calls.n = o->ncalls;
 		if (o->ncalls)
 			memcpy(from->calls.pc, o->calls, o->ncalls * sizeof *o->calls);
-		b = (struct block){o->address, o->size, 0, stack_place(from, o->pc)};
+		b = (struct allocation){o->address, o->size, 0, stack_place(from, o->pc)};
 	}
 	return b;
 }
 
-/* Was it freed before the step? Or allocated again behind it: one without a time may be that. */
-static bool is_gone(const struct source *from, const struct live_step *s, bool closes,
-		    const struct block *b)
+/*
+ * Was it freed before the step? If its time is not known, it is taken for freed, too, if there is
+ * an allocation after the step: it may be that one.
+ */
+static bool is_freed(const struct source *from, const struct live_step *s, bool closes,
+		     const struct allocation *b)
 {
 	struct raw_cursor cursor;
 	struct raw_item item;
@@ -213,9 +217,9 @@ static bool is_gone(const struct source *from, const struct live_step *s, bool c
 	return false;
 }
 
-static struct block block_at(struct source *from, const struct live_step *s, bool closes)
+static struct allocation allocation_at(struct source *from, const struct live_step *s, bool closes)
 {
-	struct block b = block_before(from, s);
+	struct allocation b = allocation_before(from, s);
 	struct raw_cursor cursor;
 	struct raw_item item;
 
@@ -225,21 +229,21 @@ static struct block block_at(struct source *from, const struct live_step *s, boo
 		while (raw_cursor_next(&cursor, &item)) {
 			take_call(&from->calls, &item);
 			if (is_better(&item, s, closes, &b))
-				b = (struct block){item.address, item.size, item.time,
-						   stack_place(from, item.pc)};
+				b = (struct allocation){item.address, item.size, item.time,
+							stack_place(from, item.pc)};
 		}
 	}
-	if (b.place && from->file && is_gone(from, s, closes, &b))
+	if (b.place && from->file && is_freed(from, s, closes, &b))
 		b.place = 0;
 	return b;
 }
 
-/* The number of what lies at an address. */
+/* Returns the number of the name of what is at the step's address. */
 static uint32_t memory_at(struct source *from, const struct live_step *s, bool lock, bool closes)
 {
-	struct block block = block_at(from, s, closes);
+	struct allocation at = allocation_at(from, s, closes);
 	uint64_t size = lock || !s->aux ? 1 : s->aux;
-	uint64_t b = (uint64_t)block.place << 32 | size << 1 | lock;
+	uint64_t b = (uint64_t)at.place << 32 | size << 1 | lock;
 	uint32_t id = map_get2(&from->vars, s->address, b);
 
 	if (id != MAP_NONE)
@@ -251,9 +255,9 @@ static uint32_t memory_at(struct source *from, const struct live_step *s, bool l
 					       ? RAW_SEMAPHORE
 				       : s->aux < RAW_LOCKS ? s->aux
 							    : RAW_MUTEX]);
-	if (block.place)
-		raw_names_add_allocation(&from->raw, s->address - block.address, size, block.size,
-					 block.place);
+	if (at.place)
+		raw_names_add_allocation(&from->raw, s->address - at.address, size, at.size,
+					 at.place);
 	else
 		raw_names_add_memory(&from->raw, from->memory, s->address, size);
 	id = raw_names_next(&from->raw, lock ? NAMES_LOCK : NAMES_VAR);
@@ -293,10 +297,11 @@ static void set_step(struct source *from, struct finding *f, struct finding_step
 }
 
 /*
- * Steps in the order of the cycle, numbered in that of time. Where each happened before the next,
- * one whose time is not known comes behind the one before it.
+ * Numbers the steps, which are in the order of the cycle, in the order of time. If the block is
+ * blamed, each step happened before the next: then a step whose time is not known comes right after
+ * the one before it.
  */
-static void number(struct finding *f, const struct finding_message *r)
+static void number_steps(struct finding *f, const struct finding_message *r)
 {
 	uint64_t *time = mem_alloc((f->nsteps + 1) * sizeof *time);
 
@@ -325,8 +330,8 @@ static strref marked_label(struct source *from, uint64_t number)
 }
 
 /*
- * The transaction that the first and the last step belong to. It began before them all. Of the
- * blocks inside of it nothing is known.
+ * Sets the transaction of the first and the last step. It began before all steps. Nothing is known
+ * about blocks inside it.
  */
 static void set_block(struct source *from, struct finding *f, const struct live_finding *head)
 {
@@ -388,8 +393,8 @@ struct finding *explain_steps(struct reporter_process *p, const struct finding_m
 		locks |= op_is_lock(op);
 	}
 	if (locks)
-		f->rests_on = RESTS_ON_NOTHING; /* there may be another cycle */
-	number(f, r);
+		f->rests_on = RESTS_ON_NOTHING; /* the data may have a cycle, too */
+	number_steps(f, r);
 	f->event = f->nsteps ? f->steps[f->nsteps - 1].event : 0;
 	f->transaction.thread = thread_name(f, r->head.thread);
 	set_block(&from, f, &r->head);

@@ -174,7 +174,7 @@ int finding_message_parse(struct finding_message *m, const char *body, size_t n,
 	struct section rest;
 
 	if (n < sizeof m->head)
-		return err_fail(err, "a finding of %zu bytes", n);
+		return err_fail(err, "it sent a FINDING of %zu bytes", n);
 	*m = (struct finding_message){.bytes = mem_alloc(n)};
 	memcpy(m->bytes, body, n);
 	memcpy(&m->head, body, sizeof m->head);
@@ -187,10 +187,11 @@ int finding_message_parse(struct finding_message *m, const char *body, size_t n,
 		if (!p || head->kind >= LIVE_SECTIONS || seen[head->kind] ||
 		    !parse_section(m, head->kind, (struct section){p, head->bytes})) {
 			if (head)
-				err_fail(err, "a finding with a section of kind %u in %u bytes",
+				err_fail(err,
+					 "it sent a FINDING with a section of kind %u and %u bytes",
 					 head->kind, head->bytes);
 			else
-				err_fail(err, "a finding of %zu bytes", n);
+				err_fail(err, "it sent a FINDING of %zu bytes", n);
 			finding_message_free(m);
 			return -1;
 		}

@@ -12,7 +12,8 @@
 
 #include "base/banned.h"
 
-static bool stands(const struct reporter_entry *e)
+/* Neither suppressed nor dropped. */
+static bool counts(const struct reporter_entry *e)
 {
 	return !e->suppressed && !e->dropped;
 }
@@ -22,46 +23,49 @@ size_t reporter_findings(const struct reporter *s)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->nentries; i++)
-		n += stands(&s->entry[i]);
+		n += counts(&s->entry[i]);
 	return n;
 }
 
-/* Was as much said of this block before, in the same file? That one; NULL: now it is. */
-static struct reporter_entry *told_by(struct reporter_process *p, const struct finding **v,
-				      size_t n)
+/*
+ * Returns the entry, shown in full in the same output, that says as much about this block as these
+ * findings do. If there is none, returns NULL, and these findings will be shown in full.
+ */
+static struct reporter_entry *find_shown_in_full(struct reporter_process *p,
+						 const struct finding **v, size_t n)
 {
 	struct group g = {.v = v, .n = n};
 	const struct finding *best = group_best(&g);
 	struct reporter *s = p->session;
-	uint32_t where = p->own_out ? 1 + p->number : 1;
+	uint32_t output = p->own_out ? 1 + p->number : 1;
 
 	for (size_t i = 0; i < s->nentries && p->verbosity == 0 && !s->o.all; i++)
-		if (s->entry[i].whole == where && stands(&s->entry[i]) &&
+		if (s->entry[i].full_in == output && counts(&s->entry[i]) &&
 		    report_text_is_repeat(best, s->entry[i].f)) {
-			++*(p->own_out ? &p->told : &s->told);
+			++*(p->own_out ? &p->in_one_line : &s->in_one_line);
 			return &s->entry[i];
 		}
 	for (size_t i = 0; i < s->nentries; i++)
 		if (s->entry[i].f == best)
-			s->entry[i].whole = where;
+			s->entry[i].full_in = output;
 	return NULL;
 }
 
 static void print_findings(struct reporter_process *p, const struct finding **v, size_t n)
 {
 	struct report rep = {.color = p->color, .verbosity = p->verbosity};
-	struct reporter_entry *told;
+	struct reporter_entry *full;
 	struct piece piece;
 
 	if (!n)
 		return;
-	told = told_by(p, v, n);
-	if (told && ++told->lines > REPORT_TEXT_LINES)
+	full = find_shown_in_full(p, v, n);
+	if (full && ++full->lines > REPORT_TEXT_LINES)
 		return;
 	piece_begin(&piece);
-	if (p->number > 1 && p->verbosity >= 0 && !told)
+	if (p->number > 1 && p->verbosity >= 0 && !full)
 		fprintf(piece.out, "atomsan: in process %d, %s\n", (int)p->pid, p->command);
-	report_text_finding(&rep, v, n, told != NULL, piece.out);
+	report_text_finding(&rep, v, n, full != NULL, piece.out);
 	if (piece_write(&piece, p->out) && p->out != 2)
 		note("%s", strerror(errno));
 }
@@ -79,8 +83,8 @@ void reporter_print_held(struct reporter_process *p)
 	for (size_t i = 0; i < p->nheld; i++) {
 		struct reporter_entry *e = &p->session->entry[p->held[i]];
 
-		/* It may have turned out to be none. */
-		if (stands(e)) {
+		/* It may have been dropped meanwhile. */
+		if (counts(e)) {
 			e->printed = true;
 			v[n++] = e->f;
 		}
@@ -90,7 +94,7 @@ void reporter_print_held(struct reporter_process *p)
 	mem_free(v);
 }
 
-/* Of one run of a block, as far as can be told: the same thread was still there. */
+/* Are they about one execution of a block? The caller knows that the thread is the same. */
 static bool is_same_block(const struct finding *a, const struct finding *b)
 {
 	return !group_order_string(a->transaction.label, b->transaction.label) &&
@@ -98,15 +102,15 @@ static bool is_same_block(const struct finding *a, const struct finding *b)
 	       !a->blame.thread == !b->blame.thread;
 }
 
-/* Print entries [from, end), or hold them back where they may be part of a larger story. */
-static void show(struct reporter_process *p, const struct live_finding *head, size_t from)
+/* Prints the entries from `from` on, or holds them back if they may be part of a larger story. */
+static void print_or_hold(struct reporter_process *p, const struct live_finding *head, size_t from)
 {
 	struct reporter *s = p->session;
-	bool locks = !head->answer, any = false;
+	bool hold = !head->answer, any = false;
 
 	for (size_t i = from; i < s->nentries; i++) {
-		any |= stands(&s->entry[i]);
-		locks &= s->entry[i].f->rests_on == RESTS_ON_LOCKS;
+		any |= counts(&s->entry[i]);
+		hold &= s->entry[i].f->rests_on == RESTS_ON_LOCKS;
 	}
 	if (!any)
 		return;
@@ -125,7 +129,7 @@ static void show(struct reporter_process *p, const struct live_finding *head, si
 	MEM_GROW(p->held, p->held_cap, p->nheld + s->nentries - from);
 	for (size_t i = from; i < s->nentries && reporter_prints_text(s); i++)
 		p->held[p->nheld++] = (uint32_t)i;
-	if (!locks)
+	if (!hold)
 		reporter_print_held(p);
 }
 
@@ -138,7 +142,7 @@ static struct reporter_entry *add_entry(struct reporter_process *p, struct findi
 	e = &s->entry[s->nentries];
 	*e = (struct reporter_entry){.f = f, .in_log = p->own_out};
 	e->dropped = left_out_is_all_blamed(&p->out_names, f);
-	/* Each list is asked: a line of either has been of use. */
+	/* Ask both lists, so that the matching lines of either count as used. */
 	e->suppressed = suppress_matches(s->o.suppress, f);
 	e->suppressed |= suppress_matches(p->suppress, f);
 	if (!s->o.all)
@@ -147,7 +151,7 @@ static struct reporter_entry *add_entry(struct reporter_process *p, struct findi
 	return e;
 }
 
-static void count(struct reporter *s, uint32_t index, uint64_t times)
+static void count_again(struct reporter *s, uint32_t index, uint64_t times)
 {
 	s->entry[index].f->count += times;
 	s->suppressed += s->entry[index].suppressed ? times : 0;
@@ -158,14 +162,14 @@ size_t findings_add(struct reporter_process *p, const struct live_finding *head,
 {
 	struct reporter *s = p->session;
 	struct reporter_kind kind = {(uint32_t)p->nentries, (uint32_t)n};
-	size_t from = s->nentries, fresh = 0;
+	size_t from = s->nentries, added = 0;
 
 	MEM_GROW(p->entries, p->entries_cap, p->nentries + n);
 	for (size_t i = 0; i < n; i++) {
 		uint32_t index = s->o.all ? MAP_NONE : map_get(&s->known, v[i]->fingerprint);
 
 		if (index != MAP_NONE) {
-			count(s, index, v[i]->count);
+			count_again(s, index, v[i]->count);
 			finding_free(v[i]);
 		} else {
 			struct reporter_entry *e = add_entry(p, v[i]);
@@ -173,15 +177,15 @@ size_t findings_add(struct reporter_process *p, const struct live_finding *head,
 			index = (uint32_t)(e - s->entry);
 			e->dropped |= excluded;
 			s->suppressed += e->suppressed ? v[i]->count : 0;
-			fresh += stands(e);
+			added += counts(e);
 		}
 		p->entries[p->nentries++] = index;
 	}
 	map_set(&p->keys, head->key, (uint32_t)p->nkinds);
 	MEM_GROW(p->kinds, p->kinds_cap, p->nkinds + 1);
 	p->kinds[p->nkinds++] = kind;
-	show(p, head, from);
-	return fresh;
+	print_or_hold(p, head, from);
+	return added;
 }
 
 void findings_add_repeats(struct reporter_process *p, uint64_t key, uint64_t times)
@@ -189,12 +193,12 @@ void findings_add_repeats(struct reporter_process *p, uint64_t key, uint64_t tim
 	uint32_t index = map_get(&p->keys, key);
 
 	if (index == MAP_NONE)
-		return; /* of a finding that we were not told about */
+		return; /* no FINDING with this key was received */
 	for (uint32_t i = 0; i < p->kinds[index].n; i++)
-		count(p->session, p->entries[p->kinds[index].first + i], times);
+		count_again(p->session, p->entries[p->kinds[index].first + i], times);
 }
 
-static void say_dropped(struct reporter_process *p, const char *label)
+static void print_dropped(struct reporter_process *p, const char *label)
 {
 	struct str shown = STR_INIT;
 	struct piece piece;
@@ -202,8 +206,8 @@ static void say_dropped(struct reporter_process *p, const char *label)
 	str_add_shown(&shown, label, strlen(label), 200);
 	piece_begin(&piece);
 	fprintf(piece.out,
-		"atomsan: what was found in block '%s' does not count: it turned out to wait, or "
-		"says that it is not atomic\n",
+		"atomsan: the findings in block '%s' do not count: the block turned out to wait, "
+		"or the source says that it is not atomic\n",
 		shown.s);
 	piece_write(&piece, p->out);
 	str_free(&shown);
@@ -225,7 +229,7 @@ void findings_drop_left_out(struct reporter_process *p)
 			continue;
 		left_out_add(&said, e->f->transaction.label);
 		if (said.n > n)
-			say_dropped(p, e->f->transaction.label);
+			print_dropped(p, e->f->transaction.label);
 	}
 	left_out_free(&said);
 }
@@ -240,7 +244,7 @@ struct finding_list findings_collect(const struct reporter *s, const struct repo
 	for (size_t i = 0; p && i < p->nentries; i++)
 		of_process[p->entries[i]] = true;
 	for (size_t i = 0; i < s->nentries; i++)
-		if (stands(&s->entry[i]) && (!p || of_process[i]) && (logs || !s->entry[i].in_log))
+		if (counts(&s->entry[i]) && (!p || of_process[i]) && (logs || !s->entry[i].in_log))
 			l.sink.emit(&l.sink, s->entry[i].f);
 	mem_free(of_process);
 	return l;
@@ -252,7 +256,7 @@ void findings_collect_free(struct finding_list *l)
 	finding_list_free(l);
 }
 
-size_t findings_standing(const struct reporter_process *p)
+size_t findings_counted(const struct reporter_process *p)
 {
 	struct finding_list l = findings_collect(p->session, p, true);
 	size_t n = l.n;

@@ -1,6 +1,6 @@
 /*
- * What a program could have done, from what it did: the process has kept what matters of
- * its run, and the engine `predict` reads that as it reads any recording.
+ * Prediction: the process has sent what matters of its run, and the engine `predict` reads that
+ * like any other recording. Its findings did not happen in this run, but could.
  */
 #include <stdio.h>
 #include <string.h>
@@ -17,27 +17,27 @@
 
 #include "base/banned.h"
 
-/* A program's own limit is far below. */
+/* A program sends far less. */
 #define RUN_BYTES_MAX (1ull << 36)
 
-/* Somebody waits for the program to end: after some seconds it is enough. */
+/* The user waits for the program to end, so the search is stopped after some seconds. */
 #define EFFORT (1ull << 30)
 
 int predict_add_piece(struct reporter_process *p, const char *bytes, size_t n, struct err *err)
 {
 	if (p->ended)
-		return err_fail(err, "more of its run behind its end");
+		return err_fail(err, "it sent a RUN after END");
 	if (p->run < 0)
 		p->run = memfd_create("atomsan", MFD_CLOEXEC);
 	if (p->run < 0)
-		return err_sys(err, "its run cannot be kept in memory");
+		return err_sys(err, "the recording of its run cannot be kept in memory");
 	if (p->run_bytes + n > RUN_BYTES_MAX)
-		return err_fail(err, "a run of more than %llu bytes", RUN_BYTES_MAX);
+		return err_fail(err, "it sent a run of more than %llu bytes", RUN_BYTES_MAX);
 	while (n) {
 		ssize_t put = pwrite(p->run, bytes, n, (off_t)p->run_bytes);
 
 		if (put <= 0)
-			return err_sys(err, "its run cannot be kept in memory");
+			return err_sys(err, "the recording of its run cannot be kept in memory");
 		bytes += put;
 		n -= (size_t)put;
 		p->run_bytes += (uint64_t)put;
@@ -45,7 +45,7 @@ int predict_add_piece(struct reporter_process *p, const char *bytes, size_t n, s
 	return 0;
 }
 
-/* Did it stop before its end? Then threads may hold what they would have given back. */
+/* Does the recording stop before the end of the run? Then threads may still hold locks. */
 static bool is_cut_off(int fd)
 {
 	struct raw_header h = {0};
@@ -53,14 +53,14 @@ static bool is_cut_off(int fd)
 	return pread(fd, &h, sizeof h, 0) == sizeof h && h.closed != 1;
 }
 
-/* Each is told as it is found in other runs: with nobody to blame, and a schedule. */
-static void found(struct reporter_process *p, struct finding_list *l)
+/* Adds the predicted findings: they blame no block, and have a schedule. */
+static void add_findings(struct reporter_process *p, struct finding_list *l)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		struct live_finding head = {.key = l->v[i]->fingerprint};
 		struct finding *f = l->v[i];
 
-		l->v[i] = finding_new(); /* that one is ours now */
+		l->v[i] = finding_new(); /* take ownership of f */
 		f->live = true;
 		event_numbers_compact(f);
 		findings_add(p, &head, &f, 1, false);
@@ -77,7 +77,7 @@ static bool gave_up(const struct engine_result *res)
 
 void predict_from_run(struct reporter_process *p)
 {
-	/* Text shows no schedule of a run whose events nobody could look up. */
+	/* Text shows no schedule: the user has no recording to look the events up in. */
 	struct predict_options options = {.vars = 1,
 					  .all = p->session->o.all,
 					  .lean = true,
@@ -95,13 +95,13 @@ void predict_from_run(struct reporter_process *p)
 	if (r) {
 		engine_run(engine_by_name("predict"), &options, r, options.all, NULL, &res, &err);
 		if (gave_up(&res))
-			note("process %d: not all that may be possible was looked at, it would "
-			     "take too long",
+			note("process %d: the search was cut short because it took too long; there "
+			     "may be more findings",
 			     (int)p->pid);
 		left_out_drop(r, &res.findings);
 		if (p->session->o.format->context)
 			context_add(&res, 1, r);
-		found(p, &res.findings);
+		add_findings(p, &res.findings);
 		engine_result_free(&res);
 		recording_close(r);
 	}

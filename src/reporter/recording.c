@@ -1,4 +1,4 @@
-/* A raw recording that came from a process, as a trace to read. */
+/* Raw recordings that a process sent, as traces to read. */
 #include "reporter/reporter_impl.h"
 #include "symbol/symbol.h"
 

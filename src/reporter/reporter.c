@@ -30,7 +30,7 @@ struct suspects *reporter_suspects(struct reporter *s, const char *path, bool mu
 	MEM_GROW(s->suspects, s->suspects_cap, s->nsuspects + 1);
 	s->suspects[s->nsuspects++] = x;
 	if (must && suspects_read(&x->s, path, true, &err))
-		note("%s; nothing is suspected", err.text);
+		note("%s; no block is suspected", err.text);
 	return &x->s;
 }
 
@@ -83,12 +83,12 @@ struct suppress *reporter_suppressions(struct reporter *s, const char *path)
 	for (size_t i = 0; i < s->nlists; i++)
 		if (!strcmp(suppress_path(s->lists[i]), path))
 			return s->lists[i];
-	/* The command line has read it already. */
+	/* The command line has already read it. */
 	if (s->o.suppress && !strcmp(suppress_path(s->o.suppress), path))
 		return NULL;
 	list = suppress_read(path, &err);
 	if (!list) {
-		note("%s; nothing is suppressed by it", err.text);
+		note("%s; it suppresses nothing", err.text);
 		return NULL;
 	}
 	MEM_GROW(s->lists, s->lists_cap, s->nlists + 1);
@@ -103,7 +103,7 @@ static void add_stat(struct engine_result *res, const char *name, uint64_t value
 	res->stats[res->nstats++] = (struct engine_stat){name, value};
 }
 
-static void fill(const struct reporter *s, struct engine_result *res, struct report *rep)
+static void fill_report(const struct reporter *s, struct engine_result *res, struct report *rep)
 {
 	uint64_t dropped = 0, suppressed = 0, evicted = 0;
 
@@ -143,8 +143,8 @@ static void fill(const struct reporter *s, struct engine_result *res, struct rep
 	rep->nresults = 1;
 }
 
-/* What could not be found out about names, each sentence once. */
-static void tell_warnings(struct reporter_process *p, FILE *out)
+/* Prints what could not be found out about names: each sentence once in the session. */
+static void print_warnings(struct reporter_process *p, FILE *out)
 {
 	struct reporter *s = p->session;
 	const char *const *warning;
@@ -163,7 +163,7 @@ static void tell_warnings(struct reporter_process *p, FILE *out)
 	}
 }
 
-/* Add to the files of first runs what was suspected; others may have done so meanwhile. */
+/* Adds the suspected blocks to the files of first runs; others may have added some meanwhile. */
 static void write_suspects(struct reporter *s, int verbosity, FILE *out)
 {
 	for (size_t i = 0; i < s->nsuspects; i++) {
@@ -183,8 +183,8 @@ static void write_suspects(struct reporter *s, int verbosity, FILE *out)
 	}
 }
 
-/* What is not about findings that are shown. */
-static void tell_rest(struct reporter *s, int verbosity, FILE *out)
+/* Prints what there is to say besides the findings and their summary. */
+static void print_notes(struct reporter *s, int verbosity, FILE *out)
 {
 	size_t suppressed = 0;
 
@@ -195,13 +195,13 @@ static void tell_rest(struct reporter *s, int verbosity, FILE *out)
 		return;
 	if (s->total.lost)
 		fprintf(out,
-			"atomsan: %llu suspicious group%s of blocks could not be checked: what "
-			"they did was overwritten (history_size=6 keeps more)\n",
+			"atomsan: %llu suspicious group%s of blocks could not be checked: the "
+			"history of their accesses was overwritten (history_size=6 keeps more)\n",
 			(unsigned long long)s->total.lost, s->total.lost == 1 ? "" : "s");
 	if (s->total.kinds_counted)
 		fprintf(out,
-			"atomsan: %llu more kind%s of cycles in blocks with many %s only counted, "
-			"seen %llu time%s; --all looks at each\n",
+			"atomsan: %llu more kind%s of cycles, in blocks with many kinds, %s "
+			"counted but not examined, seen %llu time%s (--all examines them)\n",
 			(unsigned long long)s->total.kinds_counted,
 			s->total.kinds_counted == 1 ? "" : "s",
 			s->total.kinds_counted == 1 ? "was" : "were",
@@ -221,9 +221,8 @@ static void tell_rest(struct reporter *s, int verbosity, FILE *out)
 
 		str_add_shown(&name, s->out.v[i], strlen(s->out.v[i]), SIZE_MAX);
 		fprintf(out,
-			"atomsan: left out: %s (waits, joins, creates threads or passes a barrier, "
-			"or "
-			"says that it is not atomic)\n",
+			"atomsan: left out: %s (waits, joins, creates threads or passes a "
+			"barrier, or the source says that it is not atomic)\n",
 			name.s);
 		str_free(&name);
 	}
@@ -246,15 +245,16 @@ void reporter_end_process(struct reporter_process *p)
 	if ((alone || p->own_out) && reporter_prints_text(s)) {
 		p->summed_up = true;
 		res.findings = findings_collect(s, p, true);
-		fill(s, &res, &rep);
+		fill_report(s, &res, &rep);
 		if (res.findings.n || p->verbosity > 0 || (s->o.verdict && p->verbosity >= 0))
-			report_text_end(&rep, p->own_out ? p->told : s->told, piece.out);
+			report_text_end(&rep, p->own_out ? p->in_one_line : s->in_one_line,
+					piece.out);
 		findings_collect_free(&res.findings);
 	}
 	if (p->verbosity >= 0)
-		tell_warnings(p, piece.out);
+		print_warnings(p, piece.out);
 	if (s->o.each)
-		tell_rest(s, p->verbosity, piece.out);
+		print_notes(s, p->verbosity, piece.out);
 	piece_write(&piece, reporter_prints_text(s) ? p->out : 2);
 }
 
@@ -263,28 +263,28 @@ int reporter_end(struct reporter *s)
 	struct engine_result res = {0};
 	struct report rep = {.verbosity = s->o.verbosity};
 	struct piece piece, notes;
-	/* All that there is to predict from comes at the end. */
+	/* The run that is predicted from comes with END. */
 	bool killed = s->predicts && s->nprocesses && !s->ended;
 	int rc;
 
 	if (s->o.each)
 		return 0;
 	res.findings = findings_collect(s, NULL, !reporter_prints_text(s));
-	fill(s, &res, &rep);
+	fill_report(s, &res, &rep);
 	color_decide(s->o.color, s->o.out, &rep.color);
 	piece_begin(&piece);
 	if (!reporter_prints_text(s))
 		s->o.format->write(&rep, piece.out);
 	else if (res.findings.n ||
 		 (s->o.verdict && s->nprocesses && s->o.verbosity >= 0 && !killed))
-		report_text_end(&rep, s->told, piece.out);
+		report_text_end(&rep, s->in_one_line, piece.out);
 	rc = piece_write(&piece, s->o.out);
 	findings_collect_free(&res.findings);
 	piece_begin(&notes);
 	if (killed && s->o.verbosity >= 0)
-		fputs("atomsan: nothing is predicted: the program did not come to its end\n",
+		fputs("atomsan: nothing is predicted: the program did not reach its end\n",
 		      notes.out);
-	tell_rest(s, s->o.verbosity, notes.out);
+	print_notes(s, s->o.verbosity, notes.out);
 	piece_write(&notes, 2);
 	return rc;
 }

@@ -1,13 +1,13 @@
 /*
- * Programs that are checked while they run: the other end of trace/live_format.h.
+ * The reporter: it receives the messages of programs that are checked while they run
+ * (trace/live_format.h), and prints their findings.
  *
- * A session has one or more processes, each with a connection of its own. Text
- * findings are printed as they are made, each in one piece; other formats when
- * everything has ended. What was found before is counted and not printed again,
- * whichever process found it.
+ * A session has one or more processes, each with its own connection. Text findings are printed as
+ * they are made, each in one piece; other formats are written at the end of the session. A finding
+ * that was found before, by whichever process, is counted and not printed again.
  *
- * A connection is not believed: whatever it sends, it is served, or ended with one
- * sentence. What a process has found before that, or before it was killed, stands.
+ * A connection is not believed: whatever it sends, it is served, or it is ended with one sentence.
+ * What a process has found before that, or before it was killed, counts.
  *
  *	struct reporter *s = reporter_new(&options);
  *	struct reporter_process *p = reporter_connect(s, fd, pid);
@@ -33,18 +33,18 @@
 
 struct reporter_options {
 	const struct report_format *format;
-	int out;                   /* where findings go */
-	bool own_file;             /* that was asked for: log_path of a process changes nothing */
+	int out;                   /* the file for findings */
+	bool own_file;             /* `out` was asked for: the processes' log_path is ignored */
 	const char *color;         /* auto, always, never; NULL: as the process says */
-	int verbosity;             /* -1, 0, 1; of a process without a session of its own, 0 */
+	int verbosity;             /* -1, 0, 1; with `each`, the process's option may raise it */
 	bool all;                  /* no deduplication */
-	bool each;                 /* each process has a summary of its own, at its end */
-	bool verdict;              /* say also that nothing was found */
-	bool predicts;             /* the program is not checked, but predicted from */
+	bool each;                 /* each process has its own summary, at its end */
+	bool verdict;              /* say it if nothing was found, too */
+	bool predicts;             /* the run is not checked: findings are predicted from it */
 	struct spec *spec;         /* NULL: as the process says */
 	const char *spec_path;     /* the file it was read from; NULL: none */
-	struct suppress *suppress; /* NULL: none but those of the process */
-	const char *first_run;     /* the file that is to name what is suspected */
+	struct suppress *suppress; /* NULL: only the process's own suppressions */
+	const char *first_run;     /* the file to which suspected blocks are written */
 	const char *program;       /* for reports; NULL: what the first process says */
 };
 
@@ -52,27 +52,28 @@ struct reporter;
 struct reporter_process;
 
 struct reporter *reporter_new(const struct reporter_options *options);
-/* The descriptor is the session's from now on. */
+/* Adds a process. The session owns the descriptor from now on. */
 struct reporter_process *reporter_connect(struct reporter *s, int fd, pid_t pid);
-/* Read once, and do what is to be done; false: it has ended. */
+/* Reads once from the connection and serves the messages. Returns false when it has ended. */
 bool reporter_serve(struct reporter_process *p);
 /*
- * A cycle of lock operations is mostly followed at once by that of the data which the locks should
- * have kept together: so its text is held back for a moment, and the two are printed as one. Is
- * something held back? Then wait for the process no longer than REPORTER_HOLD_MS, and let it go.
+ * A cycle of lock operations is often followed at once by the cycle of the data that the locks
+ * should have protected. So the text of the first is held back for a moment, and the two are
+ * printed as one. If this returns true, wait for the process no longer than REPORTER_HOLD_MS, and
+ * then call reporter_print_held().
  */
 bool reporter_holds_text(const struct reporter_process *p);
 void reporter_print_held(struct reporter_process *p);
 enum { REPORTER_HOLD_MS = 100 };
 void reporter_disconnect(struct reporter_process *p);
-int reporter_descriptor(const struct reporter_process *p); /* to wait for what it says */
+int reporter_descriptor(const struct reporter_process *p); /* for poll() */
 
-/* How many findings stand. */
+/* Returns how many findings count: neither suppressed nor dropped. */
 size_t reporter_findings(const struct reporter *s);
 /* Has any process said HELLO? */
 bool reporter_was_used(const struct reporter *s);
 
-/* The report, and what there is to say about suppressions; -1 where it could not be written. */
+/* Writes the report and the notes on suppressions. Returns -1 if the report cannot be written. */
 int reporter_end(struct reporter *s);
 void reporter_free(struct reporter *s);
 

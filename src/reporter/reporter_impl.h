@@ -1,15 +1,15 @@
 /*
  * What the files of the reporter share:
  *
- *	connection.c     reads and checks the messages of a process
- *	finding_message.c  takes a FINDING message apart
- *	recording.c      opens a raw recording that came with them
- *	explain.c        makes findings of a FINDING message: by its recording,
- *	explain_steps.c  or by its steps alone, if the recording does not reach back far enough
- *	predict.c        makes findings that did not happen of the recording of a whole run
- *	event_numbers.c  numbers the events of a finding
- *	findings.c       keeps, counts and prints findings
- *	reporter.c       begins and ends a session, and sums it up
+ *	connection.c       reads the messages of a process and serves them
+ *	finding_message.c  takes a FINDING message apart and checks it
+ *	recording.c        opens a raw recording that came with a message
+ *	explain.c          makes findings of a FINDING message: from its recording,
+ *	explain_steps.c    or from its steps alone, if the recording does not reach back far enough
+ *	predict.c          makes findings that did not happen of the recording of a whole run
+ *	event_numbers.c    numbers the events of a finding
+ *	findings.c         keeps, counts and prints findings
+ *	reporter.c         begins and ends a session, and sums it up
  *
  * Who may include this: this folder.
  */
@@ -33,44 +33,46 @@ struct reporter_entry {
 	bool printed;
 	bool suppressed;
 	bool dropped;   /* it blames only functions that were left out */
-	bool in_log;    /* it stands in a process's own file */
-	uint32_t lines; /* that stand for others which say the same of the block */
-	uint32_t whole; /* not in one line: 1, or in whose own file: 1 + the process's number */
+	bool in_log;    /* it was printed to a process's own file */
+	uint32_t lines; /* one-line findings that refer to this one */
+	/* The output that shows it in full. 0: none; 1: the session's; 1 + number: the process's
+	 * own file. */
+	uint32_t full_in;
 };
 
 struct reporter {
 	struct reporter_options o;
 	struct reporter_entry *entry;
 	size_t nentries, entry_cap;
-	struct map known; /* fingerprint: index of the entry */
+	struct map known; /* fingerprint -> index of the entry */
 	uint32_t nprocesses;
 	uint64_t ngroups;
-	size_t told; /* in one line each, where all print */
+	size_t in_one_line; /* findings shown so, in the session's output */
 	char *program;
-	double since;
-	struct live_end total; /* of those processes that said END */
-	bool predicts;         /* some process does */
-	bool ended;            /* some process said END */
-	uint64_t suppressed;   /* how often suppressed ones were found */
-	char **said;           /* warnings about symbols */
+	double since;          /* clock_seconds() at the beginning */
+	struct live_end total; /* sums over the processes that said END */
+	bool predicts;         /* at least one process predicts */
+	bool ended;            /* at least one process said END */
+	uint64_t suppressed;   /* how often suppressed findings were found */
+	char **said;           /* warnings about symbols that were printed */
 	size_t nsaid, said_cap;
-	struct suppress **lists; /* those that processes brought */
+	struct suppress **lists; /* suppressions that processes brought */
 	size_t nlists, lists_cap;
-	struct left_out out; /* functions left out, for -v */
-	/* What processes want to add to files of first runs, and read of them. */
+	struct left_out out; /* functions left out by any process, for -v */
+	/* Files of first runs that processes read, or that the session adds to (`add`). */
 	struct reporter_suspects {
 		char *path;
 		bool add;
 		struct suspects s;
 	} * *suspects;
 	size_t nsuspects, suspects_cap;
-	bool doublechecker; /* some process runs it */
-	uint64_t mistaken;  /* what was replayed by a program, and turned out to be none */
+	bool doublechecker; /* at least one process runs it */
+	uint64_t mistaken;  /* findings of a program's replay that turned out to be none */
 };
 
-/* The entries of one FINDING. */
+/* The entries that came of one FINDING. */
 struct reporter_kind {
-	uint32_t first, n; /* in `entries` */
+	uint32_t first, n; /* in the process's `entries` */
 };
 
 struct reporter_process {
@@ -81,48 +83,48 @@ struct reporter_process {
 	bool greeted, ended;
 	bool summed_up; /* reporter_end_process() */
 
-	char *bytes; /* received and not served: bytes[0..n) */
+	char *bytes; /* bytes[0..n) are received and not yet served */
 	size_t n, cap;
 
 	/* What HELLO said. */
 	char *command;
 	char *log_path;
-	int out; /* the session's, or its own file */
+	int out; /* the session's output, or with `own_out` its own file */
 	bool own_out;
-	size_t told; /* in one line each, in its own file */
+	size_t in_one_line; /* findings shown so, in its own file */
 	bool color;
 	int verbosity;
 	struct suppress *suppress;
 	struct spec *spec;
 	bool own_spec;
 	bool doublechecker;
-	struct suspects *first, *second; /* the session's */
+	struct suspects *first, *second; /* of its first_run and second_run; the session's */
 
-	/* Names, for what is asked outside of recordings. */
+	/* Names, for questions outside of recordings. */
 	struct names names;
 	struct raw_names raw;
 	struct names_resolver *resolver;
 	struct reader_module *module;
 	size_t nmodules, module_cap;
 
-	/* For reading its recordings: the specification's rules, but for what was left out. */
+	/* For reading its recordings: the specification's rules, without functions left out. */
 	struct block_rules rules;
 	struct left_out out_names;
-	bool left_out; /* some function of a recording was, that was read since this was unset */
-	uint64_t *out_pcs; /* whose names were not needed so far */
+	bool left_out;     /* `rules` met a function that was left out, since this was unset */
+	uint64_t *out_pcs; /* functions left out whose names were not needed so far */
 	size_t nout_pcs, out_pcs_cap;
 
-	struct map keys; /* of findings: index into `kinds` */
+	struct map keys; /* key of a FINDING -> index in `kinds` */
 	struct reporter_kind *kinds;
 	size_t nkinds, kinds_cap;
-	uint32_t *entries; /* of the session */
+	uint32_t *entries; /* indices of the session's entries */
 	size_t nentries, entries_cap;
-	bool any_shown;
+	bool any_shown; /* at least one finding was */
 
-	int run; /* what RUN brought, in memory; -1: nothing */
+	int run; /* a file in memory with the pieces that RUN brought; -1: none */
 	uint64_t run_bytes;
 	bool predicts; /* its option says so */
-	/* Findings whose transactions are open, in the order of time. */
+	/* Findings whose transactions have not ended, in the order of time. */
 	struct reporter_open {
 		struct live_finding head;
 		struct finding **v;
@@ -131,7 +133,7 @@ struct reporter_process {
 	} * open;
 	size_t nopen, open_cap;
 
-	/* Entries that are not printed yet: see reporter_print_held(). */
+	/* Indices of the entries whose text is held back: see reporter_print_held(). */
 	uint32_t *held, held_thread;
 	size_t nheld, held_cap;
 };
@@ -143,7 +145,10 @@ static inline bool reporter_prints_text(const struct reporter *s)
 	return s->o.format == &text_format;
 }
 
-/* Print what stands below the findings in a process's own file, or if the process is alone. */
+/*
+ * Prints what follows the findings of a process: the summary if it has an output of its own, and
+ * notes.
+ */
 void reporter_end_process(struct reporter_process *p);
 /*
  * The suspects of a first run's file, which the session reads once for all processes. `must`: the
@@ -215,10 +220,10 @@ size_t findings_add(struct reporter_process *p, const struct live_finding *head,
 void findings_add_repeats(struct reporter_process *p, uint64_t key, uint64_t times);
 /* Drops findings that blame only functions which are left out, after p->out_names has grown. */
 void findings_drop_left_out(struct reporter_process *p);
-/* Returns how many of a process's findings stand. */
-size_t findings_standing(const struct reporter_process *p);
+/* Returns how many of a process's findings count. */
+size_t findings_counted(const struct reporter_process *p);
 /*
- * Collects the findings of a process, or of all (NULL), that stand, with or without those in the
+ * Collects the findings of a process, or of all (NULL), that count, with or without those in the
  * processes' own files (`logs`). They stay the session's; findings_collect_free() frees the list.
  */
 struct finding_list findings_collect(const struct reporter *s, const struct reporter_process *p,

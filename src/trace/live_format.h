@@ -1,36 +1,37 @@
 /*
- * What a checked program and its reporter say to each other. The runtime inside
- * the program finds that a block was cut through; it knows addresses only. The
- * reporter is another process (`atomsan run`, or `atomsan live`, which the
- * program starts for itself): it knows names, asks the specification, explains
- * and prints.
+ * The messages between a checked program and its reporter. The runtime inside the program finds the
+ * cycles; it knows addresses only. The reporter is another process (`atomsan run`, or `atomsan
+ * live`, which the program starts itself): it knows names, asks the specification, explains and
+ * prints.
  *
- * A stream socket; each message is a struct live_head and `bytes` bytes behind it.
- * Numbers are the machine's own. The program speaks, and waits only for what is
- * marked "answered".
+ * The connection is a stream socket. Each message is a struct live_head followed by `bytes` bytes.
+ * Numbers are in the machine's own byte order. The program sends, and waits only for the messages
+ * that are marked "answered".
  *
- *	HELLO     first: struct live_hello, then the runtime's options that are the
- *	          reporter's business, "key=value\n" each, then a NUL and the command line
+ *	HELLO     the first message: struct live_hello, then those of the runtime's options that the
+ *	          reporter needs, "key=value\n" each, then a NUL and the command line
  *	MODULE    a module was loaded: load bias (8 bytes), then the text of RAW_MODULE
- *	ASK       struct live_ask, and the label of a marked block; answered by ANSWER: is this
- *	          function, or what is marked so, a block?
+ *	ASK       struct live_ask, then the label of a marked block: is this function, or this
+ *	          marked block, a block? Answered by ANSWER
  *	FINDING   struct live_finding, then sections (enum live_section_kind): the steps, the facts
  *	          that the reporter needs to name things, and a raw recording of the threads' last
- *	          moments. Answered by SHOWN where it says so. Its transaction may still be open:
- *	          then it is shown when SETTLED comes, or the program is gone
- *	SETTLED   struct live_settled: a thread's transaction has ended, and what it found counts.
- *	          Where it ended because its function waits, LEFT_OUT comes first
- *	AGAIN     struct live_again: the same has been found so many more times. What is found in a
- *	          block that has had its share of FINDINGs is in the numbers of END only
- *	LEFT_OUT  addresses (8 bytes each), in functions that turned out to wait or were said to
- *	          be not atomic: what blames only those is no finding after all
- *	RUN       a piece of a raw recording of the whole run, cut to what matters for prediction;
- *	          the pieces belong behind each other, and END is behind the last. What
- *	          `predict` finds in it are findings.
- *	SUSPECT   struct live_suspect, and of a label its text: a block that a first run suspects
- *	END       struct live_end: the program comes to its end; answered by SHOWN with the number
- *	          of all findings that were shown and still stand. A connection that ends
- *	          without it is a program that was killed: what was found so far stands.
+ *	          moments. Answered by SHOWN if `answer` is set. If `open` is set, the finding's
+ *	          transaction has not ended: the finding is shown when SETTLED comes or when the
+ *	          program is gone
+ *	SETTLED   struct live_settled: a thread's transaction has ended, so its findings count.
+ *	          If it ended because its function waits, LEFT_OUT comes first
+ *	AGAIN     struct live_again: the same finding was made so many more times. If a block has
+ *	          had its share of FINDINGs, its later findings are only in the numbers of END
+ *	LEFT_OUT  addresses (8 bytes each) in functions that turned out to wait, or that the source
+ *	          says are not atomic: a finding that blames only such functions does not count
+ *	RUN       a piece of a raw recording of the whole run, reduced to what prediction needs. The
+ *	          pieces are sent in order, and END comes after the last. The engine `predict` makes
+ *	          findings of them
+ *	SUSPECT   struct live_suspect, then the text if it is a label: a block that a first run
+ *	          suspects
+ *	END       struct live_end: the program is about to end. Answered by SHOWN with the number of
+ *	          findings that were shown and still count. If a connection ends without END, the
+ *	          program was killed; the findings made so far count
  *
  * Who may include this: the runtime, the reporter, the command line, tests.
  */
@@ -41,16 +42,13 @@
 
 #define LIVE_VERSION 6u
 
-/* No message is longer: a reporter takes one that says it is for nonsense, and hangs up. */
-#define LIVE_BYTES_MAX (1u << 30)
-/* And no finding has more steps. */
-#define LIVE_STEPS_MAX 4096u
-/* And no more places that close it. */
-#define LIVE_CLOSING_MAX 8u
-/* So many calls come with a step, at most. */
+/* Limits. A reporter ends the connection if a message exceeds them. */
+#define LIVE_BYTES_MAX   (1u << 30) /* of a message */
+#define LIVE_STEPS_MAX   4096u      /* of a finding */
+#define LIVE_CLOSING_MAX 8u         /* struct live_closing of a finding */
+#define LIVE_LABEL_MAX   512u       /* bytes of a label */
+/* The calls that are kept with a step, at most. */
 #define LIVE_CALLS 6u
-/* And no label is longer. */
-#define LIVE_LABEL_MAX 512u
 
 enum live_type {
 	LIVE_HELLO = 1,
@@ -75,22 +73,23 @@ struct live_hello {
 	uint32_t version, pid;
 };
 
-/* As block_rules' decide() and hands_on_at() in blocks.h. */
+/* The arguments of block_rules' decide() and hands_on_at() in blocks.h. */
 struct live_ask {
-	uint64_t pc;   /* in the function; the number of a label */
+	uint64_t pc;   /* an address in the function, or the number of a label */
 	uint64_t call; /* where it was called */
 	char kind;     /* 'f', 's', 'm', 'a' */
 	uint8_t start;
 	uint8_t zero[6];
 };
 struct live_answer {
-	uint32_t decide; /* BLOCK_ATOMIC and its kin; BLOCK_SUSPECTED: a first run's file names it */
+	uint32_t
+		decide; /* BLOCK_ATOMIC and its kin; BLOCK_SUSPECTED: a first run's file names it */
 	uint32_t hands_on; /* hands_on_at(call) */
 };
 
 enum live_suspect_kind { LIVE_SUSPECT_FUNCTION, LIVE_SUSPECT_LABEL, LIVE_SUSPECT_OUTSIDE };
 struct live_suspect {
-	uint64_t pc; /* in the function */
+	uint64_t pc; /* an address in the function */
 	uint32_t kind, zero;
 };
 
@@ -121,8 +120,8 @@ struct live_section {
 };
 
 /*
- * A step as the runtime knows it: for when the recording does not reach back far enough to find the
- * cycle in it again.
+ * A step as the runtime knows it, in case the recording does not reach back far enough to show the
+ * cycle.
  */
 struct live_step {
 	uint64_t address, pc, time;
@@ -133,12 +132,12 @@ struct live_step {
 	uint8_t kept;    /* an operation on a lock, or a join, that the recording does not have */
 	uint64_t calls[LIVE_CALLS]; /* if kept: the calls around it, innermost first, then 0 */
 };
-/* Of 8 bytes of memory those that close the cycle; of an operation on a lock all is 0. */
+/* Which bytes of 8 bytes of memory close the cycle. If a lock operation closes it, all is 0. */
 struct live_closing {
 	uint64_t address;
 	uint64_t bytes; /* bit n: the byte at address + n */
 };
-/* A text, in `bytes` bytes after this and zeros up to a multiple of 8. */
+/* A text: `bytes` bytes follow, and zeros up to a multiple of 8. */
 struct live_text {
 	uint64_t number;
 	uint32_t bytes, zero;
@@ -149,27 +148,27 @@ struct live_thread {
 	uint32_t left_start; /* 1: it has left its start function */
 	char name[16];       /* zeros: none; without a NUL if it is that long */
 };
-/* Where a thread or an allocation was made; `ncalls` addresses are after this. */
+/* Where a thread or an allocation was made; `ncalls` addresses follow. */
 struct live_origin {
 	uint64_t address; /* of the allocation; the number of the thread that was created */
 	uint64_t size;    /* of the allocation */
 	uint64_t pc;
-	uint32_t thread; /* that did it */
-	uint32_t ncalls; /* where the calls around it were made, outermost first */
+	uint32_t thread; /* the thread that made it */
+	uint32_t ncalls; /* the places of the calls around it, outermost first */
 };
 
 struct live_finding {
-	uint64_t key;      /* of its kind: AGAIN speaks of it */
-	uint32_t thread;   /* whose access closed the cycle */
+	uint64_t key;      /* of its kind, for AGAIN */
+	uint32_t thread;   /* the thread whose access closed the cycle */
 	uint32_t answer;   /* 1: the program waits for SHOWN */
 	uint32_t evicted;  /* 1: the recording does not reach back to all steps */
-	uint32_t open;     /* 1: its transaction is */
-	uint32_t replayed; /* 1: found by a replay; if the recording lacks it, it is none */
-	/* The transaction, for when the recording does not reach back to it. */
+	uint32_t open;     /* 1: its transaction has not ended */
+	uint32_t replayed; /* 1: found by a replay: not a finding unless the recording has it */
+	/* The transaction, in case the recording does not reach back to it. */
 	uint32_t marked; /* 1: `block` is the number of a label */
 	uint64_t block;  /* an address in its function; 0: there is none */
 	uint64_t begin;  /* where it was called, or marked */
-	uint32_t blamed; /* 1: by the steps alone it is to blame */
+	uint32_t blamed; /* 1: the steps alone show that it is to blame */
 	uint32_t zero;
 };
 
@@ -178,22 +177,22 @@ struct live_settled {
 };
 
 struct live_shown {
-	uint64_t findings; /* of FINDING: 1, or 0 where it was suppressed or known already */
+	uint64_t findings; /* after FINDING: 1, or 0 if it was suppressed or already known */
 };
 
 struct live_again {
 	uint64_t key, times;
 };
 
-/* What `-v` tells. */
+/* Figures for `-v`. */
 struct live_end {
 	uint64_t transactions, edges, cycles;
-	uint64_t evicted; /* findings */
-	/* Kinds that no FINDING told of, since their blocks had so many; and how often they were
-	 * found. */
+	uint64_t evicted; /* findings with `evicted` */
+	/* Kinds of cycles that were not sent because their blocks had too many; and how often they
+	 * were found. */
 	uint64_t kinds_counted, times_counted;
 	uint32_t threads, slots;
-	/* Of doublechecker, as its table of figures has them. */
+	/* The figures of doublechecker, as its table has them. */
 	uint64_t idg_edges, components, passed_on, accesses_passed_on, logged, lost, pooled,
 		max_alive;
 };
