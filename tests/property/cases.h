@@ -17,9 +17,9 @@ struct fixed_case {
 	const char *name;
 	const char *text;
 	uint64_t first;      /* event of the first violation; 0: serializable */
-	uint64_t refuted[4]; /* begins, outermost first; none: nobody is to blame */
+	uint64_t refuted[4]; /* begins, outermost first; none: no block is to blame */
 	bool data;           /* it rests on data */
-	uint64_t later_data; /* where not 0, a later finding that rests on data */
+	uint64_t later_data; /* if not 0, a later finding that rests on data */
 };
 
 extern const struct fixed_case fixed_cases[]; /* ends with a NULL name */

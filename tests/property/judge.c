@@ -20,7 +20,7 @@ struct hearing {
 	const struct trace *t;
 	struct twin twin;
 	uint64_t first;    /* event of the first violation, or 0 */
-	bool blamed;       /* the first one: somebody is to blame */
+	bool blamed;       /* the first one: a block is to blame */
 	bool data;         /* the first one: it rests on data */
 	uint64_t *scratch; /* room for an event number an event */
 	struct verdict *v;
@@ -317,7 +317,7 @@ void judge_trace(struct judge *j, const struct trace *t, uint64_t seed, struct v
 			v->who = i;
 			ok = check_all(&h, &said[i]);
 		}
-		/* An account has to hear everybody. */
+		/* An account needs the findings of every contender. */
 		if (!ok && !j->account)
 			break;
 	}

@@ -64,8 +64,8 @@ struct judge {
 	struct contender who[CONTENDERS_MAX];
 	size_t n;
 	struct judge_counts counts;
-	size_t *running;     /* where set, told which contender runs, for when it crashes */
-	struct str *account; /* where set, what everybody said, for a person */
+	size_t *running;     /* if set, gets the contender that runs, for when it crashes */
+	struct str *account; /* if set, gets what every contender said, for people */
 };
 
 /* `seed` draws the batches. */

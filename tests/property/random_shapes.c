@@ -34,7 +34,7 @@ PLAY(merge_two, {0, B, 0}, {1, B, 0}, {0, W, 0}, {1, W, 1}, {2, LEAVE, 0}, {2, R
 	{2, W, 2}, {1, R, 2}, {1, MAYBE_END, 0}, {0, MAYBE_END, 0});
 /* A read and a write cut by a write. */
 PLAY(cut, {0, B, 0}, {0, R, 0}, {1, W, 0}, {0, W, 0}, {0, MAYBE_END, 0});
-/* Nobody is to blame. */
+/* No block is to blame. */
 PLAY(blameless, {0, B, 0}, {0, W, 0}, {1, B, 0}, {1, W, 1}, {1, R, 0}, {1, MAYBE_END, 0},
 	{0, R, 1}, {0, MAYBE_END, 0});
 PLAY(blameless_three, {0, B, 0}, {1, B, 0}, {2, B, 0}, {0, W, 0}, {1, W, 1}, {2, W, 2}, {1, R, 0},
@@ -143,8 +143,8 @@ static void long_transaction(struct gen *g)
 }
 
 /*
- * Two or three open blocks and somebody outside fight for one or two variables:
- * what engines make of the trace after the first finding, whose closing edge
+ * Two or three open blocks and a thread outside blocks fight for one or two
+ * variables: tests engines on the trace after the first finding, whose closing edge
  * they left out. (Reads that cover other reads are what goes wrong here.)
  */
 static void brawl(struct gen *g)
@@ -248,7 +248,7 @@ static void short_life(struct gen *g)
  */
 static void generations(struct gen *g)
 {
-	uint32_t who[3], child, x, y; /* who: the block's thread, the parent, who joins */
+	uint32_t who[3], child, x, y; /* who: the block's thread, the parent, the joiner */
 
 	cast(g, who, 3);
 	x = gen_var(g, who[0]);

@@ -160,7 +160,7 @@ static void add_contenders(struct judge *j, const char *engine)
 	}
 }
 
-/* What a person needs: the small trace, what everybody says of it, how to see it again. */
+/* Prints what people need: the small trace, each contender's verdict, how to run it again. */
 static void report(struct judge *j, struct trace *t, uint64_t seed, struct verdict *v,
 		   const char *origin)
 {

@@ -18,7 +18,7 @@
 	X(early, FIRST_EVENT)       /* one event early */                                          \
 	X(twice, ORDER)             /* everything twice */                                         \
 	X(misnamed, TRANSACTION)    /* names an inner begin */                                     \
-	X(blameless, BLAME)         /* blames nobody */                                            \
+	X(blameless, BLAME)         /* blames no block */                                          \
 	X(blaming, BLAME)           /* blames always */                                            \
 	X(outermost, REFUTED)       /* refutes the outermost block only */                         \
 	X(all_open, REFUTED)        /* refutes all open blocks */                                  \

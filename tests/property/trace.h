@@ -21,7 +21,7 @@
 #include "base/str.h"
 #include "trace/event.h"
 
-/* What the engines are told of labels and places. */
+/* Which labels and places the engines get. */
 enum trace_style {
 	STYLE_LABELS, /* blocks have labels, nothing has a place */
 	STYLE_BOTH,   /* blocks have labels, every event has its number as place */

@@ -210,7 +210,7 @@ bool twin_cut_by_data(const struct twin *t, uint64_t k)
 	for (size_t d = tx; d < k - 1; d++)
 		if (t->first[d] == tx && t->ev[d].op != OP_NONE)
 			last = d;
-	/* Of the transaction the begin comes before all else, and `last` behind it. */
+	/* The transaction's begin comes before its other events, and `last` after it. */
 	for (size_t e = tx; e < k - 1 && !found; e++) {
 		if (t->first[e] == tx || !has(row(t, t->data, k - 1), e))
 			continue;

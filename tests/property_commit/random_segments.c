@@ -125,7 +125,7 @@ static void mixture(struct gen *g)
 	}
 }
 
-/* Mostly more variables, else everybody meets everybody; now and then hardly a read. */
+/* Mostly more variables, otherwise all threads meet; now and then hardly any reads. */
 static void spread(struct gen *g)
 {
 	unsigned vars = g->vars + (rng_percent(&g->rng, 70) ? 3 : 0);

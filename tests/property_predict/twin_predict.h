@@ -8,8 +8,8 @@
  *  - a thread that is forked begins after that; a join comes after all events
  *    that the thread has before the join in the trace;
  *  - wait and notify of one object come in the order of the trace;
- *  - who has passed a barrier for the k-th time goes on when everybody who does
- *    so in the trace has.
+ *  - a thread that has passed a barrier for the k-th time goes on when all
+ *    threads that do so in the trace have passed it.
  *
  * What an interleaving can do next depends on how far each thread is, so a
  * search over these positions is a search over all interleavings.

@@ -1,6 +1,6 @@
 /*
  * Random small traces for engines over segments: threads that are all concurrent,
- * locks taken in ascending order, so that nobody can wait for ever. One for each
+ * locks taken in ascending order, so that no thread can wait forever. One for each
  * seed.
  *
  * Who may include this: tests/property_segments.

@@ -58,7 +58,7 @@ static void states_follow_the_table(void **state)
 	assert_true(icd_quiet(shared, ME, 6, false));
 }
 
-/* Nobody has seen the last count, so nobody misses what came after it. */
+/* No thread has seen the last count, so none misses what came after it. */
 static void count_stands_still_at_its_end(void **state)
 {
 	uint32_t count = ICD_MAX - 1;

@@ -238,7 +238,7 @@ static void test_slots_come_back(void **state)
 	order_free(&o);
 }
 
-/* The same where nobody says that they have ended: idle slots come back too. */
+/* The same if the threads' ends are not announced: idle slots come back too. */
 static void test_idle_slots_come_back(void **state)
 {
 	enum { MANY = 20000 };
@@ -256,7 +256,7 @@ static void test_idle_slots_come_back(void **state)
 	order_free(&o);
 }
 
-/* Where they are dear, as many as can be told apart at a time, and no more than that. */
+/* If slots are expensive, as many as are needed to distinguish threads at a time, and no more. */
 static void test_early_slots_come_back(void **state)
 {
 	struct order o;

@@ -113,7 +113,7 @@ static void test_other_fingerprint(void **state)
 	OTHER(f->nsteps = 2);
 }
 
-/* Without places the operand tells steps apart, but a thread's name never does. */
+/* Without places the operand distinguishes steps, but a thread's name never does. */
 static void test_no_place(void **state)
 {
 	uint64_t v[5];

@@ -200,7 +200,7 @@ static void from_a_chunk(void **state)
 	free(h);
 }
 
-/* Calls of which not all were remembered: no others are told in their place. */
+/* Not all calls were remembered: no others are reported in their place. */
 static void deep(void **state)
 {
 	enum { DOWN = 70, UP = 68 };

@@ -533,7 +533,7 @@ static void one(struct thread *t, uint64_t number, struct tally *tally)
 			tally->kept += t[i].log[0]->n;
 			tally->all += t[i].log[1]->n;
 		}
-		/* Who gives up has nothing to say about what the other finds. */
+		/* A search that gave up says nothing about what the other one finds. */
 		tally->unsure += unsure[0] || unsure[1];
 		if (!unsure[0])
 			tally->lack += tell(found[1], found[0], "lacks", number);
@@ -615,7 +615,8 @@ static void test_mixed(void **state)
 	same(100, 6);
 }
 
-/* Threads wait for each other: a stretch with locks that is left out must be in nobody's way. */
+/* Threads wait for each other: a stretch with locks that is left out must not block another thread.
+ */
 static void test_notify(void **state)
 {
 	(void)state;
@@ -761,8 +762,8 @@ static void test_not_nested(void **state)
 }
 
 /*
- * All are nested: a third thread holds B until it has heard that A is held. Where thread 1 has
- * gone through A many times the log forgets that it does so behind B, too.
+ * All are nested: a third thread holds B until it has heard that A is held. If thread 1 has
+ * gone through A many times, the log forgets that it also does so after B.
  */
 static void test_third_thread(void **state)
 {

@@ -1,4 +1,4 @@
-/* Which memory a report tells of: what is written, and touched by somebody else. */
+/* Which memory a report describes: memory that is written, and accessed by another thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
