@@ -15,6 +15,8 @@
 #include "runtime/record/record.h"
 #include "runtime/thread/thread.h"
 
+#include "base/banned.h"
+
 /* Libraries that were instrumented look for this to know that a runtime is there. */
 RT_EXPORT const char atomsan_rt_version[] = ATOMSAN_VERSION;
 

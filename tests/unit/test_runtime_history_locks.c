@@ -1,4 +1,5 @@
 /* Operations on locks, kept for reports: what comes out is what went in, or nothing. */
+#define ATOMSAN_MAY_MALLOC
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

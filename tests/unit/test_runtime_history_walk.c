@@ -1,4 +1,5 @@
 /* Walking to a time: what comes from there on is what a walk over all of it has from there on. */
+#define ATOMSAN_MAY_MALLOC
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

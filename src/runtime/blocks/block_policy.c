@@ -6,6 +6,8 @@
 #include "runtime/os/options.h"
 #include "trace/block_policy.h"
 
+#include "base/banned.h"
+
 enum { ANSWERS = BLOCK_ATOMIC | BLOCK_BY_RULE | BLOCK_HANDS_ON | BLOCK_SUSPECTED };
 
 /* By address, open addressing; entries are never removed. */

@@ -3,6 +3,8 @@
 #include "runtime/blocks/block_policy.h"
 #include "runtime/thread/mode.h"
 
+#include "base/banned.h"
+
 bool blocks_follow_alone;
 
 uint64_t blocks_open_block(const struct rt_thread *t)

@@ -1,5 +1,7 @@
 #include "runtime/blocks/calls.h"
 
+#include "base/banned.h"
+
 uintptr_t calls_starters[2];
 
 /* The hook of main() is called near its beginning. */

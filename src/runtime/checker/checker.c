@@ -9,6 +9,8 @@
 #include "runtime/report/report.h"
 #include "runtime/thread/mode.h"
 
+#include "base/banned.h"
+
 struct order checker_order;
 uint32_t checker_order_lock;
 

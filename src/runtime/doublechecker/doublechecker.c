@@ -7,6 +7,8 @@
 #include "runtime/history/origins.h"
 #include "runtime/thread/mode.h"
 
+#include "base/banned.h"
+
 static bool second_run;
 
 static enum rt_mode doublechecker_wants(void)

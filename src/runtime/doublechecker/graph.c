@@ -19,6 +19,8 @@
 #include "runtime/os/options.h"
 #include "runtime/report/report.h"
 
+#include "base/banned.h"
+
 bool icd_logs;
 uint32_t icd_lock, icd_count, icd_waiting;
 static bool outside_too = true; /* operations outside of blocks are looked at */

@@ -20,6 +20,8 @@
 #include "runtime/os/options.h"
 #include "runtime/report/report.h"
 
+#include "base/banned.h"
+
 /* One at a time. */
 static uint32_t lock;
 static struct precise precise;

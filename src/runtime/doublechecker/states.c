@@ -8,6 +8,8 @@
 #include "runtime/history/history.h"
 #include "runtime/thread/mode.h"
 
+#include "base/banned.h"
+
 uintptr_t icd_region[ICD_SPACES][SHADOW_REGIONS];
 RT_EXPORT extern uintptr_t atomsan_4_states[ICD_SPACES][SHADOW_REGIONS]
 	__attribute__((alias("icd_region")));

@@ -8,6 +8,8 @@
 #include "runtime/frontier/frontier.h"
 #include "runtime/thread/mode.h"
 
+#include "base/banned.h"
+
 /* What became of an access of one cell: noted, if it is the first of its kind in this stretch. */
 enum outcome { NEEDS_LOCK, KNOWN, NOTED };
 

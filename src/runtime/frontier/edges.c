@@ -7,6 +7,8 @@
 #include "runtime/report/report.h"
 #include "runtime/thread/mode.h"
 
+#include "base/banned.h"
+
 /* The cycle that this thread has closed, until it is reported. */
 static __thread struct cycle closed __attribute__((tls_model("initial-exec")));
 /* By slot, as far as there is room: the last step whose edge closed the cycle; 0: no more. */

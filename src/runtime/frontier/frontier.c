@@ -7,6 +7,8 @@
 #include "runtime/report/report.h"
 #include "runtime/thread/mode.h"
 
+#include "base/banned.h"
+
 static enum rt_mode frontier_wants(void)
 {
 	return rt_checking && mode_any_active() ? RT_CHECKING : RT_NOTHING;

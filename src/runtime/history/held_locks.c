@@ -2,6 +2,8 @@
 
 #include "trace/raw_format.h"
 
+#include "base/banned.h"
+
 struct rt_held *held_find(struct rt_thread *t, uintptr_t address)
 {
 	for (size_t i = t->locks.n; i-- > 0;)

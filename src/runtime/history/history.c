@@ -4,6 +4,8 @@
 #include "runtime/os/options.h"
 #include "runtime/shadow/time.h"
 
+#include "base/banned.h"
+
 enum { SPARE = 8, PROLOGUE_MAX = HISTORY_CHUNK / 4 };
 
 bool history_for_replay;

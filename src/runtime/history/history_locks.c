@@ -9,6 +9,8 @@
 
 #include <string.h>
 
+#include "base/banned.h"
+
 static void put_word(uint64_t *to, uint64_t word)
 {
 	__atomic_store_n(to, word, __ATOMIC_RELAXED);

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/banned.h"
+
 enum { NAMES = 1 << 8 };
 /*
  * The blocks' addresses by themselves, so that freeing one touches no more than that; 0: empty, or

@@ -2,6 +2,8 @@
 
 #include "runtime/frontier/frontier.h"
 
+#include "base/banned.h"
+
 #define BY_SIZE(bytes)                                                                             \
 	void access_read##bytes(const void *address, uintptr_t pc)                                 \
 	{                                                                                          \

@@ -9,6 +9,8 @@
 #include "runtime/os/lock.h"
 #include "runtime/thread/mode.h"
 
+#include "base/banned.h"
+
 /* Labels by their text: an open-addressing table, never shrunk. */
 enum { LABELS = 1 << 12, LABEL_MAX = 512 };
 static struct label {

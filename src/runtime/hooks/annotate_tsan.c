@@ -6,6 +6,8 @@
 #include "runtime/hooks/access.h"
 #include "runtime/hooks/note.h"
 
+#include "base/banned.h"
+
 /*
  * A release and an acquire of an object that the program says it synchronises by:
  * an access of one byte there, a write and a read.

@@ -8,6 +8,8 @@
  */
 #include "runtime/hooks/access.h"
 
+#include "base/banned.h"
+
 typedef int8_t a8;
 typedef int16_t a16;
 typedef int32_t a32;

@@ -1,6 +1,8 @@
 /* What the compilers call at the beginning and the end of each function. */
 #include "runtime/blocks/calls.h"
 
+#include "base/banned.h"
+
 /*
  * `caller` is where the function was called. The function itself is known by our own return
  * address, so this hook must not be inlined.

@@ -6,6 +6,8 @@
 #include "runtime/hooks/hook_list.h"
 #include "runtime/link/modules.h"
 
+#include "base/banned.h"
+
 /* Each module's constructor calls this. */
 RT_EXPORT void __tsan_init(void);
 void __tsan_init(void)

@@ -5,6 +5,8 @@
  */
 #include "runtime/hooks/hook_list.h"
 
+#include "base/banned.h"
+
 #pragma GCC diagnostic ignored "-Wmissing-prototypes" /* the program declares them */
 
 #define NO_EFFECT(type, name)                                                                      \

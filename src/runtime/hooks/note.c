@@ -1,5 +1,7 @@
 #include "runtime/hooks/note.h"
 
+#include "base/banned.h"
+
 enum { TIMES = 1 << 12 };
 static uint64_t times[TIMES];
 

@@ -18,6 +18,8 @@
 
 #include "runtime/hooks/access.h"
 
+#include "base/banned.h"
+
 /* Each is there when the instrumentation comes, and is not instrumented itself. */
 #define INLINED ACCESS_FAST __attribute__((used, disable_sanitizer_instrumentation))
 

@@ -2,12 +2,15 @@
  * Memory that comes and goes: a block that was freed and handed out again is
  * other memory than before. free() is noted before it happens, malloc() after.
  */
+#define ATOMSAN_MAY_MALLOC
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "runtime/intercept/intercept.h"
+
+#include "base/banned.h"
 
 static inline void note_alloc(const void *p, size_t size, uintptr_t pc)
 {

@@ -10,6 +10,8 @@
 
 #include "runtime/intercept/intercept.h"
 
+#include "base/banned.h"
+
 static void waits(void *what, bool waiting, uintptr_t pc)
 {
 	if (waiting)

@@ -10,6 +10,8 @@
 
 #include "runtime/intercept/intercept.h"
 
+#include "base/banned.h"
+
 /*
  * A program in C may have the library by a plugin of its own, where others do not see it; or have
  * it in the plugin, which is asked each time, since another one may have another.

@@ -11,6 +11,8 @@
  * fill structures of the system (stat, getaddrinfo), which programs rarely
  * share while they are being filled.
  */
+#define ATOMSAN_MAY_MALLOC
+#define ATOMSAN_MAY_STRCPY
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -19,6 +21,8 @@
 #include <unistd.h>
 
 #include "runtime/intercept/intercept.h"
+
+#include "base/banned.h"
 
 #define READS(p, n)  access_range(RAW_READ_RANGE, p, n, RT_CALLER)
 #define WRITES(p, n) access_range(RAW_WRITE_RANGE, p, n, RT_CALLER)

@@ -6,6 +6,8 @@
 
 #include "runtime/intercept/intercept.h"
 
+#include "base/banned.h"
+
 RT_INTERCEPT int swapcontext(ucontext_t *restrict from, const ucontext_t *restrict to)
 {
 	note(RAW_WAIT, to, RAW_CONDITION, RT_CALLER);

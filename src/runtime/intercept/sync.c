@@ -18,6 +18,8 @@
 
 #include "runtime/intercept/intercept.h"
 
+#include "base/banned.h"
+
 /* A mutex whose last owner died is held all the same. */
 static inline bool got(int rc)
 {

@@ -27,6 +27,8 @@
 #include "runtime/thread/signals.h"
 #include "runtime/thread/thread.h"
 
+#include "base/banned.h"
+
 /* What a new thread needs to know. */
 struct start {
 	union {

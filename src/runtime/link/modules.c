@@ -11,6 +11,8 @@
 #include "runtime/thread/state.h"
 #include "runtime/tool.h"
 
+#include "base/banned.h"
+
 enum { MAX = 4096 };
 
 /* What was noted: a module is new where its base or its name's place is. Only the loading thread

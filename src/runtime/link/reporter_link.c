@@ -17,6 +17,8 @@
 #include "runtime/os/lock.h"
 #include "runtime/os/options.h"
 
+#include "base/banned.h"
+
 /* Where the program `atomsan` is: the wrapper links it in. */
 extern const char atomsan_home[] __attribute__((weak));
 

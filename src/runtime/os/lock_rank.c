@@ -5,6 +5,8 @@
  */
 #include "runtime/os/lock.h"
 
+#include "base/banned.h"
+
 #ifdef ATOMSAN_DEBUG
 
 static const char *const names[] = {

@@ -10,6 +10,8 @@
 #include "runtime/os/os.h"
 #include "trace/raw_format.h"
 
+#include "base/banned.h"
+
 struct head {
 	size_t bytes; /* with this */
 	char pad[56]; /* what follows begins a line */

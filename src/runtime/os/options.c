@@ -6,6 +6,8 @@
 
 #include "runtime/os/os.h"
 
+#include "base/banned.h"
+
 #define DEFAULT_STRING(value) value
 #define DEFAULT_BOOL(value)   value
 #define DEFAULT_INT(value)    value

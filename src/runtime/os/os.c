@@ -12,6 +12,8 @@
 #include "runtime/os/lock.h"
 #include "runtime/os/options.h"
 
+#include "base/banned.h"
+
 void *rt_pages(size_t bytes)
 {
 	void *p = (void *)syscall(SYS_mmap, NULL, bytes, PROT_READ | PROT_WRITE,

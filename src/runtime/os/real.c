@@ -5,6 +5,8 @@
 
 #include "runtime/os/os.h"
 
+#include "base/banned.h"
+
 /* Where the row begins and ends: the linker knows. */
 extern __attribute__((visibility("hidden"))) struct real_name __start_atomsan_real[],
 	__stop_atomsan_real[];

@@ -1,5 +1,7 @@
 #include "runtime/predict/log_impl.h"
 
+#include "base/banned.h"
+
 /* So many records that are repeated are noticed. */
 enum { ROUND_RECORDS = 128, GROW_SLOWLY = 16 << 20 };
 

@@ -1,5 +1,7 @@
 #include "runtime/predict/log_impl.h"
 
+#include "base/banned.h"
+
 /*
  * As engine/predict/witness.h has it. A few more variants do no harm, since it decides again; those
  * beyond are not counted as alike, since it may not.

@@ -3,6 +3,8 @@
 
 #include "runtime/thread/state.h"
 
+#include "base/banned.h"
+
 enum { WORDS = RAW_CHUNK_MAX / sizeof(uint64_t), HEAD = sizeof(struct raw_chunk) / 8, DEEP = 1024 };
 
 void plog_out_close(struct plog_out *o)

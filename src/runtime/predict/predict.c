@@ -17,6 +17,8 @@
 #include "runtime/thread/mode.h"
 #include "runtime/thread/registry.h"
 
+#include "base/banned.h"
+
 static bool over; /* the memory is used up */
 
 /* A thread that is or was. */

@@ -18,6 +18,8 @@
 #include "runtime/thread/state.h"
 #include "runtime/tool.h"
 
+#include "base/banned.h"
+
 /* A thread's first chunk is small, since many threads live short; then each is four times larger.
  */
 enum { CHUNK_FIRST = 1 << 12 };

@@ -9,6 +9,8 @@
 #include "runtime/report/snapshot.h"
 #include "runtime/thread/registry.h"
 
+#include "base/banned.h"
+
 struct report_counts report_counts;
 
 /* --- kinds of cycles: the places tell them apart --- */

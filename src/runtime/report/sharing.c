@@ -4,6 +4,8 @@
 
 #include "runtime/thread/state.h"
 
+#include "base/banned.h"
+
 enum { BITS = 21, NEAR_BITS = 6, MANY = UINT16_MAX, CELLS_MAX = 1 << 22 };
 
 /*

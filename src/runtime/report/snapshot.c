@@ -9,6 +9,8 @@
 #include "runtime/report/sharing.h"
 #include "runtime/shadow/time.h"
 
+#include "base/banned.h"
+
 static void *out_room(struct snapshot_part *o, size_t bytes)
 {
 	char *at;

@@ -1,5 +1,7 @@
 #include "runtime/shadow/cell.h"
 
+#include "base/banned.h"
+
 bool (*cell_edge)(struct rt_thread *t, uint64_t word, bool *fresh);
 uint8_t readers_written[READERS_WRITTEN];
 

@@ -1,5 +1,7 @@
 #include "runtime/shadow/locked.h"
 
+#include "base/banned.h"
+
 /*
  * The part of the access that lies in one line. The cells need not know of it if the thread has the
  * line to itself, or if nothing conflicts and the access leaves nothing behind.

@@ -1,5 +1,7 @@
 #include "runtime/shadow/owned_line.h"
 
+#include "base/banned.h"
+
 /* All bits of the cells that these bits are in. */
 static uint64_t whole_cells(uint64_t bits)
 {

@@ -6,6 +6,8 @@
 
 #include "runtime/thread/mode.h"
 
+#include "base/banned.h"
+
 uintptr_t shadow_region[SHADOW_SPACES][SHADOW_REGIONS];
 RT_EXPORT extern uintptr_t atomsan_4_cells[SHADOW_SPACES][SHADOW_REGIONS]
 	__attribute__((alias("shadow_region")));

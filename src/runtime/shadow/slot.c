@@ -1,4 +1,6 @@
 #include "runtime/shadow/slot.h"
 
+#include "base/banned.h"
+
 struct slot_public slot_public[SHADOW_SLOTS];
 uint32_t slot_count;

@@ -4,6 +4,8 @@
 #include "runtime/thread/state.h"
 #include "runtime/tool.h"
 
+#include "base/banned.h"
+
 volatile uint32_t rt_mode;
 RT_EXPORT extern volatile uint32_t atomsan_4_mode __attribute__((alias("rt_mode")));
 volatile uint32_t rt_threads_out;

@@ -3,6 +3,8 @@
 #include "runtime/os/lock.h"
 #include "runtime/thread/state.h"
 
+#include "base/banned.h"
+
 static uint32_t next_id;
 
 /* Handles to numbers: open addressing, grown under its lock; entries are removed by moving others

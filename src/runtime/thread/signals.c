@@ -11,6 +11,8 @@
 #include "runtime/os/lock.h"
 #include "runtime/os/real.h"
 
+#include "base/banned.h"
+
 /* The C library cancels threads with this one, which it keeps for itself. */
 #define CANCELS __SIGRTMIN
 

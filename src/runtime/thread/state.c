@@ -2,6 +2,8 @@
 
 #include "engine/doublechecker/icd.h"
 
+#include "base/banned.h"
+
 int rt_process;
 /* doublechecker's fast path must know nothing of a thread that is not born yet. */
 __thread struct rt_thread rt_self = {

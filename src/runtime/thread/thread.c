@@ -11,6 +11,8 @@
 #include "runtime/thread/registry.h"
 #include "runtime/thread/signals.h"
 
+#include "base/banned.h"
+
 extern void *__libc_stack_end; /* the C library's; no header declares it */
 
 static pthread_key_t at_end;

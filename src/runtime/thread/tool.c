@@ -2,6 +2,8 @@
 
 #include "runtime/thread/state.h"
 
+#include "base/banned.h"
+
 /* --- callbacks that do nothing, one for each form --- */
 
 static enum rt_mode wants_nothing(void)
