@@ -1,4 +1,5 @@
 /* Which memory a report describes: memory that is written, and accessed by another thread. */
+#define ATOMSAN_MAY_MALLOC
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
