@@ -7,7 +7,7 @@
  * start functions, functions seen to wait, and functions that the source declares
  * not atomic. A rule of a specification overrides all of that but the last.
  *
- * Included by: src/trace, the runtime, the commands and the reporter that apply a specification.
+ * Who may include this: src/trace, the runtime.
  */
 #ifndef ATOMSAN_TRACE_BLOCK_POLICY_H
 #define ATOMSAN_TRACE_BLOCK_POLICY_H
@@ -30,15 +30,15 @@ enum {
 	BLOCK_SUSPECTED = 8, /* a first run of doublechecker suspects it */
 };
 
-/* The answer if there is no rule. `start`: called as a start function. */
+/* Returns the answer if there is no rule. `start`: it is called as a start function. */
 static inline unsigned block_default(char kind, bool start)
 {
 	return kind == BLOCK_MARKED || (kind == BLOCK_FUNCTION && !start) ? BLOCK_ATOMIC : 0;
 }
 
 /*
- * Is it a block, by this answer? `left_out`: it was seen to wait. `said_not`: the source declares
- * it not atomic.
+ * Returns whether it is a block by this answer. `left_out`: it was seen to wait. `said_not`: the
+ * source declares it not atomic.
  */
 static inline bool block_is_one(unsigned answer, char kind, bool start, bool left_out,
 				bool said_not)

@@ -147,9 +147,9 @@ static void cut_blocks(struct raw *a, uint32_t thread)
 static char kind_of_call(const struct raw_thread_state *t, uint32_t thread,
 			 const struct raw_item *i)
 {
-	if (i->aux == 1)
+	if (i->aux == RAW_CALL_MAIN)
 		return 'm';
-	if (!thread || t->started || i->aux == 2)
+	if (!thread || t->started || i->aux == RAW_CALL_HANDLER)
 		return 'f';
 	return t->depth && t->frame[t->depth - 1].kind != 'a' ? 'f' : 's';
 }

@@ -40,7 +40,7 @@ enum { RAW_PAGE = 4096, RAW_CHUNK_MAX = 1 << 20 };
 enum raw_call {
 	RAW_CALL_PLAIN,
 	RAW_CALL_MAIN,    /* of main() */
-	RAW_CALL_HANDLER, /* of a signal handler, or of what one calls */
+	RAW_CALL_HANDLER, /* of a signal handler, or by one: never the thread's start function */
 };
 
 enum raw_op {
@@ -54,8 +54,7 @@ enum raw_op {
 	RAW_UPDATE,
 	RAW_READ_RANGE, /* +size */
 	RAW_WRITE_RANGE,
-	RAW_CALL, /* address: in the called function; pc: of the call; aux: 1 for main(), 2 for a
-		   * signal handler, which is never the thread's start function */
+	RAW_CALL, /* address: in the called function; pc: of the call; aux: enum raw_call */
 	RAW_RETURN,
 	RAW_BEGIN, /* a block marked in the source; address: number of its label */
 	RAW_END,

@@ -75,7 +75,7 @@ uint32_t raw_memory_stack_at(const struct raw_memory *m, uint64_t address);
 /* An allocation. Numbers count from 1 and are never used twice. */
 struct raw_allocation {
 	uint64_t address, size;
-	strref place; /* where it was made */
+	strref place; /* of the call that made it */
 	uint32_t number;
 };
 void raw_memory_alloc(struct raw_memory *m, uint64_t address, uint64_t size, strref place);

@@ -105,7 +105,7 @@ struct reader_thread {
 	const char *name;
 	size_t name_len;
 };
-/* Where a thread was created, or an allocation made. */
+/* The creation of a thread, or an allocation. */
 struct reader_origin {
 	uint64_t address; /* of the allocation; or the number of the created thread */
 	uint64_t size;    /* of the allocation */

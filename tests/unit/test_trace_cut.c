@@ -193,7 +193,7 @@ static void test_cut_others(void **state)
 struct hand {
 	struct str file;
 	size_t ends[64],
-		events[64]; /* where chunks of events end, and the number of events up to there */
+		events[64]; /* the ends of chunks of events, and the number of events up to each */
 	size_t n;
 };
 
