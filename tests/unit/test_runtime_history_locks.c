@@ -1,4 +1,4 @@
-/* Operations on locks, kept for reports: what comes out is what went in, or nothing. */
+/* Saved operations on locks: a reader gets a whole operation as it was saved, or none. */
 #define ATOMSAN_MAY_MALLOC
 #include <pthread.h>
 #include <setjmp.h>
@@ -12,7 +12,7 @@
 
 #include "runtime/history/history_locks.c"
 
-/* A chunk, as the walk would tell it. */
+/* The units of a chunk, as history_walk() shows them. */
 static const struct history_walk *units;
 static size_t nunits, at_unit;
 
@@ -36,124 +36,124 @@ bool history_walk_next(struct history_walk *w)
 static struct history_lock ring[HISTORY_LOCKS];
 static struct history history;
 
-static void begin(void)
+static void reset_history(void)
 {
 	memset(ring, 0, sizeof ring);
 	memset(&history, 0, sizeof history);
 	history.locks = ring;
 }
 
-/* All of it follows from a number; neighbours differ in each word. */
-static uint64_t value(uint64_t n, uint64_t i)
+/* The fields of an operation follow from its number, and differ from those of its neighbours. */
+static uint64_t make_value(uint64_t n, uint64_t i)
 {
 	return (n * 16 + i + 1) * 0x9e3779b97f4a7c15ull & RAW_ADDRESS_MASK;
 }
 
-static struct history_lock_op made(uint64_t n)
+static struct history_lock_op make_op(uint64_t n)
 {
 	struct history_lock_op op;
 
 	memset(&op, 0, sizeof op);
-	op.address = value(n, 0);
+	op.address = make_value(n, 0);
 	op.time = n + 1;
-	op.clock = value(n, 1);
-	op.pc = value(n, 2);
+	op.clock = make_value(n, 1);
+	op.pc = make_value(n, 2);
 	op.op = n % 2 ? RAW_RELEASE : RAW_ACQUIRE;
 	op.aux = n % 5;
 	op.edge = n % 3 == 0;
 	for (size_t i = 0; i < n % (HISTORY_CALLS + 1); i++)
-		op.call[i] = value(n, 3 + i);
+		op.call[i] = make_value(n, 3 + i);
 	return op;
 }
 
-static void put(uint64_t n)
+static void put_op(uint64_t n)
 {
-	struct history_lock_op op = made(n);
+	struct history_lock_op op = make_op(n);
 
 	history_put_lock(&history, &op);
 }
 
-static bool is_right(const struct history_lock_op *op, uint64_t n)
+static bool is_op(const struct history_lock_op *op, uint64_t n)
 {
-	struct history_lock_op right = made(n);
+	struct history_lock_op right = make_op(n);
 
 	return !memcmp(op, &right, sizeof right);
 }
 
-static void round_and_round(void **state)
+static void test_ring_wraps(void **state)
 {
 	struct history_lock_op op;
 	uint64_t first;
 
 	(void)state;
-	begin();
+	reset_history();
 	assert_int_equal(history_locks(&history, &first), 0);
 	for (uint64_t n = 0; n < 3 * HISTORY_LOCKS + 100; n++) {
-		put(n);
+		put_op(n);
 		assert_int_equal(history_locks(&history, &first), n + 1);
 		assert_int_equal(first, n < HISTORY_LOCKS ? 0 : n + 1 - HISTORY_LOCKS);
-		assert_true(history_lock_at(&history, n, &op) && is_right(&op, n));
-		assert_true(history_lock_at(&history, first, &op) && is_right(&op, first));
+		assert_true(history_lock_at(&history, n, &op) && is_op(&op, n));
+		assert_true(history_lock_at(&history, first, &op) && is_op(&op, first));
 		assert_false(history_lock_at(&history, n + 1, &op));
 		if (first)
 			assert_false(history_lock_at(&history, first - 1, &op));
 	}
 }
 
-static void of_one_thread(void **state)
+static void test_new_thread_starts_empty(void **state)
 {
 	struct history_lock_op op;
 	uint64_t first;
 
 	(void)state;
-	begin();
-	put(0);
-	put(1);
-	/* Another thread's history: what is still in the ring is none of it. */
+	reset_history();
+	put_op(0);
+	put_op(1);
+	/* The slot's next thread: operations that are still in the ring are not its own. */
 	history.nlocks = 0;
 	assert_int_equal(history_locks(&history, &first), 0);
-	put(2);
+	put_op(2);
 	assert_int_equal(history_locks(&history, &first), 1);
 	assert_int_equal(first, 0);
-	assert_true(history_lock_at(&history, first, &op) && is_right(&op, 2));
+	assert_true(history_lock_at(&history, first, &op) && is_op(&op, 2));
 	history.locks = NULL;
 	assert_int_equal(history_locks(&history, &first), 0);
 }
 
-static bool over;
+static bool writer_ended;
 
-static void *puts_on(void *arg)
+static void *put_many(void *arg)
 {
 	for (uint64_t n = 0; n < 1000 * HISTORY_LOCKS; n++)
-		put(n);
-	__atomic_store_n(&over, true, __ATOMIC_RELEASE);
+		put_op(n);
+	__atomic_store_n(&writer_ended, true, __ATOMIC_RELEASE);
 	return arg;
 }
 
-/* Read while it is written: right, or refused. */
-static void meanwhile(void **state)
+/* Read while the ring is written: each operation is right, or refused. */
+static void test_read_while_written(void **state)
 {
-	uint64_t first, wrong = 0, looked = 0;
+	uint64_t first, wrong = 0, nread = 0;
 	struct history_lock_op op;
 	pthread_t writer;
 
 	(void)state;
-	begin();
-	pthread_create(&writer, NULL, puts_on, NULL);
-	while (!__atomic_load_n(&over, __ATOMIC_ACQUIRE)) {
+	reset_history();
+	pthread_create(&writer, NULL, put_many, NULL);
+	while (!__atomic_load_n(&writer_ended, __ATOMIC_ACQUIRE)) {
 		uint64_t end = history_locks(&history, &first);
 
-		/* The oldest ones are about to be overwritten. */
-		for (uint64_t n = first; n < end && n < first + 8; n++, looked++)
-			wrong += history_lock_at(&history, n, &op) && !is_right(&op, n);
+		/* The oldest operations are about to be overwritten. */
+		for (uint64_t n = first; n < end && n < first + 8; n++, nread++)
+			wrong += history_lock_at(&history, n, &op) && !is_op(&op, n);
 	}
 	pthread_join(writer, NULL);
 	assert_int_equal(wrong, 0);
-	assert_true(looked > 0);
+	assert_true(nread > 0);
 }
 
-/* What may be a step, and is not dead, with the calls around it. */
-static void from_a_chunk(void **state)
+/* Operations that can be a step and are not dead are saved, with the calls around them. */
+static void test_save_chunk(void **state)
 {
 	enum { EDGE = HISTORY_EDGE };
 	static const struct history_walk chunk[] = {
@@ -184,9 +184,9 @@ static void from_a_chunk(void **state)
 	h->chunk[3].base = 7;
 	units = chunk;
 	nunits = sizeof chunk / sizeof *chunk;
-	history_keep_locks(h, 2, 8);
+	history_save_locks(h, 2, 8);
 	assert_int_equal(history_locks(h, &first), 0); /* all dead */
-	history_keep_locks(h, 2, 5);
+	history_save_locks(h, 2, 5);
 	assert_int_equal(history_locks(h, &first), 3);
 	for (size_t i = 0; i < 3; i++) {
 		assert_true(history_lock_at(h, i, &op));
@@ -201,8 +201,8 @@ static void from_a_chunk(void **state)
 	free(h);
 }
 
-/* Not all calls were remembered: no others are reported in their place. */
-static void deep(void **state)
+/* Calls too deep to be remembered are left out, and no others stand in their place. */
+static void test_deep_stack(void **state)
 {
 	enum { DOWN = 70, UP = 68 };
 	static struct history_walk chunk[DOWN + UP + 2];
@@ -221,7 +221,7 @@ static void deep(void **state)
 	chunk[nunits++] = (struct history_walk){.op = RAW_CALL, .pc = 7};
 	chunk[nunits++] = (struct history_walk){.op = RAW_RELEASE};
 	units = chunk;
-	history_keep_locks(h, 2, 0);
+	history_save_locks(h, 2, 0);
 	assert_true(history_lock_at(h, 0, &op));
 	assert_int_equal(op.call[0], 7);
 	assert_int_equal(op.call[1], 0);
@@ -231,11 +231,11 @@ static void deep(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(round_and_round),
-		cmocka_unit_test(of_one_thread),
-		cmocka_unit_test(meanwhile),
-		cmocka_unit_test(from_a_chunk),
-		cmocka_unit_test(deep),
+		cmocka_unit_test(test_ring_wraps),
+		cmocka_unit_test(test_new_thread_starts_empty),
+		cmocka_unit_test(test_read_while_written),
+		cmocka_unit_test(test_save_chunk),
+		cmocka_unit_test(test_deep_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

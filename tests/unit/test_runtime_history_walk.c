@@ -1,4 +1,4 @@
-/* Walking to a time: what comes from there on is what a walk over all of it has from there on. */
+/* history_walk_to(): the units that it does not skip are those that a walk over the chunk shows. */
 #define ATOMSAN_MAY_MALLOC
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,10 +11,9 @@
 
 #include "runtime/history/history.c"
 
-/* What the file wants of others. */
+/* What history.c uses of other files. */
 struct rt_options rt_options;
 struct slot_public slot_public[SHADOW_SLOTS];
-bool icd_on;
 
 void *rt_pages(size_t bytes)
 {
@@ -36,7 +35,7 @@ void rt_lock_slow(uint32_t *l)
 	abort();
 }
 
-void history_keep_locks(struct history *h, uint32_t chunk, uint64_t dead)
+void history_save_locks(struct history *h, uint32_t chunk, uint64_t dead)
 {
 	(void)h;
 	(void)chunk;
@@ -54,7 +53,7 @@ static uint32_t below(uint32_t n)
 static struct rt_frame frames[64];
 static struct rt_thread thread;
 
-static void call(void)
+static void call_function(void)
 {
 	struct rt_frame *f = &frames[thread.calls.depth++];
 
@@ -63,8 +62,8 @@ static void call(void)
 	f->unit = thread.hist.next;
 }
 
-/* As check_return(): a call in which nothing was noted is taken back. */
-static void leave(void)
+/* As history_put_return(): a call is removed if no unit followed it. */
+static void leave_function(void)
 {
 	struct rt_frame *f = &frames[--thread.calls.depth];
 
@@ -86,17 +85,17 @@ static void do_something(void)
 	case 0:
 	case 1:
 		if (thread.calls.depth < 60)
-			call();
+			call_function();
 		break;
 	case 2:
 	case 3:
 		if (thread.calls.depth)
-			leave();
+			leave_function();
 		break;
 	case 4:
-		/* Some calls, and all of them for nothing. */
+		/* Nested calls, all of which are removed again. */
 		for (uint32_t n = below(12), i = 0; i < 2 * n && thread.calls.depth < 40; i++)
-			i < n ? call() : leave();
+			i < n ? call_function() : leave_function();
 		break;
 	case 5:
 		history_put_edge(&thread, (uint64_t)below(1 << 30) << 32 | below(1 << 30));
@@ -109,29 +108,29 @@ static void do_something(void)
 	}
 }
 
-static bool same(const struct history_walk *a, const struct history_walk *b)
+static bool is_same_unit(const struct history_walk *a, const struct history_walk *b)
 {
 	return a->address == b->address && a->time == b->time && a->clock == b->clock &&
 	       a->size == b->size && a->pc == b->pc && a->op == b->op && a->aux == b->aux &&
 	       a->prologue == b->prologue;
 }
 
-/* How many units were left out. */
-static uint32_t compare(struct history *h, uint32_t chunk, uint64_t time)
+/* Compare a walk to `time` with a walk over all. Returns how many units were skipped. */
+static uint32_t compare_walks(struct history *h, uint32_t chunk, uint64_t time)
 {
 	struct history_walk all, to;
 	uint64_t clock = 0;
-	uint32_t left_out = 0;
+	uint32_t skipped = 0;
 	bool more = history_walk(&all, h, chunk);
 
 	assert_int_equal(history_walk_to(&to, h, chunk, time), more);
 	if (!more)
 		return 0;
-	for (; all.u < to.u && (more = history_walk_next(&all)); left_out++) {
+	for (; all.u < to.u && (more = history_walk_next(&all)); skipped++) {
 		assert_true(all.time < time);
 		clock = all.clock;
 	}
-	if (left_out) {
+	if (skipped) {
 		assert_int_equal(to.time, all.time);
 		assert_int_equal(to.clock, clock);
 	} else {
@@ -140,14 +139,14 @@ static uint32_t compare(struct history *h, uint32_t chunk, uint64_t time)
 	do {
 		more = history_walk_next(&all);
 		assert_int_equal(history_walk_next(&to), more);
-		assert_true(!more || same(&all, &to));
+		assert_true(!more || is_same_unit(&all, &to));
 	} while (more);
-	return left_out;
+	return skipped;
 }
 
-static void to_a_time(void **state)
+static void test_walk_to_time(void **state)
 {
-	uint64_t asked = 0, left_out = 0;
+	uint64_t asked = 0, skipped = 0;
 
 	(void)state;
 	for (uint64_t s = 1; s <= 40; s++) {
@@ -167,20 +166,20 @@ static void to_a_time(void **state)
 			do_something();
 			if (below(20))
 				continue;
-			left_out +=
-				compare(thread.history, below(8) ? thread.history->at : below(8),
-					now > back ? now + 1 - below(back) : now);
+			skipped += compare_walks(thread.history,
+						 below(8) ? thread.history->at : below(8),
+						 now > back ? now + 1 - below(back) : now);
 			asked++;
 		}
 		history_end(&thread);
 	}
-	/* It is worth it: a chunk has 4,096, and half of them are asked for to the end. */
-	assert_true(left_out / asked > 1000);
+	/* Skipping is worth it: a chunk has 4,096 units, and half of the walks go to its end. */
+	assert_true(skipped / asked > 1000);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(to_a_time)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_walk_to_time)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

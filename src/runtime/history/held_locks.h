@@ -1,24 +1,24 @@
 /*
- * The locks that a thread holds, in no particular order. A lock that is acquired
- * again by its holder is counted.
+ * The locks that a thread holds, in no particular order. Each lock has one entry,
+ * which counts how often the thread has acquired it and not released it yet.
  *
- * Included by: history.c, checker/.
+ * Included by: checker/.
  */
 #ifndef ATOMSAN_RUNTIME_HISTORY_HELD_LOCKS_H
 #define ATOMSAN_RUNTIME_HISTORY_HELD_LOCKS_H
 
 #include "runtime/thread/state.h"
 
-/* The entry of a lock, or NULL if the thread does not hold it. */
+/* Find the entry of a lock. Returns NULL if the thread does not hold the lock. */
 struct rt_held *held_find(struct rt_thread *t, uintptr_t address);
 /*
- * The thread has acquired it. Returns false if it held it already. Without memory the lock is not
- * remembered, and its release will not be seen.
+ * Note that the thread has acquired a lock. Returns false if the thread held it already. If there
+ * is no memory, the lock is not remembered, and its release will be ignored.
  */
 bool held_add(struct rt_thread *t, uintptr_t address, uint32_t kind, bool shared);
-/* Release it once. Returns true if the thread no longer holds it; `h` is invalid then. */
+/* Release a lock once. Returns true if the thread no longer holds it; then `h` is invalid. */
 bool held_drop(struct rt_thread *t, struct rt_held *h);
-/* The thread ends: give the memory back. */
+/* Free the table of a thread that ends. */
 void held_free(struct rt_thread *t);
 
 #endif

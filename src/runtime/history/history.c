@@ -6,11 +6,15 @@
 
 #include "base/banned.h"
 
-enum { SPARE = 8, PROLOGUE_MAX = HISTORY_CHUNK / 4 };
+enum {
+	SPARE = 8, /* units that a chunk has after `end`: for RAW_TIME, RAW_PC_HIGH, a size */
+	PROLOGUE_MAX = HISTORY_CHUNK / 4,
+};
 
 bool history_for_replay;
 static struct history *by_slot[SHADOW_SLOTS];
-static uint32_t lock;
+static uint32_t lock;                 /* all of by_slot[], and the owners */
+static uint64_t report_now, nreports; /* the number of the report being made, or 0; the last one */
 
 static uint64_t *chunk_start(const struct history *h, uint32_t at)
 {
@@ -22,8 +26,11 @@ static void put_call(struct rt_thread *t, const struct rt_frame *f)
 	history_put(t, RAW_CALL, f->function, f->kind, f->caller);
 }
 
-/* Of a very deep stack the middle is not told. */
-static void put_calls(struct rt_thread *t, size_t depth, size_t nmarks)
+/*
+ * Put the calls below `depth`, and between them the first `nmarks` marks. The middle of a very deep
+ * stack is left out.
+ */
+static void put_open_calls(struct rt_thread *t, size_t depth, size_t nmarks)
 {
 	size_t deep = depth > 2 * PROLOGUE_MAX ? PROLOGUE_MAX : 0, mark = 0;
 
@@ -39,7 +46,7 @@ static void put_calls(struct rt_thread *t, size_t depth, size_t nmarks)
 	}
 }
 
-static void put_held(struct rt_thread *t)
+static void put_held_locks(struct rt_thread *t)
 {
 	for (size_t i = 0; i < t->locks.n && i < PROLOGUE_MAX / 4; i++) {
 		const struct rt_held *h = &t->locks.held[i];
@@ -51,49 +58,52 @@ static void put_held(struct rt_thread *t)
 	}
 }
 
-static uint64_t telling, reports; /* the number of the report that is being made, or 0 */
-
-/* Who makes a report takes no lock that this thread may hold: it has those of a higher rank. */
+/*
+ * Wait while a report is being made, if the thread has overwritten half of its history since. The
+ * thread may hold locks; the reporting thread takes none of them, since it holds one of a later
+ * rank.
+ */
 static void wait_for_report(struct history *h)
 {
 	enum { NAPS = 5000 };
-	uint64_t report = __atomic_load_n(&telling, __ATOMIC_ACQUIRE);
+	uint64_t report = __atomic_load_n(&report_now, __ATOMIC_ACQUIRE);
 
-	if (h->telling != report) {
-		h->telling = report;
-		h->told_serial = h->serial;
+	if (h->report != report) {
+		h->report = report;
+		h->report_serial = h->serial;
 	}
-	if (h->serial - h->told_serial < h->nchunks / 2)
+	if (h->serial - h->report_serial < h->nchunks / 2)
 		return;
-	for (uint32_t i = 0; i < NAPS && __atomic_load_n(&telling, __ATOMIC_ACQUIRE) == report; i++)
+	for (uint32_t i = 0; i < NAPS && __atomic_load_n(&report_now, __ATOMIC_ACQUIRE) == report;
+	     i++)
 		rt_nap();
-	h->told_serial = h->serial;
+	h->report_serial = h->serial;
 }
 
 /*
- * `op` comes next: what it changes has been changed already, and the chunk begins with how things
- * stood before.
+ * Begin a chunk whose first unit after the prologue will be `op`. The thread's state has changed
+ * for `op` already, but the prologue is the state before it.
  */
-static void new_chunk(struct rt_thread *t, enum raw_op op, uintptr_t pc)
+static void begin_chunk(struct rt_thread *t, enum raw_op op, uintptr_t pc)
 {
 	size_t depth = t->calls.depth + (op == RAW_RETURN) - (op == RAW_CALL);
 	struct history *h = t->history;
 	struct history_chunk *c;
 	struct rt_log *l = &t->hist;
 
-	if (RT_UNLIKELY(__atomic_load_n(&telling, __ATOMIC_ACQUIRE)))
+	if (RT_UNLIKELY(__atomic_load_n(&report_now, __ATOMIC_ACQUIRE)))
 		wait_for_report(h);
 	if (h->serial) {
 		uint32_t next = (h->at + 1) % h->nchunks;
 
 		h->chunk[h->at].end = l->next;
-		if (h->locks && h->chunk[next].serial && h->chunk[next].locks)
-			history_keep_locks(h, next, slot_public[h->slot].dead);
+		if (h->locks && h->chunk[next].serial && h->chunk[next].has_locks)
+			history_save_locks(h, next, slot_public[h->slot].dead);
 		h->at = next;
 	}
 	c = &h->chunk[h->at];
-	c->locks = false;
-	__atomic_store_n(&c->serial, 0, __ATOMIC_SEQ_CST); /* who reads it now gives up */
+	c->has_locks = false;
+	__atomic_store_n(&c->serial, 0, __ATOMIC_SEQ_CST); /* a reader of it gives up */
 	l->next = chunk_start(h, h->at);
 	l->end = l->next + 2 * (HISTORY_CHUNK - SPARE);
 	l->base = t->time.now >> SHADOW_TIME_SHIFT;
@@ -104,24 +114,25 @@ static void new_chunk(struct rt_thread *t, enum raw_op op, uintptr_t pc)
 	c->pc_high = l->pc_high;
 	for (size_t i = 0; i < t->calls.depth; i++)
 		t->calls.frame[i].unit = NULL;
-	put_calls(t, depth, t->blocks.nmarks - (op == RAW_BEGIN));
-	put_held(t);
-	c->started = t->blocks.started && !(depth && t->calls.frame[0].starts);
+	put_open_calls(t, depth, t->blocks.nmarks - (op == RAW_BEGIN));
+	put_held_locks(t);
+	RT_ASSERT(c == &h->chunk[h->at]); /* the prologue fits */
+	c->left_start = t->blocks.started && !(depth && t->calls.frame[0].starts);
 	c->prologue = (uint32_t)(l->next - chunk_start(h, h->at)) / 2;
 	__atomic_store_n(&c->serial, ++h->serial, __ATOMIC_RELEASE);
 }
 
 void history_restart(struct rt_thread *t)
 {
-	new_chunk(t, RAW_NONE, t->hist.pc_high);
+	begin_chunk(t, RAW_NONE, t->hist.pc_high);
 }
 
-void history_room(struct rt_thread *t, enum raw_op op, uintptr_t pc)
+void history_make_room(struct rt_thread *t, enum raw_op op, uintptr_t pc)
 {
 	struct rt_log *l = &t->hist;
 
 	if (l->next >= l->end || ((t->time.now >> SHADOW_TIME_SHIFT) - l->base) >> 32)
-		new_chunk(t, op, pc);
+		begin_chunk(t, op, pc);
 	if (t->time.clock != l->clock) {
 		l->clock = t->time.clock;
 		l->next[0] = unit_what(RAW_TIME, 0, 0);
@@ -144,12 +155,11 @@ void history_put_edge(struct rt_thread *t, uint64_t word)
 	t->hist.next += 2;
 }
 
-/* Does the number of chunks follow from the option? Each step doubles. */
-static uint32_t chunks(void)
+/* Returns the number of chunks. Each step of the option doubles it. */
+static uint32_t chunk_count(void)
 {
 	int size = rt_options.history_size;
 
-	/* Where the check itself lives on them, they are longer. */
 	return 8u << ((size < 0 ? 0 : size > 6 ? 6 : size) + (history_for_replay ? 2 : 0));
 }
 
@@ -163,22 +173,22 @@ static size_t locks_bytes(void)
 	return history_for_replay ? 0 : HISTORY_LOCKS * sizeof(struct history_lock);
 }
 
-static struct history *make(void)
+static struct history *make_history(void)
 {
-	uint32_t n = chunks();
+	uint32_t n = chunk_count();
 	size_t head = sizeof(struct history) + n * sizeof(struct history_chunk);
 	size_t units = units_bytes(n), locks = locks_bytes();
-	size_t marks = (size_t)n * HISTORY_MARKS * sizeof(struct history_mark);
+	size_t bookmarks = (size_t)n * HISTORY_BOOKMARKS * sizeof(struct history_bookmark);
 	struct history *h;
 
 	head = (head + RAW_PAGE - 1) & ~(size_t)(RAW_PAGE - 1);
-	h = rt_pages(head + units + locks + marks);
+	h = rt_pages(head + units + locks + bookmarks);
 	if (!h)
 		return NULL;
 	h->nchunks = n;
 	h->units = (uint64_t *)((char *)h + head);
 	h->locks = locks ? (struct history_lock *)((char *)h + head + units) : NULL;
-	h->marks = (struct history_mark *)((char *)h + head + units + locks);
+	h->bookmarks = (struct history_bookmark *)((char *)h + head + units + locks);
 	return h;
 }
 
@@ -186,10 +196,12 @@ bool history_begin(struct rt_thread *t)
 {
 	struct history *h;
 
+	RT_ASSERT(t->slot && t->slot < SHADOW_NOBODY);
 	rt_lock_ranked(&lock, RT_HISTORIES);
 	h = by_slot[t->slot];
+	RT_ASSERT(!h || !h->owner);
 	if (!h)
-		h = make();
+		h = make_history();
 	if (h) {
 		h->thread = t->id;
 		h->slot = t->slot;
@@ -197,13 +209,13 @@ bool history_begin(struct rt_thread *t)
 		h->serial = 0;
 		h->nlocks = 0;
 		for (uint32_t i = 0; i < h->nchunks; i++)
-			h->chunk[i].serial = h->chunk[i].marked = 0;
+			h->chunk[i].serial = h->chunk[i].bookmarked = 0;
 		h->stack_low = t->stack.low;
 		h->stack_high = t->stack.high;
 		h->owner = t;
 		by_slot[t->slot] = h;
 		t->history = h;
-		new_chunk(t, RAW_NONE, 0);
+		begin_chunk(t, RAW_NONE, 0);
 	}
 	rt_unlock(&lock);
 	return h != NULL;
@@ -215,9 +227,10 @@ void history_end(struct rt_thread *t)
 
 	if (!h)
 		return;
+	RT_ASSERT(h->owner == t);
 	rt_lock_ranked(&lock, RT_HISTORIES);
-	h->next = t->hist.next;
-	h->last = t->time.clock;
+	h->end = t->hist.next;
+	h->last_clock = t->time.clock;
 	h->last_time = t->time.now >> SHADOW_TIME_SHIFT & (SHADOW_TIMES * 2 - 1);
 	h->owner = NULL;
 	rt_unlock(&lock);
@@ -231,6 +244,7 @@ void history_forget(uint32_t slot)
 	rt_lock_ranked(&lock, RT_HISTORIES);
 	h = by_slot[slot];
 	if (h) {
+		RT_ASSERT(!h->owner);
 		for (uint32_t i = 0; i < h->nchunks; i++)
 			h->chunk[i].serial = 0;
 		h->nlocks = 0;
@@ -242,16 +256,16 @@ void history_forget(uint32_t slot)
 void history_child(struct rt_thread *t)
 {
 	lock = 0;
-	telling = 0;
+	report_now = 0;
 	for (size_t i = 0; i < SHADOW_SLOTS; i++) {
 		struct history *h = by_slot[i];
 
 		if (!h || !h->owner || h->owner == t)
 			continue;
-		/* Its thread is not there any more; its memory is. */
-		h->next = h->owner->hist.next;
-		h->last = h->owner->time.clock;
-		h->last_time = UINT64_MAX; /* who knows */
+		/* The thread does not exist in the child, but its memory does. */
+		h->end = h->owner->hist.next;
+		h->last_clock = h->owner->time.clock;
+		h->last_time = UINT64_MAX;
 		h->owner = NULL;
 	}
 }
@@ -277,14 +291,14 @@ void history_let_go(void)
 	rt_unlock(&lock);
 }
 
-void history_tell_begin(void)
+void history_report_begin(void)
 {
-	__atomic_store_n(&telling, ++reports, __ATOMIC_RELEASE);
+	__atomic_store_n(&report_now, ++nreports, __ATOMIC_RELEASE);
 }
 
-void history_tell_end(void)
+void history_report_end(void)
 {
-	__atomic_store_n(&telling, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&report_now, 0, __ATOMIC_RELEASE);
 }
 
 struct history *history_of_slot(uint32_t slot)
@@ -312,7 +326,7 @@ bool history_chunk_of(const struct history *h, uint64_t time, uint32_t *chunk)
 		if (!serial && i)
 			break;
 		if (!serial)
-			continue; /* it is just being begun */
+			continue; /* the thread is just beginning this chunk */
 		*chunk = k;
 		if (h->chunk[k].base < time || serial == 1)
 			return true;
@@ -320,7 +334,7 @@ bool history_chunk_of(const struct history *h, uint64_t time, uint32_t *chunk)
 	return false;
 }
 
-static bool is_sized(enum raw_op op)
+static bool op_is_sized(enum raw_op op)
 {
 	return op == RAW_READ_RANGE || op == RAW_WRITE_RANGE || op == RAW_ALLOC ||
 	       op == RAW_FORGET || op == (enum raw_op)HISTORY_EDGE;
@@ -366,7 +380,7 @@ bool history_walk_next(struct history_walk *w)
 		w->pc = w->pc_high | u[1] >> 32;
 		w->size = w->aux;
 		w->u += 2;
-		if (is_sized(w->op)) {
+		if (op_is_sized(w->op)) {
 			if (w->u >= w->end)
 				return false;
 			w->size = w->u[0];
@@ -378,45 +392,46 @@ bool history_walk_next(struct history_walk *w)
 }
 
 /*
- * Are this unit, and those before it, there for good? A call in which nothing was noted is taken
- * back: see check_return().
+ * Will this unit, and so those before it, never be removed? history_put_return() removes a call if
+ * no unit followed it.
  */
-static bool stays(enum raw_op op)
+static bool unit_is_permanent(enum raw_op op)
 {
 	return history_is_access(op) || history_is_on_lock(op);
 }
 
 bool history_walk_to(struct history_walk *w, struct history *h, uint32_t chunk, uint64_t time)
 {
-	enum { APART = 2 * HISTORY_CHUNK / HISTORY_MARKS };
+	enum { APART = 2 * HISTORY_CHUNK / HISTORY_BOOKMARKS };
 	struct history_chunk *c = &h->chunk[chunk];
-	struct history_mark *marks = &h->marks[(size_t)chunk * HISTORY_MARKS];
+	struct history_bookmark *bookmarks = &h->bookmarks[(size_t)chunk * HISTORY_BOOKMARKS];
 	uint64_t serial = __atomic_load_n(&c->serial, __ATOMIC_ACQUIRE);
-	struct history_walk at;
+	struct history_walk ahead;
 	uint32_t n;
 
 	if (!history_walk(w, h, chunk))
 		return false;
-	if (c->marked != serial) {
-		c->marked = serial;
-		c->nmarks = 0;
+	if (c->bookmarked != serial) {
+		c->bookmarked = serial;
+		c->nbookmarks = 0;
 	}
-	for (n = c->nmarks; n && marks[n - 1].time >= time; n--)
+	for (n = c->nbookmarks; n && bookmarks[n - 1].time >= time; n--)
 		;
 	if (n) {
-		w->u = marks[n - 1].u;
-		w->time = marks[n - 1].time;
-		w->clock = marks[n - 1].clock;
-		w->pc_high = marks[n - 1].pc_high;
+		w->u = bookmarks[n - 1].u;
+		w->time = bookmarks[n - 1].time;
+		w->clock = bookmarks[n - 1].clock;
+		w->pc_high = bookmarks[n - 1].pc_high;
 	}
-	/* Those behind the last one are made by who gets there first. */
-	for (; n == c->nmarks && n < HISTORY_MARKS; n++, *w = at) {
-		at = *w;
+	/* Past the last bookmark: make new ones on the way. */
+	for (; n == c->nbookmarks && n < HISTORY_BOOKMARKS; n++, *w = ahead) {
+		ahead = *w;
 		do {
-			if (!history_walk_next(&at) || at.time >= time)
+			if (!history_walk_next(&ahead) || ahead.time >= time)
 				return true;
-		} while (at.u - w->u < APART || !stays(at.op));
-		marks[c->nmarks++] = (struct history_mark){at.u, at.time, at.clock, at.pc_high};
+		} while (ahead.u - w->u < APART || !unit_is_permanent(ahead.op));
+		bookmarks[c->nbookmarks++] =
+			(struct history_bookmark){ahead.u, ahead.time, ahead.clock, ahead.pc_high};
 	}
 	return true;
 }

@@ -1,24 +1,29 @@
 /*
- * What each thread did lately: a ring of units as in a recording
- * (trace/raw_format.h), for the reports. Calls and returns, operations on
- * locks, and those accesses that the check had to look at; what repeats one of
- * the same transaction is not there.
+ * The history of each thread: its last units (trace/raw_format.h), kept for reports.
+ * Units are calls and returns, operations on locks, allocations, and the accesses
+ * that were new to the shadow. An access that repeats another one of the same
+ * stretch has no unit.
  *
- * A unit's time is the check's time (check.h), and so the time in a word of
- * the shadow leads to the unit. RAW_TIME says which clock the units
- * behind it have, for putting the threads' units in order.
+ * Times. The time of a unit is the thread's time (shadow/time.h), so the time in a
+ * word of the shadow leads to a unit. A RAW_TIME unit sets the clock of the units
+ * after it; clocks put the units of all threads in order.
  *
- * The ring is cut into chunks. Each begins with the calls that were open and the locks that
- * were held then, so that it can be read without those before it.
+ * Chunks. A history is a ring of chunks. Each chunk begins with a prologue: the
+ * calls that were open and the locks that were held at that moment. So a chunk can
+ * be read without those before it.
  *
- * What is overwritten and may still be of interest is gone, but for operations on locks: these go
- * to a ring of their own then, with their calls. There are few of them, as a rule, and a block that
- * works for itself for long does not overwrite them.
+ * Locks. When a chunk is overwritten, its operations on locks that are not dead are
+ * saved in a ring of their own, with the calls around them (history_locks.c). There
+ * are few of them as a rule, so they outlast a long stretch of work without locks.
  *
- * A history belongs to a slot. What a thread did can be looked at until the next one has its slot,
- * and by then nobody asks: see order.h.
+ * A history belongs to a slot. What a thread did can be read until another thread
+ * gets the slot. By then all of its steps are dead (engine/precise/order.h), so no
+ * report needs them.
  *
- * Who may include this: the runtime.
+ * Only its thread writes units. Other threads read them meanwhile: a reader loads
+ * a chunk's serial before and after, and drops what it read if they differ.
+ *
+ * Included by: the runtime.
  */
 #ifndef ATOMSAN_RUNTIME_HISTORY_HISTORY_H
 #define ATOMSAN_RUNTIME_HISTORY_HISTORY_H
@@ -27,12 +32,12 @@
 #include "runtime/shadow/slot.h"
 
 enum {
-	HISTORY_CHUNK = 1 << 12, /* units */
-	HISTORY_STACK = 24,      /* calls that are kept of where something came from */
-	HISTORY_EDGE = RAW_OPS,  /* an edge from a word, which is the size behind it */
-	HISTORY_LOCKS = 1 << 10, /* operations on locks */
-	HISTORY_CALLS = 6,       /* and the calls that are kept of each */
-	HISTORY_MARKS = 1 << 6,  /* places in a chunk to begin at */
+	HISTORY_CHUNK = 1 << 12,    /* units of a chunk */
+	HISTORY_STACK = 24,         /* calls in the stack of an origin */
+	HISTORY_EDGE = RAW_OPS,     /* operation of an edge's unit, see history_put_edge() */
+	HISTORY_LOCKS = 1 << 10,    /* saved operations on locks */
+	HISTORY_CALLS = 6,          /* calls that are saved with each */
+	HISTORY_BOOKMARKS = 1 << 6, /* bookmarks of a chunk */
 };
 
 struct history_stack {
@@ -43,85 +48,94 @@ struct history_stack {
 };
 
 struct history_chunk {
-	uint64_t serial; /* 1 + how many there were before; 0: not in use */
-	uint64_t base;   /* time that its units count from */
-	uint64_t clock, pc_high;
-	uint64_t *end;     /* of its units, when it is full */
-	uint32_t prologue; /* so many units tell how things stood */
-	bool started;      /* the function that the thread began with is not among them */
-	bool locks;        /* there are operations on some among them */
-	uint32_t nmarks;   /* where `marked` is its serial */
-	uint64_t marked;
+	uint64_t serial;         /* counts the chunks of the history from 1; 0: not in use */
+	uint64_t base;           /* the time that its units count from */
+	uint64_t clock, pc_high; /* those of its first unit */
+	uint64_t *end;           /* the end of its units; set when the next chunk begins */
+	uint32_t prologue;       /* number of units in the prologue */
+	bool left_start;         /* the thread had left its start function when the chunk began */
+	bool has_locks;          /* it has operations on locks */
+	uint32_t nbookmarks;     /* 0 unless `bookmarked` is the serial */
+	uint64_t bookmarked;     /* the serial that the bookmarks belong to */
 };
 
-/*
- * For who looks for something later: begin behind this unit. Made by who looks, see
- * history_walk_to().
- */
-struct history_mark {
-	const uint64_t *u;
-	uint64_t time, clock, pc_high; /* of the unit */
+/* A place to start reading from, made by history_walk_to(). */
+struct history_bookmark {
+	const uint64_t *u;             /* the end of a unit */
+	uint64_t time, clock, pc_high; /* those of the unit */
 };
 
-/* One of those operations, with where it was called. */
+/* A saved operation on a lock. */
 struct history_lock_op {
 	uint64_t address, time, clock;
-	uint64_t pc, call[HISTORY_CALLS]; /* innermost first, 0 behind the last */
+	uint64_t pc, call[HISTORY_CALLS]; /* calls around it, innermost first; 0 after the last */
 	uint64_t op;                      /* enum raw_op */
 	uint32_t aux;
-	bool edge; /* one came in with it */
+	bool edge; /* an edge came in with it */
 };
-/* In the ring: see history_locks.c. */
+/* The same in its ring, see history_locks.c. */
 struct history_lock {
-	uint64_t stamp, word[sizeof(struct history_lock_op) / sizeof(uint64_t)];
+	uint64_t stamp, data[sizeof(struct history_lock_op) / sizeof(uint64_t)];
 };
 
 struct history {
-	struct rt_thread *owner; /* NULL: it has ended, and `next` tells where */
-	uint64_t *next, last;    /* then: the end of its units, and their last clock */
-	uint64_t last_time;      /* and the time behind them */
+	struct rt_thread *owner; /* NULL: the thread has ended */
+	uint64_t *end;           /* if it has ended: the end of its units, */
+	uint64_t last_clock;     /* their last clock, */
+	uint64_t last_time;      /* and the thread's last time; UINT64_MAX: not known */
 	uint32_t thread, slot;
-	uint32_t nchunks, at; /* chunks in the ring; the one being written */
-	uint64_t *units;
-	uint64_t serial; /* of the last chunk */
-	uint64_t telling,
-		told_serial; /* the report that was being made lately; the one at its start */
+	uint32_t nchunks, at;           /* number of chunks; the one being written */
+	uint64_t *units;                /* HISTORY_CHUNK for each chunk */
+	uint64_t serial;                /* of the last chunk */
+	uint64_t report, report_serial; /* the last report seen by the writer; `serial` then */
 	uintptr_t stack_low, stack_high;
-	struct history_lock *locks; /* HISTORY_LOCKS; NULL: these are not kept */
-	struct history_mark *marks; /* HISTORY_MARKS of each chunk */
-	uint64_t nlocks;            /* that were written since its thread began */
+	struct history_lock *locks; /* ring of HISTORY_LOCKS; NULL: lock operations are not saved */
+	struct history_bookmark *bookmarks; /* HISTORY_BOOKMARKS for each chunk */
+	uint64_t nlocks; /* number of lock operations saved since the thread began */
 	struct history_chunk chunk[];
 };
 
 /*
- * Histories are replayed (doublechecker): they are four times as long, have markers (edges without
- * an address), and keep no operations on locks apart. Set before the first begins.
+ * The tool replays histories (doublechecker). They are four times as long then, have markers (edges
+ * without an address), and save no lock operations. Set before the first history begins.
  */
 extern bool history_for_replay;
 
-/* A thread begins. False: no memory. */
+/* --- a history's life --- */
+
+/* Begin the history of a thread that has got its slot. False: no memory. */
 bool history_begin(struct rt_thread *t);
-/* It ends; what it did can still be looked at. */
+/* The thread ends; its history can still be read. */
 void history_end(struct rt_thread *t);
-/* Nobody has the slot: its history is empty, and takes no memory. */
+/* Empty the history of a slot that no thread has, and give its memory back. */
 void history_forget(uint32_t slot);
-/* Only the caller's is left. */
+/* In a forked child: all other threads have ended. */
 void history_child(struct rt_thread *t);
 
-/* Begin a chunk, with what is open now. */
-void history_restart(struct rt_thread *t);
-void history_room(struct rt_thread *t, enum raw_op op, uintptr_t pc);
+/* --- writing, by the history's thread --- */
 
-/* Before a lock is held: a chunk that begins while it is being noted would have it twice. */
+/* Begin a new chunk now. */
+void history_restart(struct rt_thread *t);
+/* Make room for a unit of `op` at `pc`: the slow half of history_put(). */
+void history_make_room(struct rt_thread *t, enum raw_op op, uintptr_t pc);
+
+/*
+ * Make room for all units of an operation on a lock. Call it before the held locks change: a chunk
+ * that begins after that would have the lock twice, in its prologue and in its units.
+ */
 static inline void history_reserve(struct rt_thread *t)
 {
-	enum { NOTED = 64 };
+	enum { UNITS = 64 };
 
-	if (RT_UNLIKELY(t->hist.next + (size_t)2 * NOTED >= t->hist.end))
+	if (RT_UNLIKELY(t->hist.next + (size_t)2 * UNITS >= t->hist.end))
 		history_restart(t);
 }
 
-/* At the thread's time and clock. There is always room for two more. */
+/*
+ * Can history_put_here() write a unit now? It can if the chunk is not full and the unit's time,
+ * clock and pc can be expressed without another unit. The end of a chunk leaves room for the second
+ * unit of a sized one.
+ */
 static inline bool history_has_room(const struct rt_thread *t, uintptr_t pc)
 {
 	const struct rt_log *l = &t->hist;
@@ -131,26 +145,30 @@ static inline bool history_has_room(const struct rt_thread *t, uintptr_t pc)
 			   ((t->time.now >> SHADOW_TIME_SHIFT) - l->base) >> 32));
 }
 
-/* Where there is room. */
+/* Write a unit at the thread's time and clock. There is room: see history_has_room(). */
 static inline void history_put_here(struct rt_thread *t, enum raw_op op, uint64_t address,
 				    uint32_t aux, uintptr_t pc)
 {
 	struct rt_log *l = &t->hist;
 	uint64_t *to = l->next;
 
+	RT_ASSERT(t->time.clock == l->clock && !((pc ^ l->pc_high) >> 32) &&
+		  !(((t->time.now >> SHADOW_TIME_SHIFT) - l->base) >> 32));
 	to[0] = unit_what(op, address, aux);
 	to[1] = (uint32_t)((t->time.now >> SHADOW_TIME_SHIFT) - l->base) | (uint64_t)pc << 32;
 	__atomic_store_n(&l->next, to + 2, __ATOMIC_RELEASE);
 }
 
+/* Write a unit at the thread's time and clock. */
 static inline void history_put(struct rt_thread *t, enum raw_op op, uint64_t address, uint32_t aux,
 			       uintptr_t pc)
 {
 	if (RT_UNLIKELY(!history_has_room(t, pc)))
-		history_room(t, op, pc);
+		history_make_room(t, op, pc);
 	history_put_here(t, op, address, aux, pc);
 }
 
+/* Write a unit and its size. */
 static inline void history_put_sized(struct rt_thread *t, enum raw_op op, uint64_t address,
 				     uint64_t size, uintptr_t pc)
 {
@@ -160,7 +178,7 @@ static inline void history_put_sized(struct rt_thread *t, enum raw_op op, uint64
 	t->hist.next += 2;
 }
 
-/* The same, if the thread has a history. */
+/* history_put(), if the thread has a history. */
 static inline void history_note(struct rt_thread *t, enum raw_op op, uint64_t address, uint32_t aux,
 				uintptr_t pc)
 {
@@ -168,17 +186,17 @@ static inline void history_note(struct rt_thread *t, enum raw_op op, uint64_t ad
 		history_put(t, op, address, aux, pc);
 }
 
-/* An operation on a lock, or a join: history_locks.c looks only at chunks that have some. */
+/* The same for an operation on a lock, or a join: history_save_locks() needs to know of it. */
 static inline void history_note_lock(struct rt_thread *t, enum raw_op op, uint64_t address,
 				     uint32_t aux, uintptr_t pc)
 {
 	if (RT_LIKELY(t->history != NULL)) {
 		history_put(t, op, address, aux, pc);
-		t->history->chunk[t->history->at].locks = true;
+		t->history->chunk[t->history->at].has_locks = true;
 	}
 }
 
-/* A function was entered. The thread has a history. */
+/* Write the call of a function that was entered. The thread has a history. */
 static inline void history_put_call(struct rt_thread *t, struct rt_frame *f)
 {
 	f->begin = t->time.now;
@@ -187,8 +205,8 @@ static inline void history_put_call(struct rt_thread *t, struct rt_frame *f)
 }
 
 /*
- * A function returns. A call during which nothing was noted is taken back, unless the thread began
- * with it. The thread has a history.
+ * Write the return of a function. If no unit was written since its call, the call is removed
+ * instead, unless it is the call of the start function. The thread has a history.
  */
 static inline void history_put_return(struct rt_thread *t, struct rt_frame *f)
 {
@@ -198,25 +216,33 @@ static inline void history_put_return(struct rt_thread *t, struct rt_frame *f)
 		history_put(t, RAW_RETURN, 0, 0, t->hist.pc_high);
 }
 
-/* An edge came in from a step: the access that it is for follows. */
+/*
+ * Write that an edge came in from `word`: a unit with the address of the accessed memory (0: none),
+ * and the word as its size. The unit of the operation that took the edge comes next.
+ */
 void history_put_edge(struct rt_thread *t, uint64_t word);
 
-/* The stack as it is now, its innermost part where it is deep. */
+/* Copy the thread's present stack; of a deep one, the innermost calls. */
 void history_stack(const struct rt_thread *t, struct history_stack *to);
 
-/*
- * For reports, with the histories held still: threads go on, but none begins or ends.
- */
+/* --- reading, for reports --- */
+
+/* Hold the histories: threads go on writing, but no history begins or ends meanwhile. */
 void history_hold(void);
 void history_let_go(void);
 /*
- * While a report is made of them a thread that has overwritten half of its history waits, since the
- * rest may be needed; but not for ever.
+ * A report is being made from the histories. A thread that has overwritten half of its history
+ * since the report began waits, for about half a second at most, since the report may need the
+ * rest.
  */
-void history_tell_begin(void);
-void history_tell_end(void);
+void history_report_begin(void);
+void history_report_end(void);
+
+/* The rest is called with the histories held, or by the history's own thread. */
+
+/* Returns NULL if no thread ever had the slot. */
 struct history *history_of_slot(uint32_t slot);
-/* All of them, NULL at the end. */
+/* Go through all histories, from NULL to NULL. */
 struct history *history_next(struct history *after);
 
 static inline bool history_is_access(enum raw_op op)
@@ -230,52 +256,57 @@ static inline bool history_is_on_lock(enum raw_op op)
 	return op >= RAW_ACQUIRE && op <= RAW_SEM_POST;
 }
 
-/* Going through the units of a chunk. */
+/* A walk through the units of a chunk. RAW_TIME and RAW_PC_HIGH are read, but not shown. */
 struct history_walk {
-	const uint64_t *u, *end;
+	const uint64_t *u, *end; /* the end of the present unit; the end of all */
 	uint64_t base, pc_high;
-	/* The unit: */
+	/* The present unit: */
 	uint64_t address, time, clock, size;
 	uintptr_t pc;
 	enum raw_op op;
 	uint32_t aux;
-	bool prologue;
+	bool prologue; /* it belongs to the prologue */
 	const uint64_t *prologue_end;
 };
-/* False: it is not in use, or was about to be overwritten. */
+/* Start a walk. False: the chunk is not in use, or is just being overwritten. */
 bool history_walk(struct history_walk *w, const struct history *h, uint32_t chunk);
 /*
- * The same, with the histories held: units before a time may be left out, and most are. `w->time`
- * and `w->clock` are those of the last that was; no time: none was.
+ * The same, but most units before `time` are skipped. w->time and w->clock are those of the last
+ * skipped unit; if w->time is 0, no unit was skipped. This makes bookmarks, so the caller must hold
+ * the histories.
  */
 bool history_walk_to(struct history_walk *w, struct history *h, uint32_t chunk, uint64_t time);
-/* False: that was all. */
+/* Go to the next unit. False: there is none. */
 bool history_walk_next(struct history_walk *w);
 
 /*
- * Where the first of what was done at this time is: in this chunk, or one behind it. False: it may
- * be gone, and this is the oldest chunk.
+ * Find where to look for the first unit of `time`: it is in `*chunk` or in a later one. False: it
+ * may have been overwritten, and `*chunk` is the oldest chunk.
  */
 bool history_chunk_of(const struct history *h, uint64_t time, uint32_t *chunk);
 
+/* --- saved operations on locks --- */
+
 /*
- * By the thread itself: a chunk is about to be overwritten. Operations on locks in it that may be
- * steps of a cycle, from the time `dead` on, go to the ring.
+ * Save the lock operations of a chunk that is about to be overwritten: those from the time `dead`
+ * on that can be a step of a cycle. Called by the history's thread.
  */
-void history_keep_locks(struct history *h, uint32_t chunk, uint64_t dead);
+void history_save_locks(struct history *h, uint32_t chunk, uint64_t dead);
+/* Save one operation. */
 void history_put_lock(struct history *h, const struct history_lock_op *op);
 
 /*
- * The operations that were kept, by their numbers, the times of which go up: from *first on, before
- * what history_locks() says. False: it was overwritten meanwhile, and so were those before it.
+ * Saved operations are numbered from 0, and their times do not decrease. Returns how many were
+ * saved; `*first` is the first of them that is still in the ring.
  */
 uint64_t history_locks(const struct history *h, uint64_t *first);
+/* Copy one. False: it was overwritten meanwhile, and so were those before it. */
 bool history_lock_at(const struct history *h, uint64_t number, struct history_lock_op *to);
 
-/* Where the thread is writing now. */
+/* Returns the end of the history's units, where its thread is writing now. */
 static inline uint64_t *history_end_of(const struct history *h)
 {
-	return h->owner ? __atomic_load_n(&h->owner->hist.next, __ATOMIC_ACQUIRE) : h->next;
+	return h->owner ? __atomic_load_n(&h->owner->hist.next, __ATOMIC_ACQUIRE) : h->end;
 }
 
 #endif

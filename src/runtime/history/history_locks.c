@@ -1,9 +1,8 @@
 /*
  * The ring of operations on locks that were overwritten in the history itself.
  *
- * An entry is a number of words, and their stamp: 0 while it is being written, else 1 and how many
- * were written before. Whoever finds the same stamp before and after has read what belongs
- * together.
+ * An entry has a stamp: 0 while the entry is being written, then 1 plus the operation's number. A
+ * reader that finds the same stamp before and after has read one whole operation.
  */
 #include "runtime/history/history.h"
 
@@ -11,27 +10,30 @@
 
 #include "base/banned.h"
 
-static void put_word(uint64_t *to, uint64_t word)
+static void store_relaxed(uint64_t *to, uint64_t data)
 {
-	__atomic_store_n(to, word, __ATOMIC_RELAXED);
+	__atomic_store_n(to, data, __ATOMIC_RELAXED);
 }
 
 void history_put_lock(struct history *h, const struct history_lock_op *op)
 {
-	uint64_t number = h->nlocks, word[sizeof *op / sizeof(uint64_t)];
+	uint64_t number = h->nlocks, data[sizeof *op / sizeof(uint64_t)];
 	struct history_lock *e = &h->locks[number % HISTORY_LOCKS];
 
-	memcpy(word, op, sizeof word);
-	put_word(&e->stamp, 0);
+	memcpy(data, op, sizeof data);
+	store_relaxed(&e->stamp, 0);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	for (size_t i = 0; i < sizeof word / sizeof *word; i++)
-		put_word(&e->word[i], word[i]);
+	for (size_t i = 0; i < sizeof data / sizeof *data; i++)
+		store_relaxed(&e->data[i], data[i]);
 	__atomic_store_n(&e->stamp, number + 1, __ATOMIC_RELEASE);
 	__atomic_store_n(&h->nlocks, number + 1, __ATOMIC_RELEASE);
 }
 
-/* What takes a lock, and no edge came in, is no step of a cycle. */
-static bool can_be_step(const struct history_walk *w, bool edge)
+/*
+ * Can this operation be a step of a cycle? One that takes a lock can if an edge came in with it,
+ * one that gives a lock always.
+ */
+static bool op_can_be_step(const struct history_walk *w, bool edge)
 {
 	switch (w->op) {
 	case RAW_RELEASE:
@@ -48,16 +50,16 @@ static bool can_be_step(const struct history_walk *w, bool edge)
 	}
 }
 
-void history_keep_locks(struct history *h, uint32_t chunk, uint64_t dead)
+void history_save_locks(struct history *h, uint32_t chunk, uint64_t dead)
 {
 	enum { DEEP = 64 };
 	uintptr_t call[DEEP];
-	size_t depth = 0, floor = 0; /* calls from `floor` on are known */
+	size_t depth = 0, floor = 0; /* call[] holds the calls from `floor` to `depth` */
 	struct history_lock_op op;
 	struct history_walk w;
 	bool edge = false;
 
-	/* As a rule all of it is dead: the next one begins after it. */
+	/* As a rule the chunk is dead: so it is if the next chunk begins at a dead time. */
 	if (h->chunk[(chunk + 1) % h->nchunks].base < dead || !history_walk(&w, h, chunk))
 		return;
 	while (history_walk_next(&w)) {
@@ -68,7 +70,7 @@ void history_keep_locks(struct history *h, uint32_t chunk, uint64_t dead)
 		} else if (w.op == RAW_RETURN && depth && --depth < floor) {
 			floor = depth;
 		}
-		if (w.time >= dead && !w.prologue && can_be_step(&w, edge)) {
+		if (w.time >= dead && !w.prologue && op_can_be_step(&w, edge)) {
 			memset(&op, 0, sizeof op);
 			op.address = w.address;
 			op.time = w.time;
@@ -97,11 +99,11 @@ bool history_lock_at(const struct history *h, uint64_t number, struct history_lo
 {
 	const struct history_lock *e = &h->locks[number % HISTORY_LOCKS];
 	uint64_t stamp = __atomic_load_n(&e->stamp, __ATOMIC_ACQUIRE);
-	uint64_t word[sizeof *to / sizeof(uint64_t)];
+	uint64_t data[sizeof *to / sizeof(uint64_t)];
 
-	for (size_t i = 0; i < sizeof word / sizeof *word; i++)
-		word[i] = __atomic_load_n(&e->word[i], __ATOMIC_RELAXED);
+	for (size_t i = 0; i < sizeof data / sizeof *data; i++)
+		data[i] = __atomic_load_n(&e->data[i], __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	memcpy(to, word, sizeof word);
+	memcpy(to, data, sizeof data);
 	return stamp == number + 1 && __atomic_load_n(&e->stamp, __ATOMIC_RELAXED) == stamp;
 }

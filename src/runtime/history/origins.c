@@ -6,18 +6,18 @@
 
 enum { NAMES = 1 << 8 };
 /*
- * The blocks' addresses by themselves, so that freeing one touches no more than that; 0: empty, or
- * about to be changed.
+ * The addresses of the allocations by themselves, so that origins_freed() touches no other memory.
+ * 0: the entry is empty, or is being changed.
  */
-static uintptr_t blocks[ORIGINS_ALLOCATIONS];
-static struct origins_allocation *allocations;
+static uintptr_t addresses[ORIGINS_ALLOCATIONS];
+static struct origins_allocation *allocations; /* ORIGINS_ALLOCATIONS; NULL before the first */
 static struct origins_creation creations[ORIGINS_CREATIONS];
 static struct name {
-	uint32_t id_plus_1;
+	uint32_t id_plus_1; /* the thread's number and 1; 0: empty */
 	char text[16];
 } names[NAMES];
 
-static uint32_t index_of(uintptr_t address)
+static uint32_t allocation_index(uintptr_t address)
 {
 	return (uint32_t)((address >> 4) * 0x9e3779b97f4a7c15ull >> 50);
 }
@@ -25,7 +25,7 @@ static uint32_t index_of(uintptr_t address)
 void origins_allocated(const struct rt_thread *t, uintptr_t address, size_t size, uint64_t time,
 		       uintptr_t pc)
 {
-	uint32_t i = index_of(address);
+	uint32_t i = allocation_index(address);
 	struct origins_allocation *a;
 
 	if (RT_UNLIKELY(!allocations)) {
@@ -38,23 +38,23 @@ void origins_allocated(const struct rt_thread *t, uintptr_t address, size_t size
 			rt_pages_free(made, ORIGINS_ALLOCATIONS * sizeof *allocations);
 	}
 	a = &allocations[i];
-	/* Two threads may be here: what is read is looked at with care. */
-	__atomic_store_n(&blocks[i], 0, __ATOMIC_RELEASE);
+	/* Two threads may write the same entry: origins_allocation_at() checks what it reads. */
+	__atomic_store_n(&addresses[i], 0, __ATOMIC_RELEASE);
 	a->address = address;
 	a->size = size;
 	a->pc = pc;
 	a->time = time;
 	a->thread = t->id;
 	history_stack(t, &a->stack);
-	__atomic_store_n(&blocks[i], address, __ATOMIC_RELEASE);
+	__atomic_store_n(&addresses[i], address, __ATOMIC_RELEASE);
 }
 
 void origins_freed(uintptr_t address)
 {
-	uintptr_t *block = &blocks[index_of(address)];
+	uintptr_t *entry = &addresses[allocation_index(address)];
 
-	if (__atomic_load_n(block, __ATOMIC_RELAXED) == address)
-		__atomic_store_n(block, 0, __ATOMIC_RELEASE);
+	if (__atomic_load_n(entry, __ATOMIC_RELAXED) == address)
+		__atomic_store_n(entry, 0, __ATOMIC_RELEASE);
 }
 
 uint32_t origins_allocations(void)
@@ -64,25 +64,26 @@ uint32_t origins_allocations(void)
 
 bool origins_allocation_at(uint32_t i, struct origins_allocation *to)
 {
-	uintptr_t block = __atomic_load_n(&blocks[i], __ATOMIC_ACQUIRE);
+	uintptr_t address = __atomic_load_n(&addresses[i], __ATOMIC_ACQUIRE);
 
-	if (!block)
+	if (!address)
 		return false;
 	*to = allocations[i];
 	RT_COMPILER_BARRIER();
-	return to->address == block && __atomic_load_n(&blocks[i], __ATOMIC_ACQUIRE) == block;
+	return to->address == address &&
+	       __atomic_load_n(&addresses[i], __ATOMIC_ACQUIRE) == address;
 }
 
-bool origins_block_at(uint32_t i, uintptr_t *address, size_t *size)
+bool origins_extent_at(uint32_t i, uintptr_t *address, size_t *size)
 {
-	*address = __atomic_load_n(&blocks[i], __ATOMIC_ACQUIRE);
+	*address = __atomic_load_n(&addresses[i], __ATOMIC_ACQUIRE);
 	*size = *address ? allocations[i].size : 0;
 	return *address;
 }
 
 bool origins_allocation(uintptr_t address, struct origins_allocation *to)
 {
-	return allocations && origins_allocation_at(index_of(address), to) &&
+	return allocations && origins_allocation_at(allocation_index(address), to) &&
 	       to->address == address;
 }
 
@@ -111,7 +112,7 @@ void origins_name(const struct rt_thread *t, const char *name, size_t n)
 	to->id_plus_1 = t->id + 1;
 }
 
-/* Labels: a few, kept for good. */
+/* Labels are few, and kept for good. */
 enum { LABELS = 1 << 10, LABEL_BYTES = 128 };
 static struct label {
 	uint32_t number;

@@ -1,7 +1,7 @@
 /*
- * Units of trace/raw_format.h, as histories and recordings write them.
+ * How histories and recordings encode the units of trace/raw_format.h.
  *
- * Included by: the runtime.
+ * Included by: history/, record/.
  */
 #ifndef ATOMSAN_RUNTIME_HISTORY_UNIT_H
 #define ATOMSAN_RUNTIME_HISTORY_UNIT_H

@@ -510,10 +510,10 @@ static void out_history(struct snapshot *o, const struct history *h, struct span
 
 	EACH_CHUNK(k, h, span)
 	{
-		bool started = h->chunk[k].started;
+		bool left = h->chunk[k].left_start;
 
 		if (out_chunk(&o->recording, h, k, number, &repeat, until, c, told_fork)) {
-			left_start = number ? left_start : started;
+			left_start = number ? left_start : left;
 			number++;
 		}
 	}
@@ -609,7 +609,7 @@ static bool lived(const struct history *h, struct reach reach)
 {
 	if (!h->owner && !h->chunk[h->at].serial)
 		return false; /* it was forgotten */
-	return h->owner || h->last >= reach.wide ||
+	return h->owner || h->last_clock >= reach.wide ||
 	       h->last_time > __atomic_load_n(&slot_public[h->slot].dead, __ATOMIC_ACQUIRE);
 }
 
@@ -692,7 +692,7 @@ static void find_blocks(const struct cycle *c, const struct live_step *steps)
 
 	nblocks = 0;
 	for (uint32_t i = 0; i < origins_allocations(); i++)
-		if (origins_block_at(i, &address, &size) &&
+		if (origins_extent_at(i, &address, &size) &&
 		    (!steps || is_wanted(address, size, c, steps)))
 			block[nblocks++] = i;
 }
@@ -756,7 +756,7 @@ bool snapshot_take(struct snapshot *o, bool whole, uint64_t from, const struct c
 
 	memset(told_fork, 0, sizeof told_fork);
 	overwritten = false;
-	history_tell_begin();
+	history_report_begin();
 	out_header(&o->recording);
 	nrepeats = 0;
 	for (struct history *h = NULL; (h = history_next(h)) != NULL;)
@@ -789,7 +789,7 @@ bool snapshot_take(struct snapshot *o, bool whole, uint64_t from, const struct c
 	section_close(&o->facts, threads);
 	out_facts(&o->facts, from, told_fork);
 	sharing_end();
-	history_tell_end();
+	history_report_end();
 	if (!o->recording.failed)
 		((struct raw_header *)o->recording.p)->end = o->recording.n;
 	return far && !overwritten;
