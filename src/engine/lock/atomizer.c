@@ -1,10 +1,9 @@
 /*
- * atomizer: reduction while the run goes by (Flanagan and Freund, POPL 2004), with
- * what is known at that moment. docs/engines/atomizer.md defines what is found.
+ * atomizer: reduction in one pass (Flanagan and Freund, POPL 2004), with what is
+ * known at each event. docs/engines/atomizer.md defines what is found.
  *
- * One pass. A variable, or a lock, that does not take part yet (contention.h) is
- * nobody's business; from then on it has a set of locks, those that were held at
- * each use since.
+ * As long as a variable or lock does not take part (contention.h), it is ignored. From
+ * then on it has a set of locks: those that were held at each use since.
  */
 #include "base/mem.h"
 #include "engine/contention.h"
@@ -16,7 +15,7 @@
 
 #include "base/banned.h"
 
-/* What guards a variable or lock since it takes part. */
+/* The locks that guard a variable or lock since it takes part. */
 struct guard {
 	heldset set;
 	bool known;
@@ -45,7 +44,7 @@ static void *atomizer_create(const void *options, struct finding_sink *sink)
 	return a;
 }
 
-/* One more use under these locks. Returns whether something still guards it. */
+/* Record a use under these locks. Returns whether a lock still guards it. */
 static bool refine(struct atomizer *a, struct guard *g, heldset under, bool reads)
 {
 	heldset mine = reads ? under : heldlocks_exclusive(&a->held, under);
@@ -135,7 +134,7 @@ static void atomizer_take(void *engine, const struct batch *b)
 			take_event(a, &b->ev[i], b->first + i, b->names);
 }
 
-/* Findings were emitted as they came up. */
+/* All findings were emitted during the pass. */
 static uint64_t atomizer_finish(void *engine)
 {
 	(void)engine;

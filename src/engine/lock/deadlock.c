@@ -1,11 +1,11 @@
 /*
  * deadlock: goodlock (Havelund 2000; with gate locks and thread phases as in
  * Agarwal, Bensalem and others, 2005-2010) for cycles of any length. This half
- * notes which locks are wanted while which are held.
+ * records which locks are wanted while which are held.
  *
- * A thread that holds nothing wishes nothing: such an acquire costs what
- * heldlocks does, and a note of where it was. A nested one is looked up in a
- * hash table, and is nearly always there.
+ * An acquire by a thread that holds no lock is no wish: it costs what heldlocks does,
+ * and a record of where it was. A nested acquire is looked up in a hash table, and is
+ * nearly always there.
  */
 #include "engine/lock/deadlock.h"
 
@@ -18,20 +18,20 @@
 
 #include "base/banned.h"
 
-/* For wishes, clocks and where outer locks were taken; what comes later is counted, not kept. */
+/* The memory for wishes, clocks and outer acquires; wishes beyond it are only counted. */
 #define BYTES_MAX ((size_t)512 << 20)
 
-/* Where a lock was acquired, and what the thread held before that. */
+/* An acquire, and the locks that the thread held before it. */
 struct acquired {
 	struct event_ref at;
 	heldset set;
 };
 
 struct thread {
-	struct acquired *held; /* what it holds, in the order of acquires */
+	struct acquired *held; /* the locks that it holds, in the order of acquires */
 	size_t cap;
 	uint32_t n;
-	uint32_t clock_index; /* of the phase of its latest kept clock; 0: none */
+	uint32_t clock_index; /* index of the phase of its last kept clock; 0: none */
 	uint32_t clock;
 };
 
@@ -95,7 +95,7 @@ static void rehash(struct deadlock *d)
 	}
 }
 
-/* The thread's clock as it is in this phase. */
+/* Keep a copy of the thread's clock in this phase; returns its index. */
 static uint32_t keep_clock(struct deadlock *d, uint32_t thread, uint32_t index)
 {
 	const struct phase_clock *now = phases_clock(&d->phases, thread);
@@ -202,9 +202,9 @@ static void deadlock_take(void *engine, const struct batch *b)
 	}
 }
 
-/* Where the wish's thread had acquired that lock. */
-static const struct acquired *outer_of(const struct deadlock *d, const struct deadlock_wish *w,
-				       uint32_t lock)
+/* Returns the acquire of one of the locks that the wish's thread holds. */
+static const struct acquired *find_outer(const struct deadlock *d, const struct deadlock_wish *w,
+					 uint32_t lock)
 {
 	const struct acquired *a = &d->outer[w->outer];
 
@@ -218,7 +218,9 @@ static int compare(const char *a, const char *b)
 	return a && b ? strcmp(a, b) : !!a - !!b;
 }
 
-/* By what stays the same when the program is run again; steps i and k of n, and those behind them.
+/*
+ * Compare the cycle from step i on with the cycle from step k on, by what stays the same when the
+ * program runs again.
  */
 static int compare_from(const struct finding_step *s, size_t n, size_t i, size_t k)
 {
@@ -235,8 +237,8 @@ static int compare_from(const struct finding_step *s, size_t n, size_t i, size_t
 	return 0;
 }
 
-/* A cycle begins nowhere: let it begin so that another run's has the same fingerprint. */
-static void rotate(struct finding *f)
+/* A cycle has no first step: choose one so that the fingerprint is the same in another run. */
+static void rotate_steps(struct finding *f)
 {
 	struct finding_step *steps = arena_alloc(&f->arena, f->nsteps * sizeof *steps);
 	size_t first = 0;
@@ -261,7 +263,7 @@ static void tell(void *engine, const struct deadlock_cycle *c)
 	f->steps = arena_alloc(&f->arena, f->nsteps * sizeof *f->steps);
 	for (uint32_t i = 0; i < c->n; i++) {
 		const struct deadlock_wish *w = &d->wish[c->wish[i]];
-		const struct acquired *outer = outer_of(d, w, c->lock[i]);
+		const struct acquired *outer = find_outer(d, w, c->lock[i]);
 		struct finding_step *step = &f->steps[2 * i];
 
 		step[0] = event_ref_step(f, d->names, &outer->at);
@@ -271,7 +273,7 @@ static void tell(void *engine, const struct deadlock_cycle *c)
 		if (w->at.event > f->event)
 			f->event = w->at.event;
 	}
-	rotate(f);
+	rotate_steps(f);
 	f->nlocks = c->n;
 	f->locks = arena_alloc(&f->arena, c->n * sizeof *f->locks);
 	for (uint32_t i = 0; i < c->n; i++)

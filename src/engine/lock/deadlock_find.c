@@ -1,18 +1,18 @@
 /*
  * The search for lock cycles, after the last event.
  *
- * The graph has the locks for nodes and an arc from lock a to lock b where some
- * wish holds a and wants b; an arc lists those wishes. What is not in a strongly
- * connected component is on no cycle, and in a program with a lock order
- * nothing is: then the search is over in linear time.
+ * The nodes of the graph are locks. There is an arc from lock a to lock b if a wish
+ * holds a and wants b; the arc lists those wishes. A lock that is not in a strongly
+ * connected component is on no cycle, and in a program with a lock order no lock is:
+ * then the search ends in linear time.
  *
- * In the rest, lock sequences are walked, length by length, from the smallest
- * lock of each; one that cannot get back in time is left (distances to the start
- * are known). Along with the sequence goes a choice of wishes, one an arc, that
- * can be true at one time. It grows with the sequence; where the next arc has
- * no wish that fits, all choices are tried again from the first arc on, and
- * if none fits the sequence goes no further. So a lock cycle is found
- * once, however many threads take part in it in however many ways.
+ * Otherwise lock sequences are walked, length by length, each from its smallest lock;
+ * a sequence that cannot return to its start within the length is abandoned (the
+ * distances to the start are known). With the sequence goes a choice of wishes, one
+ * for each arc, that can all hold at the same time. The choice grows with the
+ * sequence. If the next arc has no wish that fits, all choices are tried again from
+ * the first arc on, and if none fits the sequence is abandoned. So a cycle of locks
+ * is found once, however many threads take part in it in however many ways.
  */
 #include "engine/lock/deadlock.h"
 
@@ -23,7 +23,7 @@
 
 #include "base/banned.h"
 
-/* One wish on an arc. Those of an arc are sorted by set, slot and phase. */
+/* A wish on an arc. The wishes of an arc are sorted by set, slot and phase. */
 struct edge {
 	uint32_t from, to; /* locks */
 	heldset set;
@@ -37,14 +37,14 @@ struct arc {
 };
 
 struct node {
-	uint32_t arc, narcs;   /* leaving it: of one component, sorted by `to` */
-	uint32_t back, nbacks; /* entering it: into `back` */
-	uint32_t component;    /* 0: not yet known */
+	uint32_t arc, narcs;   /* arcs that leave it, inside its component, sorted by `to` */
+	uint32_t back, nbacks; /* arcs that enter it, in `back` */
+	uint32_t component;    /* 0: not known yet */
 	uint32_t index, low;   /* Tarjan's */
-	uint32_t distance;     /* to the start; valid where `stamp` is the search's */
+	uint32_t distance;     /* to the start; valid if `stamp` is the search's */
 	uint32_t stamp;
-	bool on_path; /* or, while components are looked for, on Tarjan's stack */
-	bool done;    /* as a start: no longer cycle can begin here */
+	bool on_path; /* or, while components are computed, on Tarjan's stack */
+	bool done;    /* as a start: no longer cycle begins here */
 };
 
 struct search {
@@ -61,10 +61,10 @@ struct search {
 
 	/* The sequence: lock[i] -> lock[i + 1] is path[i], chosen[i] an edge of it. */
 	uint32_t *lock, *path, *chosen, *saved, *wish;
-	uint32_t length; /* of the cycles now looked for */
+	uint32_t length; /* of the cycles that are currently searched */
 	uint32_t longest;
 	uint32_t stamp;
-	bool deeper; /* a longer sequence could go on where this search stopped */
+	bool deeper; /* a search for longer cycles could continue where this one stopped */
 	uint32_t cycles;
 	uint64_t steps;
 	bool cut;
@@ -140,8 +140,8 @@ static void add_arcs(struct search *s)
 }
 
 /*
- * Tarjan's components, without recursion: `at` is where each node on the path
- * from the root stands in its arcs.
+ * Tarjan's components, without recursion: `at` is, for each node on the path from the
+ * root, the next of its arcs.
  */
 struct tarjan {
 	uint32_t *stack, nstack;
@@ -209,7 +209,7 @@ static void find_components(struct search *s)
 	mem_free(t.at);
 }
 
-/* Only arcs inside a component stay; then those that enter a node can be listed. */
+/* Keep only arcs inside a component, and list the arcs that enter each node. */
 static void keep_cyclic(struct search *s)
 {
 	uint32_t kept = 0, at = 0;
@@ -258,40 +258,40 @@ static uint32_t count_slots(const struct deadlock_wishes *w)
 	return n;
 }
 
-/* Can both threads be there at one time? */
-static bool together(const struct search *s, const struct deadlock_wish *a,
-		     const struct deadlock_wish *b)
+/* Can the two wishes hold at the same time? */
+static bool hold_together(const struct search *s, const struct deadlock_wish *a,
+			  const struct deadlock_wish *b)
 {
 	return !phase_before(a->phase, &s->w->clocks[b->clock]) &&
 	       !phase_before(b->phase, &s->w->clocks[a->clock]) &&
 	       !heldlocks_exclude(s->w->held, a->set, b->set);
 }
 
-/* Does the one who holds the second's `from` keep out the first? */
-static bool keeps_out(const struct search *s, const struct edge *wants, const struct edge *holds)
+/* Does the thread that holds the second's `from` exclude the first? */
+static bool holder_excludes(const struct search *s, const struct edge *wants,
+			    const struct edge *holds)
 {
 	return held_exclusive(s->w->v[wants->wish].want) || holds->exclusive;
 }
 
-/* Does the edge fit as number i of the choice; and, where it closes, is that a cycle? */
-static bool fits(struct search *s, uint32_t i, uint32_t edge, bool closes)
+/* Does the edge fit as number i of the choice and, if `closes` is set, close a cycle? */
+static bool edge_fits(struct search *s, uint32_t i, uint32_t edge, bool closes)
 {
 	const struct edge *e = &s->edge[edge];
 
 	if (!spend(s, i + 1))
 		return false;
-	if (i && !keeps_out(s, &s->edge[s->chosen[i - 1]], e))
+	if (i && !holder_excludes(s, &s->edge[s->chosen[i - 1]], e))
 		return false;
-	if (closes && !keeps_out(s, e, &s->edge[s->chosen[0]]))
+	if (closes && !holder_excludes(s, e, &s->edge[s->chosen[0]]))
 		return false;
 	for (uint32_t k = 0; k < i; k++)
-		if (!together(s, &s->w->v[e->wish], &s->w->v[s->edge[s->chosen[k]].wish]))
+		if (!hold_together(s, &s->w->v[e->wish], &s->w->v[s->edge[s->chosen[k]].wish]))
 			return false;
 	return true;
 }
 
-/* The first edge in [from, end) of a later set, of a later slot in it, or of a later phase there.
- */
+/* Returns the first edge in [from, end) of a later set, or a later slot or phase of this set. */
 static uint32_t edge_after(const struct search *s, uint32_t from, uint32_t end, heldset set,
 			   struct phase p)
 {
@@ -311,11 +311,11 @@ static uint32_t edge_after(const struct search *s, uint32_t from, uint32_t end, 
 }
 
 /*
- * The next edge in [from, end) that can be true together with the wish. All with
- * a set that excludes the wish's are passed at once: a gate costs one
- * comparison. Those of a slot are a run of phases, with what must come before
- * the wish at one end and what must come after it at the other: that costs two
- * searches, however many phases the program has.
+ * Returns the next edge in [from, end) that can hold at the same time as the wish. All
+ * edges with a set that excludes the wish's are passed at once, so a gate lock costs
+ * one comparison. The edges of a slot are sorted by phase; those that must come before
+ * the wish are at one end, those that must come after it at the other: that costs two
+ * binary searches, however many phases the program has.
  */
 static uint32_t next_together(struct search *s, uint32_t from, uint32_t end,
 			      const struct deadlock_wish *w)
@@ -340,7 +340,7 @@ static uint32_t next_together(struct search *s, uint32_t from, uint32_t end,
 }
 
 /* Choose edges for arcs i .. n - 1 of the path. */
-static bool choose(struct search *s, uint32_t i, uint32_t n, bool closes)
+static bool choose_wishes(struct search *s, uint32_t i, uint32_t n, bool closes)
 {
 	const struct arc *a;
 	uint32_t end;
@@ -352,22 +352,22 @@ static bool choose(struct search *s, uint32_t i, uint32_t n, bool closes)
 	for (uint32_t k = a->edge; k < end && !s->cut; k++) {
 		if (i)
 			k = next_together(s, k, end, &s->w->v[s->edge[s->chosen[i - 1]].wish]);
-		if (k == end || !fits(s, i, k, closes && i == n - 1))
+		if (k == end || !edge_fits(s, i, k, closes && i == n - 1))
 			continue;
 		s->chosen[i] = k;
-		if (choose(s, i + 1, n, closes))
+		if (choose_wishes(s, i + 1, n, closes))
 			return true;
 	}
 	return false;
 }
 
-/* The path has got its n-th arc: can it be true? If not, the choice is as it was. */
-static bool extend(struct search *s, uint32_t n, bool closes)
+/* The path has got its n-th arc: extend the choice to it. If that fails, nothing changes. */
+static bool extend_choice(struct search *s, uint32_t n, bool closes)
 {
-	if (choose(s, n - 1, n, closes))
+	if (choose_wishes(s, n - 1, n, closes))
 		return true;
 	memcpy(s->saved, s->chosen, (n - 1) * sizeof *s->chosen);
-	if (n > 1 && choose(s, 0, n, closes))
+	if (n > 1 && choose_wishes(s, 0, n, closes))
 		return true;
 	memcpy(s->chosen, s->saved, (n - 1) * sizeof *s->chosen);
 	return false;
@@ -377,7 +377,7 @@ static void close_cycle(struct search *s)
 {
 	struct deadlock_cycle c = {s->wish, s->lock, s->length};
 
-	if (!extend(s, s->length, true))
+	if (!extend_choice(s, s->length, true))
 		return;
 	if (s->cycles == DEADLOCK_CYCLES_MAX) {
 		s->cut = true;
@@ -389,8 +389,8 @@ static void close_cycle(struct search *s)
 	s->found(s->arg, &c);
 }
 
-/* The sequence has n locks; go on from the last. */
-static void walk(struct search *s, uint32_t n)
+/* Extend the sequence of n locks from the last one. */
+static void walk_locks(struct search *s, uint32_t n)
 {
 	const struct node *last = &s->node[s->lock[n - 1]];
 
@@ -412,20 +412,20 @@ static void walk(struct search *s, uint32_t n)
 			s->deeper = true;
 			continue;
 		}
-		if (!extend(s, n, false))
+		if (!extend_choice(s, n, false))
 			continue;
 		s->lock[n] = to;
 		next->on_path = true;
-		walk(s, n + 1);
+		walk_locks(s, n + 1);
 		next->on_path = false;
 	}
 }
 
 /*
- * How far it is to the start, over larger locks, for those from which it is less
- * than `length`. True where these are all that get there at all.
+ * Set the distance to the start, over larger locks, for the nodes from which it is less
+ * than `length`. Returns true if no other node reaches the start at all.
  */
-static bool measure(struct search *s, uint32_t start)
+static bool set_distances(struct search *s, uint32_t start)
 {
 	uint32_t head = 0, tail = 0;
 	bool all = true;
@@ -457,16 +457,16 @@ static bool measure(struct search *s, uint32_t start)
 	return all;
 }
 
-/* Cycles of this length whose smallest lock is `start`. */
+/* Find the cycles of this length whose smallest lock is `start`. */
 static void search_from(struct search *s, uint32_t start)
 {
 	struct node *n = &s->node[start];
-	bool all = measure(s, start);
+	bool all = set_distances(s, start);
 
 	s->deeper = false;
 	s->lock[0] = start;
 	n->on_path = true;
-	walk(s, 1);
+	walk_locks(s, 1);
 	n->on_path = false;
 	n->done = all && !s->deeper;
 }

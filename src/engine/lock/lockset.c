@@ -1,23 +1,22 @@
 /*
- * lockset: Eraser (Savage and others, SOSP 1997), with the order of thread
- * phases in place of guesses about who owns what, and with a set of locks for
- * writes and one for each read (Stoller's multi-lockset). docs/engines/lockset.md
- * defines what is found; this file is about how.
+ * lockset: Eraser (Savage and others, SOSP 1997), with the order of thread phases
+ * instead of guesses about ownership, and with a set of locks for writes and one for
+ * each read (Stoller's multi-lockset). docs/engines/lockset.md defines what is found;
+ * this file is about how.
  *
- * A variable keeps records of accesses, and drops one when another makes it
- * superfluous: one of the same slot (see phase.h) and operation, at least as
- * late, under no more locks. Whatever the old one is concurrent with and
- * unguarded against, the new one is too. Of a read only those locks count that
- * are guards; of a write none do, since they are in the set of guards already.
- * So mostly there is one record for each thread and operation.
+ * A variable keeps records of accesses. A record is dropped when another makes it
+ * redundant: one of the same slot (see phase.h) and operation, at least as late, under
+ * no more locks. If an access is concurrent with the old one and unguarded against it,
+ * it is so with the new one too. Of the locks of a read only guards count; of a write
+ * none count, since they are in the set of guards already. So usually there is one
+ * record for each thread and operation.
  *
- * What an access costs when it is nothing new: the variable's version, and an
- * entry of a small table by slot that says "did this already, in this phase, at
- * this version, and only these locks mattered". A version ends when the variable
- * becomes shared, loses a guard, or is freed. Between an access c and an
- * equal one c' of the same version and phase, whatever another thread does that
- * would make a finding of c' was a finding itself, being concurrent with c: so
- * c' can be skipped.
+ * An access that is nothing new costs the variable's version, and an entry of a small
+ * table by slot that says "did this already, in this phase, at this version, and only
+ * these locks mattered". A version ends when the variable becomes shared, loses a
+ * guard, or is freed. Let c and c' be equal accesses of the same version and phase. If
+ * an access of another thread between them would make a finding with c', it made one
+ * with c already, because it is concurrent with c: so c' can be skipped.
  */
 #include <string.h>
 
@@ -32,17 +31,17 @@
 
 enum state {
 	VIRGIN,
-	EXCLUSIVE, /* each access came after all before it */
-	SHARED,    /* not so; and since then only read */
+	EXCLUSIVE, /* each access must come after all earlier ones */
+	SHARED,    /* not so, but only read since then */
 	MODIFIED,
-	TOLD, /* there is a finding: nothing more to say */
+	TOLD, /* it has a finding, and needs no other */
 };
 
 struct record {
 	struct event_ref at;
 	struct phase phase;
-	heldset set;  /* what counts of the locks held */
-	heldset full; /* all of them */
+	heldset set;  /* the locks held that count */
+	heldset full; /* all locks held */
 	bool since_shared;
 };
 
@@ -50,19 +49,20 @@ struct var {
 	struct record *v; /* by slot */
 	uint32_t n, cap;
 	uint32_t version;
-	heldset guards; /* in MODIFIED: held exclusively at each write since it is shared */
+	heldset guards; /* in MODIFIED: the locks held exclusively at each write since it is shared
+			 */
 	uint8_t state;
 	bool loose; /* some read since it is shared may be under none of the guards */
 };
 
-/* What a thread did already. Phase indexes count from 1, so a zeroed one matches nothing. */
+/* An access that a thread did already. Phases count from 1, so a zeroed entry never matches. */
 struct seen {
 	uint32_t var, version, index, op;
-	heldset need; /* under these locks, or more, it is nothing new */
+	heldset need; /* with these locks, or more, it is nothing new */
 };
 enum { SEEN = 1024 };
 
-/* Records for one slot and operation; with more, the oldest is merged with the new one. */
+/* Records of one slot and operation, at most; then the oldest is merged with the new one. */
 enum { RECORDS_MAX = 32 };
 
 struct lockset {
@@ -94,8 +94,8 @@ static void drop_records(struct var *v)
 	v->n = v->cap = 0;
 }
 
-/* The first record of this slot, or where it would stand. */
-static uint32_t first_of(const struct var *v, uint32_t slot)
+/* Returns the first record of this slot, or the position for it. */
+static uint32_t first_record(const struct var *v, uint32_t slot)
 {
 	uint32_t low = 0, high = v->n;
 
@@ -111,12 +111,13 @@ static uint32_t first_of(const struct var *v, uint32_t slot)
 }
 
 /*
- * Does it come after all that were before it? Not if it did not earlier in the
- * same phase: what was concurrent with the thread then still is.
+ * Must an access come after all earlier ones? No, if an access earlier in the same
+ * phase did not: what was concurrent with the thread then still is.
  */
-static bool all_before(const struct var *v, struct phase now, const struct phase_clock *clock)
+static bool comes_after_all(const struct var *v, struct phase now, const struct phase_clock *clock)
 {
-	for (uint32_t i = first_of(v, now.slot); i < v->n && v->v[i].phase.slot == now.slot; i++)
+	for (uint32_t i = first_record(v, now.slot); i < v->n && v->v[i].phase.slot == now.slot;
+	     i++)
 		if (v->v[i].phase.index == now.index && v->v[i].since_shared)
 			return false;
 	for (uint32_t i = 0; i < v->n; i++)
@@ -127,19 +128,19 @@ static bool all_before(const struct var *v, struct phase now, const struct phase
 
 static bool conflict(enum op a, enum op b)
 {
-	/* Two updates are atomic by themselves: no lock is missing between them. */
+	/* Two atomic updates need no lock between them. */
 	return (a != OP_READ || b != OP_READ) && (a != OP_UPDATE || b != OP_UPDATE);
 }
 
-/* Can it make a finding at all, with whatever other access? */
-static bool in_danger(const struct lockset *l, const struct var *v, enum op op, heldset set)
+/* Can the access make a finding with any other access? */
+static bool can_be_unguarded(const struct lockset *l, const struct var *v, enum op op, heldset set)
 {
 	if (op == OP_READ)
 		return v->state == MODIFIED && !heldlocks_exclude(&l->held, v->guards, set);
 	return v->guards == HELD_NONE || v->loose;
 }
 
-/* And with this one, concurrent and in conflict with it? */
+/* Can it make a finding with this one, which is concurrent and conflicts? */
 static bool unguarded(const struct lockset *l, const struct var *v, enum op op,
 		      const struct record *r)
 {
@@ -148,14 +149,15 @@ static bool unguarded(const struct lockset *l, const struct var *v, enum op op,
 		!heldlocks_exclude(&l->held, v->guards, r->set));
 }
 
-/* The other access of a finding, or NULL: one that shares no lock if there is, then the latest. */
-static const struct record *judge(const struct lockset *l, const struct var *v, enum op op,
-				  heldset set, const struct phase_clock *clock)
+/* Returns the other access of a finding, or NULL: if possible one without a common lock, then the
+ * latest. */
+static const struct record *find_other(const struct lockset *l, const struct var *v, enum op op,
+				       heldset set, const struct phase_clock *clock)
 {
 	const struct record *best = NULL;
 	bool best_apart = false;
 
-	if (!in_danger(l, v, op, set))
+	if (!can_be_unguarded(l, v, op, set))
 		return NULL;
 	for (uint32_t i = 0; i < v->n; i++) {
 		const struct record *r = &v->v[i];
@@ -192,8 +194,8 @@ static void tell(struct lockset *l, const struct record *other, const struct rec
 	l->sink->emit(l->sink, f);
 }
 
-/* A write while it is shared: only what it holds exclusively can still be a guard. */
-static void refine(struct lockset *l, struct var *v, heldset set)
+/* A write while the variable is shared: only locks held exclusively can still be guards. */
+static void refine_guards(struct lockset *l, struct var *v, heldset set)
 {
 	heldset mine = heldlocks_exclusive(&l->held, set);
 	heldset guards = v->state == MODIFIED ? heldlocks_common(&l->held, v->guards, mine) : mine;
@@ -221,7 +223,7 @@ static void insert(struct var *v, uint32_t at, const struct record *new)
 
 static void add_record(struct lockset *l, struct var *v, struct record *new)
 {
-	uint32_t first = first_of(v, new->phase.slot), last = first, kept = first, same = 0;
+	uint32_t first = first_record(v, new->phase.slot), last = first, kept = first, same = 0;
 	uint32_t oldest = first;
 
 	for (; last < v->n && v->v[last].phase.slot == new->phase.slot; last++) {
@@ -231,8 +233,7 @@ static void add_record(struct lockset *l, struct var *v, struct record *new)
 		if (alike && old->phase.index == new->phase.index &&
 		    old->since_shared ==
 			    new->since_shared &&heldlocks_include(&l->held, new->set, old->set)) {
-			/* It makes the new one superfluous; and, if another was dropped, that one
-			 * too. */
+			/* It makes the new one redundant and, if one was dropped, that one too. */
 			new = NULL;
 			break;
 		}
@@ -259,11 +260,11 @@ static void add_record(struct lockset *l, struct var *v, struct record *new)
 }
 
 /*
- * It comes after all accesses before it: whoever had the variable, now it is
- * this thread's. That needs no new version: the phases of those accesses are
- * over, and with them what the tables say of them.
+ * The access must come after all earlier ones: from now on the variable is this
+ * thread's. That needs no new version: the phases of those accesses are over, and so
+ * are the entries of the tables for them.
  */
-static void own(struct var *v, uint32_t thread)
+static void make_exclusive(struct var *v, uint32_t thread)
 {
 	if (v->state == EXCLUSIVE && v->v[0].at.thread == thread)
 		return;
@@ -273,11 +274,11 @@ static void own(struct var *v, uint32_t thread)
 }
 
 /*
- * Others may be at it at the same time. Returns the other access where that is
- * a finding, and tells what counts of the locks held.
+ * The access is concurrent with others. Returns the other access if that is a finding,
+ * and sets the locks that count.
  */
-static const struct record *share(struct lockset *l, struct var *v, enum op op, struct record *new,
-				  const struct phase_clock *clock)
+static const struct record *take_shared(struct lockset *l, struct var *v, enum op op,
+					struct record *new, const struct phase_clock *clock)
 {
 	new->since_shared = true;
 	if (v->state == EXCLUSIVE) {
@@ -286,18 +287,19 @@ static const struct record *share(struct lockset *l, struct var *v, enum op op, 
 		l->shared++;
 	}
 	if (op != OP_READ)
-		refine(l, v, new->full);
+		refine_guards(l, v, new->full);
 	else if (v->state == MODIFIED)
 		new->set = heldlocks_common(&l->held, v->guards, new->full);
 	else
 		new->set = new->full;
 	v->loose |= op == OP_READ && v->state == MODIFIED && new->set == HELD_NONE;
-	return judge(l, v, op, new->full, clock);
+	return find_other(l, v, op, new->full, clock);
 }
 
-/* An access that may be something new. */
-__attribute__((noinline)) static void look(struct lockset *l, const struct event *e, uint64_t event,
-					   struct seen *seen, const struct names *names)
+/* Take an access that may be new. */
+__attribute__((noinline)) static void take_new_access(struct lockset *l, const struct event *e,
+						      uint64_t event, struct seen *seen,
+						      const struct names *names)
 {
 	struct var *v = &l->var[e->operand];
 	const struct phase_clock *clock = phases_clock(&l->phases, e->thread);
@@ -305,10 +307,10 @@ __attribute__((noinline)) static void look(struct lockset *l, const struct event
 			     .phase = phases_now(&l->phases, e->thread),
 			     .full = heldlocks_of(&l->held, e->thread)};
 
-	if (all_before(v, new.phase, clock)) {
-		own(v, e->thread);
+	if (comes_after_all(v, new.phase, clock)) {
+		make_exclusive(v, e->thread);
 	} else {
-		const struct record *other = share(l, v, e->op, &new, clock);
+		const struct record *other = take_shared(l, v, e->op, &new, clock);
 
 		if (other) {
 			tell(l, other, &new, names);
@@ -349,11 +351,11 @@ static inline void take_access(struct lockset *l, const struct event *e, uint64_
 	    seen->op == e->op &&
 	    (seen->need == set || heldlocks_include(&l->held, set, seen->need)))
 		return;
-	look(l, e, event, seen, names);
+	take_new_access(l, e, event, seen, names);
 }
 
-/* Memory begins a new life: what was done to it before says nothing. */
-static void forget(struct var *v)
+/* Memory begins a new life: earlier accesses do not count any more. */
+static void begin_life(struct var *v)
 {
 	if (v->state == TOLD)
 		return;
@@ -385,11 +387,11 @@ static void lockset_take(void *engine, const struct batch *b)
 		else if (e->outer)
 			event_ref_blocks_take(&l->blocks, e, b->first + i);
 		else if (e->op == OP_ALLOC || e->op == OP_FREE)
-			forget(&l->var[e->operand]);
+			begin_life(&l->var[e->operand]);
 	}
 }
 
-/* Findings were emitted as they came up. */
+/* All findings were emitted during the pass. */
 static uint64_t lockset_finish(void *engine)
 {
 	(void)engine;

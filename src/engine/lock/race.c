@@ -7,15 +7,15 @@
 
 #include "base/banned.h"
 
-/* Comparisons for one record before it is taken for contended. */
+/* Comparisons for one record before it is assumed to be contended. */
 enum { TRIES = 1 << 14 };
 
-/* An operation, among those on the same variable or lock: all that counts of it. */
+/* What counts about an operation, among those on the same variable or lock. */
 struct use {
-	uint64_t op; /* its number doubled, plus 1 where it reads, or shares */
+	uint64_t op; /* twice its number, plus 1 if it is a read, or shared */
 	union {
 		uint32_t phase;
-		uint32_t record; /* once it has one */
+		uint32_t record; /* once it is known */
 	};
 	heldset held;
 };
@@ -23,7 +23,7 @@ struct use {
 struct record {
 	uint32_t phase;
 	heldset held;
-	uint32_t number, size; /* how many locks */
+	uint32_t number, size; /* size: how many locks */
 	bool reads;
 };
 
@@ -85,7 +85,7 @@ static uint32_t number(struct record_table *t, const struct record *r)
 
 static void forget(struct record_table *t)
 {
-	/* Few of many slots are sought out, else all are wiped. */
+	/* If few of many slots are in use, clear them one by one. */
 	if ((size_t)t->n * 16 < t->nslots)
 		for (uint32_t i = 0; i < t->n; i++) {
 			size_t k = hash(&t->v[i]) & (t->nslots - 1);
@@ -98,30 +98,30 @@ static void forget(struct record_table *t)
 	t->n = 0;
 }
 
-/* Lives come first, then locks. */
-static size_t what_of(const struct segments *u, const struct segment_op *op)
+/* Returns the number of what an operation is on: lives come first, then locks. */
+static size_t number_of(const struct segments *u, const struct segment_op *op)
 {
 	return op_is_lock(op->op) ? (size_t)u->contention.nlives + op->what : op->what;
 }
 
-/* All operations by what they are on: a counting sort. Those on i are [start[i], start[i + 1]). */
+/* Sort the operations by that number (a counting sort): those on i are [start[i], start[i + 1]). */
 static struct use *sort_uses(const struct segments *u, size_t *start, size_t n)
 {
 	struct use *v = mem_alloc((u->nops + 1) * sizeof *v);
 
 	for (size_t i = 0; i < u->n; i++)
 		for (uint32_t k = 0; k < u->segment[i].n; k++)
-			start[what_of(u, segment_ops(u, &u->segment[i]) + k) + 2]++;
+			start[number_of(u, segment_ops(u, &u->segment[i]) + k) + 2]++;
 	for (size_t i = 2; i < n + 2; i++)
 		start[i] += start[i - 1];
-	/* While it fills, what is i's start later is at i + 1. */
+	/* During the sort, the later start of i is at i + 1. */
 	for (size_t i = 0; i < u->n; i++)
 		for (uint32_t k = 0; k < u->segment[i].n; k++) {
 			const struct segment_op *op = segment_ops(u, &u->segment[i]) + k;
 			bool reads = op->op == OP_READ || op->op == OP_ACQUIRE_SHARED ||
 				     op->op == OP_RELEASE_SHARED;
 
-			v[start[what_of(u, op) + 1]++] =
+			v[start[number_of(u, op) + 1]++] =
 				(struct use){.op = (u->segment[i].first + k) << 1 | reads,
 					     .phase = u->segment[i].phase,
 					     .held = op->held};
@@ -138,7 +138,7 @@ static int by_size(const void *a, const void *b)
 	return x->number < y->number ? -1 : 1;
 }
 
-/* Is there a lock that all hold, those that write exclusively? */
+/* Is there a lock that all hold, and that writers hold exclusively? */
 static bool all_guarded(struct segments *u, const struct record *v, uint32_t n)
 {
 	heldset guards = HELD_NONE;
@@ -151,19 +151,19 @@ static bool all_guarded(struct segments *u, const struct record *v, uint32_t n)
 	return guards != HELD_NONE;
 }
 
-/* How many of the records, from the first, a record is compared with. */
-static uint32_t tries(uint32_t n)
+/* Returns how many records, from the first, a record is compared with. */
+static uint32_t count_tries(uint32_t n)
 {
 	return n < TRIES ? n : TRIES;
 }
 
-/* The first record that this one does not commute with, n if there is none. */
-static uint32_t rival(struct races *r, const struct segments *u, const struct record *v, uint32_t n,
-		      uint32_t i)
+/* Returns the first record that this one does not commute with; n if there is none. */
+static uint32_t find_clash(struct races *r, const struct segments *u, const struct record *v,
+			   uint32_t n, uint32_t i)
 {
 	uint32_t k = 0;
 
-	while (k < tries(n) &&
+	while (k < count_tries(n) &&
 	       ((v[i].reads && v[k].reads) || !segments_concurrent(u, v[i].phase, v[k].phase) ||
 		heldlocks_exclude(&u->held, v[i].held, v[k].held)))
 		k++;
@@ -175,21 +175,21 @@ static void judge_lock(struct races *r, const struct segments *u, const struct r
 		       uint32_t n, bool *contended)
 {
 	for (uint32_t i = 0; i < n; i++)
-		contended[v[i].number] = rival(r, u, v, n, i) < n;
+		contended[v[i].number] = find_clash(r, u, v, n, i) < n;
 }
 
-/* A variable that may race does so at each access beside which there can be another. */
+/* If two accesses of a variable clash, each access that has a concurrent one is contended. */
 static void judge_variable(struct races *r, const struct segments *u, const struct record *v,
 			   uint32_t n, bool *contended)
 {
 	bool races = false;
 
 	for (uint32_t i = 0; i < n && !races; i++)
-		races = rival(r, u, v, n, i) < n;
+		races = find_clash(r, u, v, n, i) < n;
 	for (uint32_t i = 0; i < n && races; i++) {
 		uint32_t k = 0;
 
-		while (k < tries(n) && !segments_concurrent(u, v[i].phase, v[k].phase))
+		while (k < count_tries(n) && !segments_concurrent(u, v[i].phase, v[k].phase))
 			k++;
 		r->assumed += k == TRIES && k < n;
 		contended[v[i].number] = k < n;

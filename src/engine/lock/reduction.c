@@ -1,8 +1,8 @@
 /*
- * reduction: Lipton's reduction with the final knowledge, in the form of Wang and
- * Stoller (RV 2003, TSE 2006). docs/engines/reduction.md defines what is found.
+ * reduction: Lipton's reduction with the knowledge of the whole run, in the form of Wang
+ * and Stoller (RV 2003, TSE 2006). docs/engines/reduction.md defines what is found.
  *
- * The first pass learns what takes part, the second keeps the segments; then each
+ * The first pass finds out what takes part, the second keeps the segments; then each
  * transaction is matched against (R + Acq B* Rel)* N? (L + Acq B* Rel)*.
  */
 #include "base/mem.h"
@@ -22,7 +22,7 @@ struct reduction {
 	struct races races;
 	bool recording;
 	struct finding_sink *sink;
-	bool *skip; /* operations of the transaction at hand */
+	bool *skip; /* operations of the current transaction */
 	size_t skip_cap;
 	struct open_section *section;
 	size_t section_cap;
@@ -47,8 +47,8 @@ static void reduction_take(void *engine, const struct batch *b)
 }
 
 /*
- * Acq B* Rel: a lock that is held over no access that is kept. It orders nothing
- * that matters, and without it more could happen, not less: so it may go.
+ * Skip Acq B* Rel: a lock that is held over no access that is kept. It orders nothing
+ * that matters, and without it more interleavings are possible, not fewer.
  */
 static void skip_empty(struct reduction *r, const struct segment *t)
 {

@@ -1,9 +1,9 @@
 /*
- * For each closing event: the cycle, what it rests on, who is to blame.
+ * For each closing event: find the cycle, what it rests on, and which block is to blame.
  *
- * Everything is done twice, in two views of the trace: one with all conflicts,
- * one without those between lock operations. A view has an order of
- * transactions that knows why (order.h), and clocks of operations (vclock.h).
+ * Everything is done twice, in two views of the trace: one with all conflicts, one
+ * without those between lock operations. A view has an order of transactions that
+ * keeps its edges (order.h, `why`), and vector clocks of operations (vclock.h).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ struct access {
 	struct vclock clock[VIEWS];
 };
 
-/* A variable or a lock, as in frontier.c, with one read a thread. */
+/* A variable or a lock, as in precise.h, but with the last read of each thread. */
 struct var {
 	struct access w;
 	struct access *r;
@@ -34,8 +34,8 @@ struct var {
 };
 
 struct thread {
-	uint64_t last;  /* event; 0: has not run */
-	uint64_t *open; /* events of the begins of its open blocks */
+	uint64_t last;  /* its last event; 0: none yet */
+	uint64_t *open; /* begins of its open blocks */
 	size_t depth, cap;
 	struct vclock clock[VIEWS];
 	struct target *own[VIEWS]; /* the watched transaction that it is in, or NULL */
@@ -60,11 +60,11 @@ struct cycle_find {
 	size_t var_cap, lock_cap;
 	struct thread *thread;
 	size_t thread_cap;
-	/* The event being taken. */
+	/* The current event: */
 	uint64_t event;
 	const struct event *e;
 	struct {
-		uint64_t src; /* 0: closes nothing in this view */
+		uint64_t src; /* 0: it closes no cycle in this view */
 		uint32_t from;
 	} closed[VIEWS];
 	uint64_t *path; /* scratch */
@@ -129,8 +129,8 @@ static void vars_free(struct var **vars, size_t n)
 	mem_free(vars);
 }
 
-/* What is only said to close a cycle is not believed where something else does. */
-static void believe(struct cycle_find *f)
+/* Drop the cycles that rest on given steps if there is a cycle that does not. */
+static void drop_given(struct cycle_find *f)
 {
 	size_t found = 0, given = 0;
 
@@ -149,7 +149,7 @@ struct cycle *cycle_find_done(struct cycle_find *f)
 {
 	struct cycle *cycles = f->cycles;
 
-	believe(f);
+	drop_given(f);
 	vars_free(f->var, f->var_cap);
 	vars_free(f->lock, f->lock_cap);
 	for (size_t i = 0; i < f->thread_cap; i++) {
@@ -185,8 +185,8 @@ static uint32_t slot(struct cycle_find *f, int view)
 	return f->order[view].slot_of[f->e->thread];
 }
 
-/* An edge from `src` into the event being taken; true where some view left it out. */
-static bool edge(struct cycle_find *f, const struct access *src, bool is_lock)
+/* Add an edge from `src` into the current event. Returns true if a view left it out. */
+static bool add_edge(struct cycle_find *f, const struct access *src, bool is_lock)
 {
 	struct thread *t = &f->thread[f->e->thread];
 	bool left_out = false;
@@ -197,7 +197,7 @@ static bool edge(struct cycle_find *f, const struct access *src, bool is_lock)
 		struct order *o = &f->order[v];
 
 		vclock_join(&t->clock[v], &src->clock[v], t->own[v], src->event, src->thread,
-			   f->event);
+			    f->event);
 		if (order_knows(o, slot(f, v), src->at[v]) ||
 		    order_add(o, slot(f, v), src->at[v], src->event, f->event) == ORDER_ADDED)
 			continue;
@@ -210,8 +210,8 @@ static bool edge(struct cycle_find *f, const struct access *src, bool is_lock)
 	return left_out;
 }
 
-/* The event being taken, as later ones will see it. */
-static void store(struct cycle_find *f, struct access *to)
+/* Store the current event, for the edges of later events. */
+static void store_event(struct cycle_find *f, struct access *to)
 {
 	struct thread *t = &f->thread[f->e->thread];
 
@@ -227,9 +227,9 @@ static void edges_from_all(struct cycle_find *f, struct var *var, bool is_lock)
 {
 	uint32_t kept = 0;
 
-	edge(f, &var->w, is_lock);
+	add_edge(f, &var->w, is_lock);
 	for (uint32_t i = 0; i < var->nr; i++) {
-		if (edge(f, &var->r[i], is_lock)) {
+		if (add_edge(f, &var->r[i], is_lock)) {
 			struct access swap = var->r[kept];
 
 			var->r[kept++] = var->r[i];
@@ -254,7 +254,7 @@ static void store_read(struct cycle_find *f, struct var *var)
 	}
 	if (i == var->nr)
 		var->nr++;
-	store(f, &var->r[i]);
+	store_event(f, &var->r[i]);
 }
 
 static struct var *var_at(struct var **vars, uint32_t id)
@@ -307,7 +307,7 @@ static void join(struct cycle_find *f)
 		last.at[v] = s == ORDER_NO_SLOT ? STEP_NONE : f->order[v].slot[s].now;
 		vclock_copy(&last.clock[v], &child->clock[v], child->own[v], child->last);
 	}
-	edge(f, &last, false);
+	add_edge(f, &last, false);
 	access_free(&last);
 	for (int v = 0; v < VIEWS; v++)
 		order_leave(&f->order[v], f->e->operand);
@@ -327,29 +327,29 @@ static void take_op(struct cycle_find *f)
 		break;
 	case OP_READ:
 		var = var_at(f->var, e->operand);
-		edge(f, &var->w, false);
+		add_edge(f, &var->w, false);
 		store_read(f, var);
 		break;
 	case OP_WRITE:
 	case OP_UPDATE:
 		var = var_at(f->var, e->operand);
 		edges_from_all(f, var, false);
-		store(f, &var->w);
+		store_event(f, &var->w);
 		break;
 	case OP_ACQUIRE:
 		edges_from_all(f, var_at(f->lock, e->operand), true);
 		break;
 	case OP_RELEASE:
-		store(f, &var_at(f->lock, e->operand)->w);
+		store_event(f, &var_at(f->lock, e->operand)->w);
 		break;
 	case OP_ACQUIRE_SHARED:
-		edge(f, &var_at(f->lock, e->operand)->w, true);
+		add_edge(f, &var_at(f->lock, e->operand)->w, true);
 		break;
 	case OP_RELEASE_SHARED:
 		store_read(f, var_at(f->lock, e->operand));
 		break;
 	case OP_FORK:
-		store(f, &f->thread[e->operand].birth);
+		store_event(f, &f->thread[e->operand].birth);
 		break;
 	case OP_JOIN:
 		join(f);
@@ -359,7 +359,7 @@ static void take_op(struct cycle_find *f)
 	}
 }
 
-/* Append, unless it stands there already. */
+/* Append an event to the path, unless it is the last one already. */
 static void path_add(struct cycle_find *f, size_t *n, uint64_t event)
 {
 	if (!event || (*n && f->path[*n - 1] == event))
@@ -368,7 +368,7 @@ static void path_add(struct cycle_find *f, size_t *n, uint64_t event)
 	f->path[(*n)++] = event;
 }
 
-/* The way by transactions, backwards: from the closing event to the transaction. */
+/* Set the path along transactions, backwards: from the closing event to the transaction. */
 static size_t path_by_order(struct cycle_find *f, int v)
 {
 	const struct order *o = &f->order[v];
@@ -388,8 +388,8 @@ static size_t path_by_order(struct cycle_find *f, int v)
 }
 
 /*
- * The way by operations, backwards. A thread that it passes twice is passed
- * once: from its last departure straight to its first arrival.
+ * Set the path along operations, backwards. If it passes a thread twice, the detour is
+ * removed: it goes from the last departure straight to the first arrival.
  */
 static size_t path_by_clock(struct cycle_find *f, const struct target *own, uint32_t src_thread)
 {
@@ -397,7 +397,7 @@ static size_t path_by_clock(struct cycle_find *f, const struct target *own, uint
 	size_t n = 0, hop = 0;
 	uint32_t at;
 
-	/* Where, counted from the end, does each thread's first arrival stand? */
+	/* Find the first arrival in each thread, counted from the end. */
 	for (m = own->now, at = src_thread; m->from; m = m->from, hop++) {
 		f->last_hop[at] = (uint32_t)hop;
 		at = m->src_thread;
@@ -418,13 +418,13 @@ static size_t path_by_clock(struct cycle_find *f, const struct target *own, uint
 	return n;
 }
 
-/* The way as it was given, backwards; 0 where a step is not in this trace. */
+/* Set the path as it was given, backwards. Returns 0 if a step is not in this trace. */
 static size_t path_as_given(struct cycle_find *f)
 {
 	size_t n = 0;
 
 	path_add(f, &n, f->event);
-	/* The last one is this event. */
+	/* The last given step is this event. */
 	for (size_t i = f->given->nsteps ? f->given->nsteps - 1 : 0; i-- > 0;) {
 		if (!f->given->steps[i].event)
 			return 0;
@@ -466,7 +466,7 @@ static void close_cycle(struct cycle_find *f)
 	else {
 		n = path_as_given(f);
 		c->as_given = true;
-		/* Else there may be another cycle. */
+		/* If its steps use locks, another cycle may do without. */
 		c->rests_on = given_without_locks(f->given) ? RESTS_ON_DATA : RESTS_ON_NOTHING;
 	}
 	c->steps = mem_alloc(n * sizeof *c->steps);
@@ -480,8 +480,8 @@ static void close_cycle(struct cycle_find *f)
 	memcpy(c->refuted, t->open, c->nrefuted * sizeof *c->refuted);
 }
 
-/* The thread has no slot in this view: it is new, or was idle for long. */
-static void arrive(struct cycle_find *f, int v)
+/* Enter a thread that has no slot in this view: it is new, or was idle for long. */
+static void enter_thread(struct cycle_find *f, int v)
 {
 	struct access *birth = &f->thread[f->e->thread].birth;
 
@@ -497,11 +497,11 @@ static void take_one(struct cycle_find *f)
 	memset(f->closed, 0, sizeof f->closed);
 	for (int v = 0; v < VIEWS; v++)
 		if (f->order[v].slot_of[f->e->thread] == ORDER_NO_SLOT)
-			arrive(f, v);
+			enter_thread(f, v);
 	if (!t->last && t->birth.event) {
 		for (int v = 0; v < VIEWS; v++)
 			vclock_join(&t->clock[v], &t->birth.clock[v], NULL, t->birth.event,
-				   t->birth.thread, f->event);
+				    t->birth.thread, f->event);
 		access_free(&t->birth);
 		t->birth.event = 0;
 	}

@@ -1,7 +1,7 @@
 /*
- * Look up the events of cycles, and make findings of them. All events of a
- * cycle lie at or before its closing event, so a finding is complete, and
- * emitted, when that one passes.
+ * Look up the events of cycles, and make findings of them. All events of a cycle are
+ * at or before its closing event, so a finding is complete, and emitted, at that
+ * event.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 
 #include "base/banned.h"
 
-/* An event that some cycle mentions. */
+/* An event of a cycle. */
 struct told {
 	struct event_ref at;
 	heldset held;
@@ -92,7 +92,7 @@ static bool releases(const struct told *x)
 	return x->at.op == OP_RELEASE || x->at.op == OP_RELEASE_SHARED;
 }
 
-/* Can b follow a in a cycle? They conflict, in this order, or are of one transaction. */
+/* Can b follow a in a cycle: do they conflict, in this order, or are they in one transaction? */
 static bool follows(const struct told *a, const struct told *b, bool locks_too)
 {
 	if (a->at.thread == b->at.thread)
@@ -101,14 +101,14 @@ static bool follows(const struct told *a, const struct told *b, bool locks_too)
 		return false;
 	if (op_is_access(a->at.op) && op_is_access(b->at.op))
 		return writes(a) || writes(b);
-	/* Any two would do; people think of who gave the lock to whom. */
+	/* Any two operations conflict, but a release before an acquire is what people expect. */
 	return locks_too && releases(a) && acquires(b) &&
 	       (a->at.op == OP_RELEASE || b->at.op == OP_ACQUIRE);
 }
 
 /*
- * The cycle with every detour cut off that its own steps show to be one: from
- * each step to the last that can follow it. It still leaves the transaction.
+ * Shorten the cycle: go from each step to the last step that can follow it. The
+ * result still leaves the transaction.
  */
 static uint32_t shorten(const struct cycle_tell *t, const struct cycle *c, const struct told **out)
 {
@@ -123,7 +123,7 @@ static uint32_t shorten(const struct cycle_tell *t, const struct cycle *c, const
 		for (uint32_t j = i ? last : last - 1; j > next; j--)
 			if (follows(out[n - 1], look_up(t, c->steps[j]),
 				    c->rests_on == RESTS_ON_LOCKS))
-				next = j; /* ends the loop */
+				next = j; /* this ends the loop */
 		i = next;
 	}
 }
@@ -139,7 +139,7 @@ static void add_steps(const struct cycle_tell *t, struct finding *f,
 	}
 }
 
-/* "r-w-w" where the cycle is three accesses of one variable. */
+/* Set the pattern, "r-w-w", if the cycle is three accesses of one variable. */
 static void add_pattern(struct finding *f, const struct told *const *steps, uint32_t n)
 {
 	char pattern[8] = "";
@@ -157,7 +157,7 @@ static void add_pattern(struct finding *f, const struct told *const *steps, uint
 	f->pattern = arena_strdup(&f->arena, pattern);
 }
 
-/* A nested block is known by its begin. */
+/* Returns the label of a refuted block, which is known by its begin. */
 static const char *refuted(const struct cycle_tell *t, struct finding *f, uint64_t begin,
 			   const struct names *names)
 {
@@ -206,7 +206,7 @@ void cycle_tell_take(struct cycle_tell *t, const struct batch *b)
 		const struct event *e = &b->ev[i];
 		uint64_t event = b->first + i;
 
-		/* A begin and an end are in the block themselves. */
+		/* A begin and an end are part of their block. */
 		if (e->outer == OUTER_BEGIN)
 			event_ref_blocks_take(&t->blocks, e, event);
 		if (t->next_told < t->ntold && t->told[t->next_told].at.event == event) {

@@ -1,6 +1,6 @@
 /*
  * frontier: the verdict of Velodrome, at the same event, in time linear in the
- * trace: precise.h on all events. Where the closing event is given, it is explained.
+ * trace: precise.h on all events. If a cycle is given, only that one is explained.
  */
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@
 struct frontier {
 	struct precise precise;
 	const struct frontier_given *given;
-	uint64_t begin; /* of the transaction that the given thread is in */
+	uint64_t begin; /* of the open transaction of the given thread */
 	uint64_t nclosings;
 	struct finding_sink *sink;
 	struct explain *explain;

@@ -27,7 +27,7 @@ void graph_free(struct graph *g)
 	mem_free(g->stack);
 }
 
-/* The set of edges: open addressing; 0 is free, so pairs are stored plus 1. */
+/* The set of edges: open addressing. 0 is a free slot, so pairs are stored plus 1. */
 
 static size_t pair_slot(const struct graph *g, uint64_t pair)
 {
@@ -56,7 +56,7 @@ static void pairs_grow(struct graph *g)
 	mem_free(old);
 }
 
-/* False where it was there already. */
+/* Returns false if the pair is in the set already. */
 static bool pair_insert(struct graph *g, uint64_t pair)
 {
 	size_t at;
@@ -77,7 +77,7 @@ static void pair_remove(struct graph *g, uint64_t pair)
 
 	while (g->pair[hole] != pair)
 		hole = (hole + 1) & mask;
-	/* Move back whatever would not be found across the hole. */
+	/* Move back entries that would not be found across the hole. */
 	for (at = (hole + 1) & mask; g->pair[at]; at = (at + 1) & mask) {
 		size_t home = pair_slot(g, g->pair[at]);
 
@@ -120,7 +120,7 @@ uint32_t graph_new(struct graph *g, uint64_t now)
 	return n;
 }
 
-/* Free a node and whatever has no incoming edge left then. */
+/* Free a node, and then all nodes that have no incoming edge left. */
 static void collect(struct graph *g, uint32_t node)
 {
 	size_t n = 0;
@@ -161,18 +161,18 @@ void graph_close(struct graph *g, uint32_t node)
 }
 
 /*
- * Everything that `from` reaches goes to the end of the topological order, in
- * its own order; false where `find` is among it, and then nothing moves.
+ * Move everything that `from` reaches to the end of the topological order, keeping
+ * its own order. Returns false, and moves nothing, if `find` is among it.
  */
-static bool move_behind(struct graph *g, uint32_t from, uint32_t find)
+static bool move_to_end(struct graph *g, uint32_t from, uint32_t find)
 {
-	uint32_t *list = NULL; /* in the order of leaving */
+	uint32_t *list = NULL; /* in the order in which the search leaves them */
 	size_t n = 0, nlist = 0, list_cap = 0;
 	bool found = from == find;
 
 	g->search++;
 	MEM_GROW(g->stack, g->stack_cap, 2);
-	/* The stack holds pairs: a node, and the next of its edges to follow. */
+	/* The stack holds pairs: a node, and the next edge of it to follow. */
 	g->stack[n++] = from;
 	g->stack[n++] = g->node[from].out;
 	g->node[from].seen = g->search;
@@ -207,7 +207,7 @@ bool graph_add(struct graph *g, uint32_t src, uint32_t dst)
 
 	if (src == dst)
 		return true;
-	if (g->node[src].order > g->node[dst].order && !move_behind(g, dst, src))
+	if (g->node[src].order > g->node[dst].order && !move_to_end(g, dst, src))
 		return false;
 	if (!pair_insert(g, pair_of(src, dst)))
 		return true;

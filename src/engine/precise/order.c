@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-/* 16 bytes of indices at a time: every machine has that. */
+/* Compare 16 bytes of indices at a time: every machine can do that. */
 typedef order_index lanes __attribute__((vector_size(16)));
 typedef uint64_t halves __attribute__((vector_size(16)));
 enum { LANES = 16 / sizeof(order_index) };
@@ -23,9 +23,9 @@ static inline lanes load(const order_index *p)
 	return *(const lanes *)p; /* rows are aligned, their length a multiple of ORDER_LANES */
 }
 
-/* Idle slots are taken away only where there are many; ended threads' always. */
+/* Slots of idle threads are taken only if there are many; those of ended threads always. */
 enum { FIRST_CAP = 8, TAKE_IDLE_FROM = 256 };
-/* Where nothing may move, so many ended threads keep theirs, with half of all. */
+/* If nothing may move, this many ended threads keep their slots, plus half of all slots. */
 enum { LATE = 32, REACHED = 8 };
 
 static order_index *reach_row(const struct order *o, uint32_t s)
@@ -79,8 +79,8 @@ static void nobody_reaches(order_index *row, uint32_t from, uint32_t to)
 		row[a] = ORDER_NEVER;
 }
 
-/* Longer rows, and more of them. */
-static void grow(struct order *o, uint32_t cap)
+/* Make the rows longer, and add rows. */
+static void grow_rows(struct order *o, uint32_t cap)
 {
 	size_t cells = (size_t)cap * cap;
 	order_index *reach = mem_zalloc_lines(cells * sizeof *reach);
@@ -119,10 +119,10 @@ static void grow(struct order *o, uint32_t cap)
 void order_reserve(struct order *o, uint32_t slots)
 {
 	if (slots > o->cap)
-		grow(o, slots);
+		grow_rows(o, slots);
 }
 
-/* Does any open transaction reach this slot at all, or is one open in it? */
+/* Does an open transaction reach this slot, or is one open in it? */
 static bool slot_alive(const struct order *o, uint32_t s)
 {
 	const order_index *row = reach_row(o, s);
@@ -133,12 +133,12 @@ static bool slot_alive(const struct order *o, uint32_t s)
 	return false;
 }
 
-/* Take a slot back, where nobody will miss it. */
+/* Free a slot, if it is not needed any more. */
 static bool take_back(struct order *o, uint32_t s)
 {
 	struct order_slot *slot = &o->slot[s];
 
-	/* One with few indices left is not worth having: it stays retired. */
+	/* A slot with few indices left is not worth reusing: it stays retired. */
 	if (slot_alive(o, s) || step_index(slot->now) > o->last_index / 2)
 		return false;
 	o->nleft -= slot->left;
@@ -150,8 +150,8 @@ static bool take_back(struct order *o, uint32_t s)
 	return true;
 }
 
-/* From the last one down: the first are given away first. */
-static uint32_t sweep(struct order *o)
+/* Go from the last slot down, so that the first ones are reused first. */
+static uint32_t sweep_slots(struct order *o)
 {
 	uint32_t taken = 0;
 
@@ -162,8 +162,8 @@ static uint32_t sweep(struct order *o)
 	return taken;
 }
 
-/* Does each slot count as reached? Then it had better stay for a while. */
-static bool reached_anyway(const struct order *o)
+/* Does each slot count as reached? Then slots are kept for a while. */
+static bool all_count_as_reached(const struct order *o)
 {
 #ifdef ORDER_WIDE
 	return o->nreaching_all;
@@ -177,15 +177,15 @@ static bool sweep_is_due(const struct order *o)
 {
 	uint32_t keep = LATE + o->n / 2;
 
-	if (o->early) /* as soon as there are twice as many as could not be had the last time */
-		keep = reached_anyway(o) ? REACHED + o->n / 2 : o->sweep_at;
+	if (o->early) /* when there are twice as many as the last sweep had to leave */
+		keep = all_count_as_reached(o) ? REACHED + o->n / 2 : o->sweep_at;
 	return o->nleft > keep || o->n == o->cap;
 }
 
 void order_sweep(struct order *o)
 {
-	if (!reached_anyway(o))
-		sweep(o);
+	if (!all_count_as_reached(o))
+		sweep_slots(o);
 }
 
 static uint32_t new_slot(struct order *o, uint32_t thread)
@@ -193,18 +193,18 @@ static uint32_t new_slot(struct order *o, uint32_t thread)
 	uint32_t t;
 
 	if (!o->nfree && o->fixed && sweep_is_due(o)) {
-		sweep(o);
+		sweep_slots(o);
 		o->sweep_at = 2 * o->nleft;
 		if (!o->nfree && o->n == o->cap)
 			return ORDER_NO_SLOT;
 	} else if (!o->nfree && o->n == o->cap) {
-		uint32_t taken = o->nleft || o->cap >= o->take_idle ? sweep(o) : 0;
+		uint32_t taken = o->nleft || o->cap >= o->take_idle ? sweep_slots(o) : 0;
 
 		if (taken <= o->cap / 4)
-			grow(o, o->cap ? o->cap * 2 : FIRST_CAP);
+			grow_rows(o, o->cap ? o->cap * 2 : FIRST_CAP);
 	}
 	if (o->nfree) {
-		/* Its index goes on where it was; what its last thread saw does not. */
+		/* Its index continues; what its former thread has seen is cleared. */
 		t = o->free[--o->nfree];
 		memset(o->seen + (size_t)t * o->cap, 0, o->n * sizeof *o->seen);
 	} else {
@@ -244,19 +244,19 @@ void order_leave_slot(struct order *o, uint32_t t)
 {
 	if (o->slot[t].thread == ORDER_NO_SLOT || o->slot[t].left)
 		return;
-	/* Not only where it is open: in a forked child it may be half ended (order_end_alone()). */
+	/* Even if it is not open: in a forked child it may be half ended (order_end_alone()). */
 	order_end(o, t);
 	o->slot[t].left = true;
 	o->nleft++;
-	if (o->early && !reached_anyway(o))
+	if (o->early && !all_count_as_reached(o))
 		take_back(o, t);
 }
 
 /*
- * The slot's indices are used up: the thread goes on in a new one, behind an
- * edge from the old.
+ * The indices of a slot are used up: continue its thread in a new slot, after an edge
+ * from the old one.
  */
-static uint32_t renew(struct order *o, uint32_t t)
+static uint32_t renew_slot(struct order *o, uint32_t t)
 {
 	uint32_t thread = o->slot[t].thread, fresh = new_slot(o, thread);
 
@@ -270,7 +270,7 @@ static uint32_t renew(struct order *o, uint32_t t)
 uint32_t order_begin(struct order *o, uint32_t t)
 {
 	if (step_index(o->slot[t].now) >= o->last_index)
-		t = renew(o, t);
+		t = renew_slot(o, t);
 	o->slot[t].now++;
 	reach_row(o, t)[t] = step_index(o->slot[t].now);
 	return t;
@@ -316,9 +316,9 @@ bool order_alive(const struct order *o, step src)
 	return some(any);
 }
 
-/* The open transaction of slot a reaches (u, index). */
-static void lower(struct order *o, uint32_t a, uint32_t u, order_index index,
-		  const struct order_why *why)
+/* Record that the open transaction of slot a reaches (u, index). */
+static void lower_reach(struct order *o, uint32_t a, uint32_t u, order_index index,
+			const struct order_why *why)
 {
 	order_index *cell = &reach_row(o, u)[a];
 
@@ -333,24 +333,25 @@ static void lower(struct order *o, uint32_t a, uint32_t u, order_index index,
 		o->why[(size_t)u * o->cap + a] = *why;
 }
 
-/* The open transaction of slot a reaches what t is doing now, and so all that t's reaches. */
-static void reach(struct order *o, uint32_t a, uint32_t t, const struct order_why *why)
+/* Record that the open transaction of slot a reaches t's current one, and all that this reaches. */
+static void add_reach(struct order *o, uint32_t a, uint32_t t, const struct order_why *why)
 {
-	lower(o, a, t, step_index(o->slot[t].now), why);
+	lower_reach(o, a, t, step_index(o->slot[t].now), why);
 	if (!is_open(o, t))
 		return;
 	for (uint32_t k = 0; k < o->slot[t].reached; k++) {
 		uint32_t u = o->reached[(size_t)t * o->cap + k];
 
-		lower(o, a, u, reach_row(o, u)[t], o->why ? &o->why[(size_t)u * o->cap + t] : NULL);
+		lower_reach(o, a, u, reach_row(o, u)[t],
+			    o->why ? &o->why[(size_t)u * o->cap + t] : NULL);
 	}
 }
 
 /*
- * Is it still open, and the one that reached `src`? It may have ended since, and another begun.
- * From now on its owner cannot end it without the lock.
+ * Is the transaction of slot a still open, and the one that reached `src`? It may have ended, and
+ * another may have begun. From now on its owner cannot end it without the lock.
  */
-static bool claim(struct order *o, uint32_t a, step src)
+static bool claim_open(struct order *o, uint32_t a, step src)
 {
 #ifdef ORDER_WIDE
 	order_index begin;
@@ -368,7 +369,7 @@ static bool claim(struct order *o, uint32_t a, step src)
 
 #define NEWLY_REACHED(a) ((load(row_s + (a)) <= i) & (load(row_t + (a)) == ORDER_NEVER))
 
-/* An edge from `src` into slot t is left out: who would have come to reach t by it? */
+/* An edge from `src` into slot t is left out: mark the transactions that would reach t by it. */
 static void leave_out(struct order *o, uint32_t t, step src)
 {
 #ifdef ORDER_WIDE
@@ -380,7 +381,7 @@ static void leave_out(struct order *o, uint32_t t, step src)
 		lanes hit = NEWLY_REACHED(first);
 
 		for (uint32_t k = 0; some(hit) && k < LANES; k++)
-			if (hit[k] && claim(o, first + k, src))
+			if (hit[k] && claim_open(o, first + k, src))
 				set_reaches_all(o, first + k, true);
 	}
 #else
@@ -405,8 +406,8 @@ enum order_edge order_add(struct order *o, uint32_t t, step src, uint64_t src_na
 	}
 	o->seen[(size_t)t * o->cap + step_slot(src)] = i;
 	/*
-	 * Whoever reaches src, and not t yet. (Whoever reaches t at all reaches
-	 * its current transaction: it is the last of its chain.)
+	 * The open transactions that reach src, but not t yet. (One that reaches t
+	 * at all reaches its current transaction, the last of its chain.)
 	 */
 	for (uint32_t a = 0; a < o->n; a += LANES)
 		any |= NEWLY_REACHED(a);
@@ -415,8 +416,8 @@ enum order_edge order_add(struct order *o, uint32_t t, step src, uint64_t src_na
 
 	if (!is_open(o, t)) {
 		if (step_index(o->slot[t].now) >= o->last_index) {
-			t = renew(o, t);
-			/* The rows may have moved, and the new slot may know it all. */
+			t = renew_slot(o, t);
+			/* The rows may have moved, and the new slot may know the edge. */
 			return order_add(o, t, src, src_name, dst_name);
 		}
 		o->slot[t].now++;
@@ -425,8 +426,8 @@ enum order_edge order_add(struct order *o, uint32_t t, step src, uint64_t src_na
 		lanes hit = NEWLY_REACHED(first);
 
 		for (uint32_t k = 0; some(hit) && k < LANES; k++)
-			if (hit[k] && claim(o, first + k, src))
-				reach(o, first + k, t, &why);
+			if (hit[k] && claim_open(o, first + k, src))
+				add_reach(o, first + k, t, &why);
 	}
 	return ORDER_ADDED;
 }

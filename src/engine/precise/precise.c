@@ -1,10 +1,10 @@
 /*
- * The last accesses of each variable and lock, and which edges an event brings;
- * order.h has the idea.
+ * The last accesses of each variable and lock, and the edges that an event adds;
+ * order.h explains the idea.
  *
- * What an event costs when its edges bring nothing: one load for the thread's
- * slot and its current step, the variable's 16 bytes, and one comparison in the
- * thread's row of `seen` for each last access by somebody else.
+ * If its edges add nothing, an event costs one load for the thread's slot and its
+ * current step, the variable's 16 bytes, and one comparison in the thread's row of
+ * `seen` for each last access by another thread.
  */
 #include "engine/precise/precise.h"
 
@@ -31,8 +31,8 @@ void precise_free(struct precise *f)
 	*f = (struct precise){.closings = f->closings};
 }
 
-/* The thread has no slot: it is new, or was idle for long. */
-__attribute__((noinline)) static uint32_t arrive(struct precise *f, uint32_t thread)
+/* Enter a thread that has no slot: it is new, or was idle for long. */
+__attribute__((noinline)) static uint32_t enter_thread(struct precise *f, uint32_t thread)
 {
 	step birth = f->thread[thread].birth;
 	uint32_t t = order_enter(&f->order, thread);
@@ -43,7 +43,7 @@ __attribute__((noinline)) static uint32_t arrive(struct precise *f, uint32_t thr
 	return f->order.slot_of[thread];
 }
 
-/* An edge that may bring something; false where it closes a cycle. */
+/* Add an edge that may be new. Returns false if it closes a cycle. */
 __attribute__((noinline)) static bool add_edge(struct precise *f, const struct event *e,
 					       uint32_t *t, step src, uint64_t event)
 {
@@ -74,7 +74,7 @@ static struct precise_reads *list_of(struct precise *f, const struct precise_var
 	return &f->reads[v->r & ~READ_LIST];
 }
 
-/* Go back to at most one read. */
+/* Free the list of reads. */
 static void drop_list(struct precise *f, struct precise_var *v)
 {
 	struct precise_reads *list = list_of(f, v);
@@ -87,9 +87,10 @@ static void drop_list(struct precise *f, struct precise_var *v)
 }
 
 /*
- * A read by slot t joins others. Those that no open transaction reaches will
- * never matter. Those that t knows lie before it, but it does not stand for
- * them: its edge to a later write may close a cycle and be left out, theirs not.
+ * Add a read by slot t to other reads. Reads that no open transaction reaches will
+ * never matter, and are dropped. Reads that t knows come before it, but it does not
+ * replace them: its edge to a later write may close a cycle and be left out, when
+ * theirs do not.
  */
 __attribute__((noinline)) static void add_read(struct precise *f, struct precise_var *v, uint32_t t)
 {
@@ -110,7 +111,7 @@ __attribute__((noinline)) static void add_read(struct precise *f, struct precise
 		list->n = 1;
 	} else {
 		list = list_of(f, v);
-		/* The usual case, many readers again and again: it has an entry. */
+		/* Usually the same readers come again and again: this one has an entry. */
 		for (uint32_t i = 0; i < list->n; i++) {
 			if (step_slot(list->v[i]) == t) {
 				list->v[i] = now;
@@ -133,7 +134,7 @@ __attribute__((noinline)) static void add_read(struct precise *f, struct precise
 		drop_list(f, v);
 }
 
-/* Edges from several reads; those that close a cycle stay, as the paper's R does. */
+/* Add edges from several reads. Reads whose edge closes a cycle stay, as the paper's R does. */
 __attribute__((noinline)) static void edges_from_list(struct precise *f, const struct event *e,
 						      struct precise_var *v, uint32_t *t,
 						      uint64_t event)
@@ -152,7 +153,7 @@ __attribute__((noinline)) static void edges_from_list(struct precise *f, const s
 		drop_list(f, v);
 }
 
-/* A write or an exclusive acquire meets reads of others. */
+/* Add the edges from reads of other threads into a write or an exclusive acquire. */
 static void edges_from_reads(struct precise *f, const struct event *e, struct precise_var *v,
 			     uint32_t *t, uint64_t event)
 {
@@ -175,7 +176,7 @@ static void join(struct precise *f, const struct event *e, uint32_t t, uint64_t 
 	}
 }
 
-/* An operation on a variable or lock. */
+/* Take an operation on a variable or lock. */
 static inline void take_usual(struct precise *f, struct precise_var *const tables[2],
 			      const struct event *e, const struct effect *does, uint32_t t,
 			      uint64_t event)
@@ -189,7 +190,7 @@ static inline void take_usual(struct precise *f, struct precise_var *const table
 		add_edge(f, e, &t, w, event);
 		slot = &f->order.slot[t];
 	}
-	/* A read takes the place of none or of its own; a write follows known ones. */
+	/* The usual read replaces no read, or its own; the usual write follows known ones. */
 	if (__builtin_expect((r & READ_LIST) || slot->row[does->own][step_slot(r)] < step_index(r),
 			     0)) {
 		if (does->set_r)
@@ -203,7 +204,7 @@ static inline void take_usual(struct precise *f, struct precise_var *const table
 	v->r = (slot->now & does->set_r) | (v->r & does->ignore_r);
 }
 
-/* An outermost block begins or ends. */
+/* Take the begin or end of an outermost block. */
 static inline void take_block(struct precise *f, const struct event *e, uint32_t t, uint64_t event)
 {
 	bool begin = e->outer == OUTER_BEGIN;
@@ -226,7 +227,7 @@ static inline void take_one(struct precise *f, struct precise_var *const tables[
 	if (__builtin_expect(t == ORDER_NO_SLOT, 0)) {
 		if (e->op == OP_NONE)
 			return;
-		t = arrive(f, e->thread);
+		t = enter_thread(f, e->thread);
 	}
 	if (does->usual) {
 		take_usual(f, tables, e, does, t, event);
@@ -239,7 +240,7 @@ static inline void take_one(struct precise *f, struct precise_var *const tables[
 	} else if (e->op == OP_JOIN) {
 		join(f, e, t, event);
 	}
-	/* Others carry no conflict. */
+	/* Other operations do not conflict. */
 }
 
 void precise_room(struct precise *f, size_t vars, size_t locks, size_t threads)

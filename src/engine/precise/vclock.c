@@ -6,7 +6,7 @@
 
 void mark_drop(struct mark *m)
 {
-	/* A loop, not a recursion: a chain may be as long as the trace. */
+	/* A loop instead of recursion: a chain may be as long as the trace. */
 	while (m && !--m->refs) {
 		struct mark *from = m->from;
 
@@ -42,7 +42,7 @@ void vclock_free(struct vclock *c)
 	*c = (struct vclock){0};
 }
 
-/* Forget the targets that nobody watches any more. */
+/* Drop the marks of targets that are no longer watched. */
 static void vclock_prune(struct vclock *c)
 {
 	uint32_t kept = 0;
@@ -65,7 +65,7 @@ static struct mark **vclock_find(struct vclock *c, const struct target *target)
 }
 
 void vclock_join(struct vclock *to, const struct vclock *from, struct target *own, uint64_t src,
-		uint32_t src_thread, uint64_t dst)
+		 uint32_t src_thread, uint64_t dst)
 {
 	vclock_prune(to);
 	for (uint32_t i = 0; i < from->n; i++) {

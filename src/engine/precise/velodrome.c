@@ -23,10 +23,10 @@
 struct read {
 	graph_step at;
 	uint32_t thread;
-	uint32_t list; /* in a variable: where there are several, 1 + index into `reads` */
+	uint32_t list; /* of a variable with several reads: 1 + index into `reads` */
 };
 
-/* A variable, or a lock: an exclusive release is its write, a shared one its read. */
+/* A variable, or a lock: an exclusive release is its write, a shared release its read. */
 struct var {
 	graph_step w;
 	struct read r;
@@ -40,8 +40,8 @@ struct reads {
 };
 
 struct thread {
-	bool open;       /* is there a transaction? */
-	uint32_t node;   /* C: that */
+	bool open;       /* it has an open transaction */
+	uint32_t node;   /* C: the node of that transaction */
 	graph_step last; /* L */
 	uint64_t begin;  /* event of the outermost block */
 	bool ran;
@@ -95,8 +95,8 @@ static void drop_state(struct velodrome *v)
 	v->graph = (struct graph){.allocated = counts.allocated, .max_alive = counts.max_alive};
 }
 
-/* An edge from `src` into the thread's open transaction; false where it closes a cycle. */
-static bool edge(struct velodrome *v, const struct event *e, graph_step src, uint64_t event)
+/* Add an edge from `src` into the thread's open transaction. Returns false if it closes a cycle. */
+static bool add_edge(struct velodrome *v, const struct event *e, graph_step src, uint64_t event)
 {
 	struct thread *t = &v->thread[e->thread];
 	uint32_t node = graph_node_of(&v->graph, src);
@@ -142,11 +142,10 @@ static void from(struct velodrome *v, graph_step src)
 }
 
 /*
- * An operation outside blocks, whose predecessors besides L are in v->from: the
- * step that stands for it, also put into L. It closes no cycle: nothing comes
- * after it yet.
+ * Take an operation outside blocks; its predecessors besides L are in v->from.
+ * Returns its step, which becomes L. It closes no cycle: nothing comes after it yet.
  */
-static graph_step outside(struct velodrome *v, struct thread *t, uint64_t event)
+static graph_step take_outside(struct velodrome *v, struct thread *t, uint64_t event)
 {
 	uint32_t node = GRAPH_NONE;
 
@@ -207,7 +206,7 @@ static void record_read(struct velodrome *v, struct var *x, uint32_t thread, gra
 			return;
 		}
 	}
-	/* Before it grows: some may be dead. */
+	/* Before the list grows, drop dead reads. */
 	for (uint32_t i = 0; list->n == list->cap && i < list->n; i++)
 		if (graph_step_alive(&v->graph, list->v[i].at))
 			list->v[kept++] = list->v[i];
@@ -216,7 +215,7 @@ static void record_read(struct velodrome *v, struct var *x, uint32_t thread, gra
 	add_to_list(list, at, thread);
 }
 
-/* The reads of a variable, to look at or to thin out. */
+/* Returns the reads of a variable. */
 static struct read *reads_of(struct velodrome *v, struct var *x, uint32_t *n)
 {
 	if (x->r.list) {
@@ -227,7 +226,7 @@ static struct read *reads_of(struct velodrome *v, struct var *x, uint32_t *n)
 	return &x->r;
 }
 
-/* Keep the first n of them. */
+/* Keep the first n reads of a variable. */
 static void keep_reads(struct velodrome *v, struct var *x, uint32_t n)
 {
 	uint32_t at = x->r.list;
@@ -248,33 +247,33 @@ static void keep_reads(struct velodrome *v, struct var *x, uint32_t n)
 	}
 }
 
-/* A read or a shared acquire. */
-static graph_step after_write(struct velodrome *v, const struct event *e, struct var *x,
-			      uint64_t event)
+/* Take a read or a shared acquire. */
+static graph_step take_after_write(struct velodrome *v, const struct event *e, struct var *x,
+				   uint64_t event)
 {
 	struct thread *t = &v->thread[e->thread];
 
 	if (t->open) {
-		edge(v, e, x->w, event);
+		add_edge(v, e, x->w, event);
 		return t->last = graph_step_of(t->node, event);
 	}
 	v->nfrom = 0;
 	from(v, x->w);
-	return outside(v, t, event);
+	return take_outside(v, t, event);
 }
 
-/* A write or an exclusive acquire. Reads whose edge closes a cycle stay. */
-static graph_step after_all(struct velodrome *v, const struct event *e, struct var *x,
-			    uint64_t event)
+/* Take a write or an exclusive acquire. Reads whose edge closes a cycle stay. */
+static graph_step take_after_all(struct velodrome *v, const struct event *e, struct var *x,
+				 uint64_t event)
 {
 	struct thread *t = &v->thread[e->thread];
 	uint32_t n, kept = 0;
 	struct read *r = reads_of(v, x, &n);
 
 	if (t->open) {
-		edge(v, e, x->w, event);
+		add_edge(v, e, x->w, event);
 		for (uint32_t i = 0; i < n; i++)
-			if (!edge(v, e, r[i].at, event))
+			if (!add_edge(v, e, r[i].at, event))
 				r[kept++] = r[i];
 		keep_reads(v, x, kept);
 		return t->last = graph_step_of(t->node, event);
@@ -284,16 +283,16 @@ static graph_step after_all(struct velodrome *v, const struct event *e, struct v
 	for (uint32_t i = 0; i < n; i++)
 		from(v, r[i].at);
 	keep_reads(v, x, 0);
-	return outside(v, t, event);
+	return take_outside(v, t, event);
 }
 
-/* A release, a fork: nothing comes before it but its own thread. */
-static graph_step after_nothing(struct velodrome *v, struct thread *t, uint64_t event)
+/* Take a release or a fork: it has no predecessor but its own thread's. */
+static graph_step take_after_own(struct velodrome *v, struct thread *t, uint64_t event)
 {
 	if (t->open)
 		return t->last = graph_step_of(t->node, event);
 	v->nfrom = 0;
-	return outside(v, t, event);
+	return take_outside(v, t, event);
 }
 
 static void begin(struct velodrome *v, struct thread *t, uint64_t event)
@@ -322,11 +321,11 @@ static void join(struct velodrome *v, const struct event *e, uint64_t event)
 	if (!t->open) {
 		if (child->ran)
 			from(v, child->last);
-		outside(v, t, event);
+		take_outside(v, t, event);
 	} else if (child->ran) {
-		edge(v, e, child->last, event);
+		add_edge(v, e, child->last, event);
 	}
-	/* Nothing comes into a block that it left open any more. */
+	/* A block that it left open gets no more edges. */
 	if (child->open) {
 		child->open = false;
 		graph_close(&v->graph, child->node);
@@ -345,38 +344,38 @@ __attribute__((noinline)) static void take_slow(struct velodrome *v, const struc
 	switch (e->op) {
 	case OP_READ:
 		x = &v->var[e->operand];
-		record_read(v, x, e->thread, after_write(v, e, x, event));
+		record_read(v, x, e->thread, take_after_write(v, e, x, event));
 		break;
 	case OP_WRITE:
 	case OP_UPDATE:
 		x = &v->var[e->operand];
-		x->w = after_all(v, e, x, event);
+		x->w = take_after_all(v, e, x, event);
 		break;
 	case OP_ACQUIRE:
-		after_all(v, e, &v->lock[e->operand], event);
+		take_after_all(v, e, &v->lock[e->operand], event);
 		break;
 	case OP_RELEASE:
-		v->lock[e->operand].w = after_nothing(v, t, event);
+		v->lock[e->operand].w = take_after_own(v, t, event);
 		break;
 	case OP_ACQUIRE_SHARED:
-		after_write(v, e, &v->lock[e->operand], event);
+		take_after_write(v, e, &v->lock[e->operand], event);
 		break;
 	case OP_RELEASE_SHARED:
-		record_read(v, &v->lock[e->operand], e->thread, after_nothing(v, t, event));
+		record_read(v, &v->lock[e->operand], e->thread, take_after_own(v, t, event));
 		break;
 	case OP_FORK:
-		v->thread[e->operand].last = after_nothing(v, t, event);
+		v->thread[e->operand].last = take_after_own(v, t, event);
 		break;
 	case OP_JOIN:
 		join(v, e, event);
 		break;
 	default:
-		after_nothing(v, t, event); /* conflicts only within its thread */
+		take_after_own(v, t, event); /* conflicts only within its thread */
 	}
 }
 
-/* Is this step dead, or one of that node? */
-static inline bool harmless(const struct graph_node *node, graph_step s, uint32_t own)
+/* Is this step dead, or a step of the node itself? */
+static inline bool is_dead_or_own(const struct graph_node *node, graph_step s, uint32_t own)
 {
 	uint32_t n = (uint32_t)s & GRAPH_NONE;
 
@@ -384,8 +383,8 @@ static inline bool harmless(const struct graph_node *node, graph_step s, uint32_
 }
 
 /*
- * An access or lock operation inside a block; false where somebody else's node
- * is involved: what came before it must be dead or its own.
+ * Take an access or lock operation inside a block. Returns false, and does nothing, if
+ * another node is involved: what came before must be dead or its own.
  */
 static inline bool take_usual(struct velodrome *v, struct var *const tables[2],
 			      const struct event *e, const struct effect *does, struct thread *t,
@@ -394,8 +393,8 @@ static inline bool take_usual(struct velodrome *v, struct var *const tables[2],
 	struct var *x = &tables[does->table][e->operand];
 	const struct graph_node *node = v->graph.node;
 	graph_step now = graph_step_of(t->node, event);
-	bool w_ok = harmless(node, effect_pick(does->ignore_w, now, x->w), t->node);
-	bool r_ok = harmless(node, effect_pick(does->ignore_r, now, x->r.at), t->node) |
+	bool w_ok = is_dead_or_own(node, effect_pick(does->ignore_w, now, x->w), t->node);
+	bool r_ok = is_dead_or_own(node, effect_pick(does->ignore_r, now, x->r.at), t->node) |
 		    (x->r.thread == e->thread);
 
 	if (__builtin_expect(!(w_ok & r_ok & !x->r.list), 0))
