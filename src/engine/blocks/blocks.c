@@ -1,11 +1,11 @@
 /*
- * blocks: can two transactions be interleaved so that no order of them explains it
- * (Wang and Stoller, TSE 2006)? docs/engines/blocks.md defines what is found.
+ * blocks: can two transactions be interleaved so that no serial order of them explains
+ * the result (Wang and Stoller, TSE 2006)? docs/engines/blocks.md defines what is found.
  *
- * The first pass learns what takes part, the second keeps the segments. Then blocks
- * are compared, not transactions (judge.c), and each transaction that has
- * one that can be cut is a finding. With --blocks=sets what is left is searched
- * for cycles through three or more (sets.c).
+ * The first pass finds out what takes part, the second keeps the segments. Then blocks
+ * are compared, not transactions (judge.c), and each transaction with a block that can
+ * be cut is a finding. With --blocks=sets the others are searched for cycles through
+ * three or more transactions (sets.c).
  */
 #include <string.h>
 

@@ -8,12 +8,12 @@
 
 #include "base/banned.h"
 
-/* Others that one block is compared with, at most. */
+/* The most blocks that one block is compared with. */
 enum { TRIES = 1 << 14 };
 
 /*
- * A point, a window or a pair, without its time. What a table does not need of
- * it is 0. All of it is compared, so there must be no padding.
+ * A point, a window or a pair, without its time. Fields that a table does not need are
+ * 0. All bytes are compared, so there must be no padding.
  */
 struct key {
 	uint32_t life[2];
@@ -46,7 +46,7 @@ static uint32_t *find(const struct blocks_table *t, const struct key *key)
 	return &t->slot[i];
 }
 
-static void rehash(struct blocks_table *t, size_t slots)
+static void resize_slots(struct blocks_table *t, size_t slots)
 {
 	mem_free(t->slot);
 	t->nslots = slots;
@@ -59,7 +59,7 @@ static struct blocks_table *new_table(void)
 {
 	struct blocks_table *t = mem_zalloc(sizeof *t);
 
-	rehash(t, 1024);
+	resize_slots(t, 1024);
 	return t;
 }
 
@@ -90,7 +90,7 @@ static void add(struct blocks_table *t, const struct key *key, uint32_t segment,
 	t->v[t->n] = (struct entry){.key = *key, .at = {{segment, a}, {segment, b}}};
 	*slot = ++t->n;
 	if (t->n * 2 > t->nslots)
-		rehash(t, 2 * t->nslots);
+		resize_slots(t, 2 * t->nslots);
 }
 
 static int compare(uint32_t a, uint32_t b)
@@ -99,8 +99,8 @@ static int compare(uint32_t a, uint32_t b)
 }
 
 /*
- * Points of a life stand in four parts: writes before those that only read, and
- * of each what is outside blocks first.
+ * The points of a life are in four parts: writes before those that only read, and of
+ * each those outside blocks first.
  */
 enum { WRITE_OUTSIDE, WRITE_INSIDE, READ_OUTSIDE, READ_INSIDE, PARTS };
 
@@ -119,7 +119,7 @@ static int by_part(const void *a, const void *b)
 	return c ? c : compare(x->at[0].op, y->at[0].op);
 }
 
-/* By variable or variables, whatever their order; then as they came. */
+/* Compare by variable, or by two variables in any order; then by time. */
 static int by_life(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
@@ -140,10 +140,10 @@ static void sort(struct blocks_table *t, int (*order)(const void *a, const void 
 {
 	if (t->n)
 		qsort(t->v, t->n, sizeof *t->v, order);
-	rehash(t, t->nslots);
+	resize_slots(t, t->nslots);
 }
 
-/* Lives are 1 + their number in keys, so that 0 is none. */
+/* In keys, lives are 1 + their number, so that 0 is none. */
 static struct key point_key(const struct segment *t, const struct blocks_point *p)
 {
 	return (struct key){.life = {p->life + 1},
@@ -193,7 +193,7 @@ static void add_points(struct blocks_judge *j)
 	sort(j->points, by_part);
 }
 
-/* For each life, where its parts begin, and what guards it. */
+/* Set, for each life, where its parts begin, and its guards. */
 static void index_points(struct blocks_judge *j)
 {
 	uint32_t lives = j->u->contention.nlives, at = 0;
@@ -218,8 +218,8 @@ static void index_points(struct blocks_judge *j)
 	j->first_point[(size_t)lives * PARTS] = at;
 }
 
-/* Whoever holds these locks is not disturbed by any access of that variable. */
-static bool safe(const struct blocks_judge *j, uint32_t life, heldset across)
+/* Can no access of that variable come between, while these locks are held? */
+static bool is_guarded(const struct blocks_judge *j, uint32_t life, heldset across)
 {
 	return j->guards[life] && heldlocks_exclude(&j->u->held, j->guards[life], across);
 }
@@ -234,14 +234,14 @@ static bool add_pair(void *arg, const struct blocks_pair *p)
 	struct adding *a = arg;
 	struct key key;
 
-	if (safe(a->j, p->life[0], p->across) && safe(a->j, p->life[1], p->across))
+	if (is_guarded(a->j, p->life[0], p->across) && is_guarded(a->j, p->life[1], p->across))
 		return true;
 	key = pair_key(a->t, p);
 	add(a->j->pairs, &key, (uint32_t)(a->t - a->j->u->segment), p->op[0], p->op[1]);
 	return true;
 }
 
-/* The blocks that may be cut at all. */
+/* Add the blocks that may be cut at all. */
 static void add_blocks(struct blocks_judge *j)
 {
 	for (size_t i = 0; i < j->u->n; i++) {
@@ -255,7 +255,7 @@ static void add_blocks(struct blocks_judge *j)
 			const struct blocks_window *w = &j->walk.window[k];
 			struct key key = window_key(t, w);
 
-			if (!safe(j, w->life, w->across))
+			if (!is_guarded(j, w->life, w->across))
 				add(j->windows, &key, (uint32_t)i, w->from, w->to);
 		}
 		blocks_walk_pairs(&j->walk, j->u, t, add_pair, &a);
@@ -263,7 +263,7 @@ static void add_blocks(struct blocks_judge *j)
 	}
 }
 
-/* Variables by twos, in both orders, for which there is a block that may be cut. */
+/* Returns the pairs of variables, in both orders, that have a block that may be cut. */
 static struct blocks_table *wanted_lives(const struct blocks_judge *j)
 {
 	struct blocks_table *wanted = new_table();
@@ -314,8 +314,9 @@ static void add_partners(struct blocks_judge *j)
 	sort(j->partners, by_life);
 }
 
-/* Can this be done while a segment in `phase` holds `across`? */
-static bool fits(const struct blocks_judge *j, const struct key *own, uint32_t phase, heldset set)
+/* Can an operation in `phase` with these locks happen inside the block? */
+static bool fits_inside(const struct blocks_judge *j, const struct key *own, uint32_t phase,
+			heldset set)
 {
 	return segments_concurrent(j->u, own->phase, phase) &&
 	       !heldlocks_exclude(&j->u->held, own->across, set);
@@ -333,7 +334,8 @@ static void judge_window(struct blocks_judge *j, struct entry *w)
 			j->given_up++;
 			return;
 		}
-		if (!(p->key.kind & w->key.kind) || !fits(j, &w->key, p->key.phase, p->key.held[0]))
+		if (!(p->key.kind & w->key.kind) ||
+		    !fits_inside(j, &w->key, p->key.phase, p->key.held[0]))
 			continue;
 		w->bad = true;
 		w->cut = (struct blocks_cut){
@@ -343,10 +345,10 @@ static void judge_window(struct blocks_judge *j, struct entry *w)
 }
 
 /*
- * Own operations a, b on x, y and another transaction's, of the same variables.
- * In the same order, f and g, both must come between a and b. In the other
- * order, g and f, it is enough that one of them does: the other is on its side
- * of it anyway.
+ * Compare own operations a, b on x, y with those of another transaction on the same
+ * variables. If they are in the same order, f and g, both must come between a and b. If
+ * they are in the other order, g and f, it is enough that one of them does: the other
+ * is on the right side anyway.
  */
 static bool judge_partner(const struct blocks_judge *j, struct entry *own,
 			  const struct entry *other)
@@ -376,10 +378,10 @@ static bool judge_partner(const struct blocks_judge *j, struct entry *own,
 	return true;
 }
 
-/* A walk over accesses outside blocks that conflict with one of a block's, and fit into it. */
+/* A walk over accesses outside blocks that conflict with one of a block and fit into it. */
 struct outside {
 	uint32_t part, at, *tries;
-	int one; /* which of the block's */
+	int one; /* index of that operation of the block */
 };
 
 static const struct entry *next_outside(const struct blocks_judge *j, const struct key *own,
@@ -396,14 +398,14 @@ static const struct entry *next_outside(const struct blocks_judge *j, const stru
 			if (++*o->tries > TRIES)
 				return NULL;
 			if (blocks_conflict(kind, (uint8_t)p->key.kind) &&
-			    fits(j, own, p->key.phase, p->key.held[0]))
+			    fits_inside(j, own, p->key.phase, p->key.held[0]))
 				return p;
 		}
 	}
 	return NULL;
 }
 
-/* Two operations outside blocks, of one thread and phase, both between own a and b. */
+/* Look for two operations outside blocks, of one thread and phase, both between own a and b. */
 static void judge_outside(struct blocks_judge *j, struct entry *own)
 {
 	uint32_t tries = 0;
@@ -427,7 +429,7 @@ static void judge_outside(struct blocks_judge *j, struct entry *own)
 	j->given_up += tries > TRIES;
 }
 
-/* The first of the partners with these two variables. */
+/* Returns the first partner with these two variables. */
 static uint32_t first_partner(const struct blocks_judge *j, const struct entry *own)
 {
 	struct entry probe = *own;

@@ -15,11 +15,10 @@ struct end {
 	heldset held;
 };
 
-/* A thread's part in a cycle. Its two operations are in one segment, or `in` is in an earlier one.
- */
+/* A thread's part of a cycle. Its operations are in one segment, or `in` is in an earlier one. */
 struct part {
 	const struct end *in, *out;
-	heldset across, used; /* from the earlier operation to the later */
+	heldset across, used; /* locks held throughout, or at some point, between the two */
 };
 
 struct search {
@@ -27,11 +26,11 @@ struct search {
 	struct segments *u;
 	struct end *end; /* by life */
 	uint32_t n, *first;
-	const struct end **by_thread; /* the same, by thread */
+	const struct end **by_thread; /* the same ends, by thread */
 	uint32_t *first_of_thread;
 	struct part part[BLOCKS_CYCLE];
 	uint32_t nparts, most;
-	uint8_t left[BLOCKS_CYCLE]; /* operations of a part still to come */
+	uint8_t left[BLOCKS_CYCLE]; /* operations of a part that are still to come */
 	uint32_t opened[BLOCKS_CYCLE];
 	struct blocks_cycle found;
 };
@@ -132,7 +131,7 @@ static bool can_leave(const struct search *s, const struct end *in, const struct
 		return a->transaction || in->op <= out->op;
 	if (a->phase != b->phase)
 		return before(s, in, out);
-	/* One that ran several times may have run before and after the other. */
+	/* A segment that ran several times may have run before and after the other. */
 	return a->times > 1 || b->times > 1 || a->begin < b->begin;
 }
 
@@ -154,30 +153,30 @@ static struct part make_part(const struct search *s, const struct end *in, const
 	return p;
 }
 
-/* The part's operation that comes first, or second, in its thread. */
-static const struct end *nth(const struct part *p, int second)
+/* Returns the operation of a part that comes first, or second, in its thread. */
+static const struct end *part_end(const struct part *p, int second)
 {
 	bool in_first = p->in->segment != p->out->segment || p->in->op <= p->out->op;
 
 	return second == in_first ? p->out : p->in;
 }
 
-/* Is there one still to come that must come before this one? */
+/* Is an operation still to come that must come before this one? */
 static bool too_early(const struct search *s, uint32_t i, const struct end *e)
 {
 	const struct part *previous = &s->part[(i + s->nparts - 1) % s->nparts];
 
 	for (uint32_t k = 0; k < s->nparts; k++)
 		for (int m = 2 - s->left[k]; m < 2; m++)
-			if (k != i && (before(s, nth(&s->part[k], m), e) ||
+			if (k != i && (before(s, part_end(&s->part[k], m), e) ||
 				       (e == s->part[i].in && &s->part[k] == previous &&
-					nth(&s->part[k], m) == previous->out)))
+					part_end(&s->part[k], m) == previous->out)))
 				return true;
 	return false;
 }
 
-/* Do the locks of those that are between their two operations allow it? */
-static bool allowed(const struct search *s, uint32_t i, const struct end *e, bool second)
+/* Do the locks of the parts that are between their two operations allow it? */
+static bool locks_allow(const struct search *s, uint32_t i, const struct end *e, bool second)
 {
 	for (uint32_t k = 0; k < s->nparts; k++) {
 		if (k == i || s->left[k] != 1)
@@ -191,28 +190,28 @@ static bool allowed(const struct search *s, uint32_t i, const struct end *e, boo
 	return true;
 }
 
-/* Put the operations of all parts into an order; those in found.step have been. */
-static bool order(struct search *s)
+/* Put the operations of all parts into an order; those in found.step are done. */
+static bool order_steps(struct search *s)
 {
 	bool done = true;
 
 	for (uint32_t i = 0; i < s->nparts; i++) {
 		bool single = s->part[i].in == s->part[i].out, second = s->left[i] == 1;
-		const struct end *e = nth(&s->part[i], second);
+		const struct end *e = part_end(&s->part[i], second);
 		uint8_t left = s->left[i];
 
 		if (!left)
 			continue;
 		done = false;
 		if (tired(s))
-			return true; /* never say that there is none without having looked */
-		if (too_early(s, i, e) || !allowed(s, i, e, second && !single))
+			return true; /* the budget is used up: do not claim that there is none */
+		if (too_early(s, i, e) || !locks_allow(s, i, e, second && !single))
 			continue;
 		s->left[i] = single ? 0 : (uint8_t)(left - 1);
 		if (!second)
 			s->opened[i] = s->found.nsteps;
 		s->found.step[s->found.nsteps++] = (struct blocks_step){e->segment, e->op};
-		if (order(s))
+		if (order_steps(s))
 			return true;
 		s->found.nsteps--;
 		s->left[i] = left;
@@ -229,7 +228,7 @@ static bool is_cycle(struct search *s)
 		s->found.part[i] = (struct blocks_part){s->part[i].in->segment, s->part[i].in->op,
 							s->part[i].out->op};
 	}
-	return order(s) && !s->sets->cut_short;
+	return order_steps(s) && !s->sets->cut_short;
 }
 
 static bool visited(const struct search *s, uint32_t thread)
@@ -240,8 +239,8 @@ static bool visited(const struct search *s, uint32_t thread)
 	return false;
 }
 
-/* From what leaves the last part to what enters the first, through at most `most` parts. */
-static bool extend(struct search *s)
+/* Extend the cycle from the last part back to the first, with at most `most` parts. */
+static bool extend_cycle(struct search *s)
 {
 	const struct end *from = s->part[s->nparts - 1].out, *to = s->part[0].in;
 
@@ -262,12 +261,12 @@ static bool extend(struct search *s)
 
 			if (tired(s))
 				return false;
-			/* The last must lead to the first; two segments alone are a pair. */
+			/* The last part must lead to the first; two segments alone are a pair. */
 			if ((s->nparts + 1 == s->most && out->life != to->life) ||
 			    (s->most == 2 && out->segment == in->segment) || !can_leave(s, in, out))
 				continue;
 			s->part[s->nparts++] = make_part(s, in, out);
-			if (extend(s))
+			if (extend_cycle(s))
 				return true;
 			s->nparts--;
 		}
@@ -275,7 +274,7 @@ static bool extend(struct search *s)
 	return false;
 }
 
-/* A cycle that cuts this segment. */
+/* Find a cycle that cuts this segment. */
 static bool cut_segment(struct search *s, uint32_t segment)
 {
 	uint32_t thread = s->u->segment[segment].thread;
@@ -292,7 +291,7 @@ static bool cut_segment(struct search *s, uint32_t segment)
 					continue;
 				s->part[0] = make_part(s, in, out);
 				s->nparts = 1;
-				if (extend(s))
+				if (extend_cycle(s))
 					return true;
 				if (s->sets->cut_short)
 					return false;

@@ -6,7 +6,7 @@
 
 #include "base/banned.h"
 
-/* A variable, as far as the segment has come. Indexes are 1 + those of points. */
+/* The last points of a variable so far. Values are 1 + the index of a point. */
 struct blocks_last {
 	uint32_t life, read, write;
 	bool used;
@@ -21,7 +21,7 @@ static struct blocks_last *find_last(const struct blocks_walk *w, size_t slots, 
 	return &w->last[i];
 }
 
-/* What is held throughout from one operation to another: a tree of halves. */
+/* Build a binary tree over the operations: the locks held throughout each range. */
 static void build_tree(struct blocks_walk *w, struct segments *u, const struct segment *t)
 {
 	const struct segment_op *op = segment_ops(u, t);
@@ -61,8 +61,8 @@ static void add_window(struct blocks_walk *w, struct segments *u, const struct s
 }
 
 /*
- * The 1v-blocks that end with point i: what others do between the two and no
- * order of whole transactions explains.
+ * Add the 1v-blocks that end with point i: with an access of another thread between the
+ * two that no serial order of the transactions explains.
  */
 static void end_windows(struct blocks_walk *w, struct segments *u, const struct segment *t,
 			uint32_t i, const struct blocks_last *last)
@@ -77,7 +77,7 @@ static void end_windows(struct blocks_walk *w, struct segments *u, const struct 
 		add_window(w, u, t, last->write - 1, i, BLOCKS_INITIAL);
 }
 
-/* Each initial read, and the final write behind it. */
+/* Add the windows from each initial read to the final write after it. */
 static void final_windows(struct blocks_walk *w, struct segments *u, const struct segment *t,
 			  size_t slots)
 {

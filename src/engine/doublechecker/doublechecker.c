@@ -1,17 +1,15 @@
 /*
  * doublechecker: the two passes of Biswas, Huang, Sengupta and Bond (PLDI 2014)
- * over a trace. The imprecise one (icd.h, idg.h) looks at every access, for
- * ownership only; what it suspects, it hands to the precise one (pcd.h). How
- * findings are made of closing events is explain.h's, as for the other
- * precise engines.
+ * over a trace. The imprecise one (icd.h, idg.h) checks every access, but only for
+ * ownership; what it suspects goes to the precise one (pcd.h). explain.h makes the
+ * findings from closing events, as for the other precise engines.
  *
- * Memory. Logs and nodes go with their components. Where they take more than
- * the budget all the same (a transaction that does not end keeps all that comes
- * after it), logs are dropped, and then nodes are pooled. They are pooled as well
- * when searches take too long for the events that there were: a component that
- * grows and grows is looked at each time. If such a
- * transaction is suspected later, the trace is read again and all of it checked
- * precisely: the verdict stays exact, and the figures say what happened.
+ * Memory. Logs and nodes are freed with their components. If they exceed the budget
+ * all the same (a transaction that does not end keeps everything after it), logs are
+ * dropped, and then nodes are pooled. Nodes are also pooled when searches take too long
+ * for the number of events: a component that keeps growing is searched each time. If
+ * such a transaction is suspected later, the trace is read again and all of it checked
+ * precisely: the verdict stays exact, and the statistics say what happened.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,24 +26,23 @@
 
 #include "base/banned.h"
 
-/* Edges that a search may look at, for each event, and besides a part of the budget. */
+/* WORK: edges that searches may follow for each event, besides a part of the budget. */
 enum { LOG_BUDGET = 64 << 20, NODE_BYTES = 256, WORK = 32, WORK_BYTES = 64 };
 
 struct thread {
-	idg_ref last;      /* its transaction, or what it did last; may be gone */
+	idg_ref last;      /* its transaction, or its last operation; may be freed */
 	idg_ref last_rdex; /* where it last came to RdEx by a conflict */
-	idg_ref birth;     /* who forked it */
+	idg_ref birth;     /* the transaction that forked it */
 	uint64_t stamp;    /* see `struct logged` */
 	uint32_t seen;     /* icd.h */
 	bool open, ran, listed;
 };
 
 /*
- * What the log of somebody has of a variable or lock. An access that is quiet,
- * and whose like is in the log under the thread's present stamp, is a repeat.
- * A stamp belongs to one node. Outside blocks an access that may have brought an
- * edge begins a new one: what comes before it and what comes after are not in
- * one transaction.
+ * What a log has about a variable or lock. An access is a repeat if it is quiet and an
+ * equal one is in the log under the thread's current stamp. A stamp belongs to one
+ * node. Outside blocks, an access that may have added an edge begins a new stamp: what
+ * comes before it and what comes after it are not in one transaction.
  */
 struct logged {
 	uint64_t stamp;
@@ -67,7 +64,7 @@ static const struct {
 };
 
 struct table_of {
-	icd_state *state; /* by block */
+	icd_state *state; /* by object of icd.h */
 	struct logged *logged;
 	size_t state_cap, logged_cap;
 };
@@ -81,7 +78,7 @@ struct doublechecker {
 	struct table_of var, lock;
 	struct thread *thread;
 	size_t thread_cap, nthreads, nvars, nlocks;
-	uint32_t *active; /* threads whose `last` may be there */
+	uint32_t *active; /* threads whose `last` may exist */
 	size_t nactive, active_cap;
 	uint32_t count; /* icd.h */
 	idg_ref last_share;
@@ -90,7 +87,7 @@ struct doublechecker {
 	size_t nsrc, src_cap;
 	uint64_t event;
 	struct filter *filter; /* NULL: everything is checked */
-	bool logging, again;   /* again: the whole trace is to be checked precisely */
+	bool logging, again;   /* again: check the whole trace precisely */
 	uint64_t budget, max_nodes, max_work;
 	struct precise precise;
 	struct explain *explain;
@@ -130,7 +127,7 @@ static void component_done(void *arg, struct idg *g, uint32_t component)
 		if (!pcd_replay(&d->precise, g, component, &elided) || !elided)
 			return;
 	}
-	/* No use for logs any more. */
+	/* Logs are no longer needed. */
 	d->n.given += c->blocks;
 	d->again = true;
 	d->logging = false;
@@ -162,7 +159,7 @@ static void table_free(struct table_of *t)
 	*t = (struct table_of){0};
 }
 
-/* All of the imprecise pass's state. */
+/* Free the state of the imprecise pass. */
 static void drop_state(struct doublechecker *d)
 {
 	idg_free(&d->idg);
@@ -188,14 +185,14 @@ static void set_last(struct doublechecker *d, uint32_t thread, uint32_t node)
 	}
 }
 
-/* References to what was pooled; a thread's may be to its part. */
-static void pool(struct doublechecker *d)
+/* Pool the ended nodes, and update the references to them. */
+static void pool_nodes(struct doublechecker *d)
 {
 	struct idg *g = &d->idg;
 	uint32_t to;
 
 	if (d->options.suspects_out) {
-		/* They could not be told apart later. */
+		/* Later they cannot be distinguished. */
 		for (size_t i = 0; i < g->nnodes; i++) {
 			const struct idg_node *n = &g->node[i];
 
@@ -251,9 +248,8 @@ static void from_all(struct doublechecker *d, uint32_t thread)
 }
 
 /*
- * An operation outside blocks, with edges from d->src. It joins those before it
- * where they have the same incoming edges, or where nobody has taken an edge
- * from them yet.
+ * Take an operation outside blocks, with edges from d->src. It joins the node of those
+ * before it if they have the same incoming edges, or if no edge leaves them yet.
  */
 static void edges_outside(struct doublechecker *d, uint32_t thread)
 {
@@ -294,7 +290,7 @@ static void edges(struct doublechecker *d, uint32_t thread)
 		idg_add(&d->idg, d->src[i], node);
 }
 
-/* Too much memory, or work: first logs go, then nodes. */
+/* Too much memory or work: drop logs first, then pool nodes. */
 __attribute__((noinline)) static void save_memory(struct doublechecker *d)
 {
 	if (d->idg.log_bytes > d->budget) {
@@ -303,7 +299,7 @@ __attribute__((noinline)) static void save_memory(struct doublechecker *d)
 			d->n.dropped += idg_drop_logs(&d->idg, true);
 	}
 	if (d->idg.alive > d->max_nodes || d->idg.work > d->max_work)
-		pool(d);
+		pool_nodes(d);
 }
 
 static void add_to_log(struct doublechecker *d, uint32_t node, uint8_t op, uint32_t operand)
@@ -316,8 +312,8 @@ static void add_to_log(struct doublechecker *d, uint32_t node, uint8_t op, uint3
 }
 
 /*
- * The node that stands for what the thread does now: behind a block that has
- * ended, it is a new one. IDG_NONE: nothing open reaches the thread.
+ * Returns the node of what the thread does now; after a block has ended, a new one.
+ * IDG_NONE: no open node reaches the thread.
  */
 static uint32_t node_now(struct doublechecker *d, uint32_t thread)
 {
@@ -331,7 +327,7 @@ static uint32_t node_now(struct doublechecker *d, uint32_t thread)
 	return node;
 }
 
-/* Fork, join, and that a thread is born. */
+/* Log a fork, a join, or the begin of a thread. */
 static void log_other(struct doublechecker *d, uint32_t thread, uint8_t op, uint32_t operand)
 {
 	uint32_t node = node_now(d, thread);
@@ -341,11 +337,11 @@ static void log_other(struct doublechecker *d, uint32_t thread, uint8_t op, uint
 }
 
 /*
- * A repeat that is left out, and nobody could tell: nothing has come after its
- * transaction, so that the first of its kind closed no cycle, nor does it; and
- * what the precise check keeps of the variable is the same.
+ * Can a repeat be left out without any effect? Yes, if nothing has come after its
+ * transaction, so that neither the first of its kind nor this one closes a cycle, and
+ * if what the precise check keeps of the variable is the same.
  */
-static bool without_trace(const struct idg_node *node, const struct logged *had, uint8_t op)
+static bool repeat_is_needless(const struct idg_node *node, const struct logged *had, uint8_t op)
 {
 	bool has_read = had->mask & HAS_READ;
 
@@ -363,11 +359,11 @@ static void log_access(struct doublechecker *d, const struct event *e, struct lo
 	d->n.inside += t->open;
 	d->n.outside += !t->open;
 	if (node == IDG_NONE)
-		return; /* nothing open reaches it, nor ever will */
+		return; /* no open node reaches it, nor ever will */
 	d->idg.node[d->idg.node[node].of].accesses++;
 	if (quiet && had->stamp == t->stamp && (had->mask & uses[e->op].covered_by) &&
 	    !d->options.log_repeats) {
-		d->idg.node[node].elided |= !without_trace(&d->idg.node[node], had, e->op);
+		d->idg.node[node].elided |= !repeat_is_needless(&d->idg.node[node], had, e->op);
 		return;
 	}
 	if (!t->open && before != icd_pack(ICD_WREX, e->thread))
@@ -376,7 +372,7 @@ static void log_access(struct doublechecker *d, const struct event *e, struct lo
 		had->mask = 0;
 	had->stamp = t->stamp;
 	if (uses[e->op].write)
-		had->mask &= ~(uint32_t)HAS_READ; /* a write forgets the reads before it */
+		had->mask &= ~(uint32_t)HAS_READ; /* a write replaces the reads before it */
 	had->mask |= uses[e->op].is;
 	add_to_log(d, node, e->op, e->operand);
 }
@@ -459,7 +455,7 @@ static void join(struct doublechecker *d, const struct event *e)
 		from(d, child->last);
 	edges(d, e->thread);
 	log_other(d, e->thread, OP_JOIN, e->operand);
-	/* Nothing comes into a block that it left open any more. */
+	/* A block that it left open gets no more edges. */
 	if (child->open)
 		end(d, e->operand);
 }
@@ -531,7 +527,7 @@ static void doublechecker_take(void *engine, const struct batch *b)
 	struct doublechecker *d = engine;
 	struct batch part = *b;
 
-	/* Which locks were held is told by all events. */
+	/* The locks held depend on all events. */
 	if (d->filter && d->pass != TELL)
 		part.ev = filter_take(d->filter, b);
 	switch (d->pass) {
@@ -584,7 +580,7 @@ static uint64_t doublechecker_finish(void *engine)
 	precise_free(&d->precise);
 	if (!c->n)
 		return 0;
-	/* Components come when they are complete, not in the trace's order. */
+	/* Components are checked when they are complete, not in the trace's order. */
 	qsort(c->v, c->n, sizeof *c->v, by_event);
 	d->pass = EXPLAIN;
 	d->explain = explain_new(c, NULL, d->sink);

@@ -7,7 +7,7 @@
 
 enum verdict { UNKNOWN, PASSES, SKIPPED };
 
-/* By label, in a hash: names may be gone when the text is wanted. */
+/* Labels, in a hash. The text is kept, since the names may be freed when it is needed. */
 struct label {
 	strref label;
 	bool used, told;

@@ -88,7 +88,7 @@ static uint32_t free_edge(struct idg *g, uint32_t e)
 	return next;
 }
 
-/* Components that nothing open reaches: tell, free, and go on to what they reached. */
+/* Report and free components that no open node reaches, and then what only they reached. */
 static void collect(struct idg *g, uint32_t first)
 {
 	size_t n = 0;
@@ -152,8 +152,8 @@ void idg_add(struct idg *g, uint32_t src, uint32_t dst)
 }
 
 /*
- * Make one component of those in the list. Edges inside it go, and of several to
- * one other component only one stays.
+ * Merge the components in the list into one. Edges inside it are removed, and of
+ * several edges to another component one is kept.
  */
 static uint32_t merge(struct idg *g, const uint32_t *list, size_t n)
 {
@@ -183,7 +183,7 @@ static uint32_t merge(struct idg *g, const uint32_t *list, size_t n)
 		to->accesses += part->accesses;
 	}
 	g->search++;
-	g->node[root].search = g->search; /* an edge to the root is one inside */
+	g->node[root].search = g->search; /* an edge to the root is inside */
 	for (size_t i = 0; i < n; i++) {
 		uint32_t e = g->node[list[i]].out;
 
@@ -221,8 +221,8 @@ static void push(struct idg *g, size_t *n, uint32_t node)
 }
 
 /*
- * Which ended components reach `start` and are reached by it? Without it what has
- * ended has no cycle, so one search with the answers kept is enough.
+ * Find the ended components that reach `start` and are reached by it. Without `start`
+ * the ended ones have no cycle, so one search that keeps its answers is enough.
  */
 static size_t find_component(struct idg *g, uint32_t start)
 {
@@ -343,7 +343,7 @@ void idg_pool_end(struct idg *g, uint32_t pool)
 {
 	uint32_t member = g->node[pool].next;
 
-	/* Whoever is open may have edges to the parts. */
+	/* Open nodes may have edges to the merged ones. */
 	for (size_t i = 0; i < g->nnodes; i++) {
 		if (!g->node[i].alive || !g->node[i].open)
 			continue;

@@ -7,11 +7,11 @@
 
 #include "base/banned.h"
 
-/* The transactions of one thread, from the next one on. */
+/* The transactions of one thread that are still to come. */
 struct cursor {
 	const struct idg_node **v; /* ends with NULL */
 	uint32_t at;               /* 0: its begin; then its log; then its end */
-	uint64_t event;            /* what comes next has this number */
+	uint64_t event;            /* number of the next event */
 };
 
 static int by_thread(const void *a, const void *b)
@@ -24,8 +24,8 @@ static int by_thread(const void *a, const void *b)
 	return (x->begin > y->begin) - (x->begin < y->begin);
 }
 
-/* Find out the next event; false where there is none. */
-static bool look(struct cursor *c, uint32_t thread)
+/* Set the number of the next event. Returns false if there is none. */
+static bool find_next(struct cursor *c, uint32_t thread)
 {
 	for (;;) {
 		const struct idg_node *n = *c->v;
@@ -73,7 +73,7 @@ static void replay_one(struct precise *p, const struct cursor *c)
 	precise_one(p, &e, c->event);
 }
 
-/* A heap by event: heap[0] comes next. */
+/* Restore a heap by event; heap[0] is next. */
 static void sift(struct cursor *heap, size_t n, size_t i)
 {
 	for (;;) {
@@ -111,7 +111,7 @@ size_t pcd_replay(struct precise *p, const struct idg *g, uint32_t component, bo
 			continue;
 		MEM_GROW(heap, cap, n + 1);
 		heap[n] = (struct cursor){.v = v + i};
-		if (look(&heap[n], v[i]->thread))
+		if (find_next(&heap[n], v[i]->thread))
 			n++;
 	}
 	for (size_t i = n / 2; i-- > 0;)
@@ -121,7 +121,7 @@ size_t pcd_replay(struct precise *p, const struct idg *g, uint32_t component, bo
 
 		replay_one(p, &heap[0]);
 		heap[0].at++;
-		if (!look(&heap[0], thread))
+		if (!find_next(&heap[0], thread))
 			heap[0] = heap[--n];
 		sift(heap, n, 0);
 	}

@@ -29,7 +29,7 @@ static size_t hash(const char *s)
 	return (size_t)(h ^ h >> 32);
 }
 
-/* Where it is, or where it would be. */
+/* Returns the slot of a label, or the free slot for it. */
 static size_t slot_of(const struct suspects *s, const char *label)
 {
 	size_t at = hash(label) & (s->nslots - 1);
@@ -62,7 +62,7 @@ bool suspects_add(struct suspects *s, const char *label)
 	return true;
 }
 
-/* One line, without its newline. Returns what is wrong with it, or NULL. */
+/* Read a line, without its newline. Returns what is wrong with it, or NULL. */
 static const char *read_line(struct suspects *s, const char *line, size_t n)
 {
 	static const char block[] = "block ";
@@ -146,7 +146,7 @@ int suspects_write(const struct suspects *s, const char *path, struct err *err)
 		}
 		str_addc(&text, '\n');
 	}
-	/* Several runs may read and write it at a time. */
+	/* Several runs may read and write the file at the same time. */
 	rc = file_replace(path, text.s, text.n, err);
 	mem_free(v);
 	str_free(&text);
