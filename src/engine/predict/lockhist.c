@@ -1,9 +1,9 @@
 /*
- * The words of a history: for each lock held, in the order of their numbers,
+ * The encoding of a history: for each lock held, in the order of their numbers, the words
  *
- *	lock << 1 | exclusive, how many follow, those acquired since in order
+ *	lock << 1 | exclusive, n, the n locks acquired since, in the order of their numbers
  *
- * each of which again is lock << 1 | exclusive.
+ * each of which is again lock << 1 | exclusive.
  */
 #include "engine/predict/lockhist.h"
 
@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-/* The number of what stands in `scratch`. A hash that is taken goes on to the next. */
+/* Returns the number of the history in `scratch`. If its hash is in use, the next one is tried. */
 static uint32_t intern(struct lockhist *h, uint32_t n)
 {
 	uint64_t key = XXH3_64bits(h->scratch, n * sizeof *h->scratch);
@@ -51,7 +51,7 @@ void lockhist_free(struct lockhist *h)
 	arena_free(&h->arena);
 }
 
-/* Copy `n` locks in order to `to`, with `lock` among them in the stronger way. */
+/* Copy `n` sorted locks to `to`, and insert `lock`, exclusive if one of the two is. */
 static uint32_t copy_with(uint32_t *to, const uint32_t *from, uint32_t n, uint32_t lock)
 {
 	uint32_t out = 0, i = 0;
@@ -72,7 +72,7 @@ static uint32_t acquire(struct lockhist *h, uint32_t from, uint32_t lock)
 	uint32_t *to, n = 0;
 	bool placed = false;
 
-	/* Each lock held gains one word at most. */
+	/* Each held lock gets one more word at most. */
 	MEM_GROW(h->scratch, h->scratch_cap, 2 * (size_t)h->v[from].n + 2);
 	to = h->scratch;
 	for (; w < end; w += 2 + w[1]) {
@@ -92,7 +92,7 @@ static uint32_t acquire(struct lockhist *h, uint32_t from, uint32_t lock)
 	return intern(h, n);
 }
 
-/* The entry of a lock held, or NULL. */
+/* Returns the entry of a held lock, or NULL. */
 static const uint32_t *held(const struct lockhist_one *one, uint32_t lock)
 {
 	for (const uint32_t *w = one->word; w < one->word + one->n; w += 2 + w[1])
@@ -107,7 +107,7 @@ static uint32_t release(struct lockhist *h, uint32_t from, uint32_t lock, bool *
 	const uint32_t *mine = held(one, lock);
 	size_t before, after;
 
-	if (!mine) /* an engine is given legal events only */
+	if (!mine) /* cannot happen: engines get only legal events */
 		return from;
 	for (uint32_t i = 0; i < mine[1]; i++)
 		*unnested |= held(one, mine[2 + i]) != NULL;
@@ -123,7 +123,7 @@ uint32_t lockhist_step(struct lockhist *h, uint32_t from, enum op op, uint32_t l
 {
 	uint32_t word = lock << 1 | (op == OP_ACQUIRE || op == OP_RELEASE);
 	bool is_release = op == OP_RELEASE || op == OP_RELEASE_SHARED, bad = false;
-	/* Whether this is an acquire or a release, what is held tells. */
+	/* The history shows whether this is an acquire or a release: is the lock held? */
 	uint64_t key = (uint64_t)from << 32 | word;
 	uint32_t to = map_get(&h->steps, key);
 
@@ -180,7 +180,7 @@ uint32_t lockhist_both(struct lockhist *h, uint32_t a, uint32_t b)
 	return intern(h, n);
 }
 
-/* Is `lock` among the sorted ones? In which way, then: 2 exclusively, 1 shared, 0 not. */
+/* Returns 2 if `lock` is among the sorted locks exclusively, 1 if shared, 0 if not. */
 static uint32_t among(const uint32_t *w, uint32_t n, uint32_t lock)
 {
 	uint32_t low = 0, high = n;
@@ -223,7 +223,7 @@ bool lockhist_compatible(struct lockhist *h, uint32_t a, uint32_t b)
 	uint64_t *known;
 
 	if (!(key >> 32))
-		return true; /* who holds nothing is in nobody's way */
+		return true; /* a thread that holds no lock excludes no other */
 	if (!h->answers)
 		h->answers = mem_zalloc(LOCKHIST_ANSWERS * sizeof *h->answers);
 	known = &h->answers[map_mix(key) % LOCKHIST_ANSWERS];

@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* A barrier passed for the `count`-th time by its thread; count 0: wait or notify. */
+/* A thread passes a barrier for the `count`-th time; count 0: a wait or notify. */
 struct model_sync {
 	uint32_t object, thread, count;
 	uint64_t at, event;
@@ -139,12 +139,12 @@ static int by_at(const void *a, const void *b)
 	return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Order waits and notifies, number the rounds of barriers, make everybody wait for his round. */
+/* Order waits and notifies, number the rounds of barriers, and add the needs of each round. */
 static void order_syncs(struct model *m)
 {
 	uint32_t *count = mem_alloc(m->nthreads * sizeof *count);
 	struct model_sync *v = m->sync;
-	const struct model_sync *last = NULL; /* wait or notify of the same object */
+	const struct model_sync *last = NULL; /* the previous wait or notify of the same object */
 
 	qsort(v, m->nsync, sizeof *v, by_event);
 	for (size_t i = 0; i < m->nsync; i++) {
@@ -184,7 +184,7 @@ void model_ready(struct model *m)
 			      by_at);
 }
 
-/* The run that an event is in, by its number or by its position. */
+/* Returns the run that contains an event, by its number or by its position. */
 static size_t find_run(const struct model_thread *t, uint64_t key, bool number)
 {
 	size_t low = 0, high = t->nruns;
@@ -330,7 +330,7 @@ enum model_stop model_go(struct model *m, uint32_t thread, uint64_t position)
 			why = MODEL_WAITING;
 			break;
 		}
-		/* What it needs here is met, but counts until it has gone on. */
+		/* The needs here are met, but count until the thread has gone on. */
 		later = t->next_need;
 		while (later < t->nneeds && t->need[later].at <= t->position)
 			later++;

@@ -7,17 +7,18 @@
 
 #include "base/banned.h"
 
-/* Beyond this, 256 MiB, forks and joins are left for the schedule to find out. */
+/* Beyond this (256 MiB) the order by forks and joins is not computed; the schedule decides. */
 enum { ORDER_MAX = 1 << 26 };
-/* More pairs of histories than these are compared look by look. */
+/* If there are more pairs of histories, they are compared look by look. */
 enum { MANY = 1 << 12 };
 
-/* A witness, with what it is grouped by. */
+/* A witness, and what it is grouped by. */
 struct member {
 	uint32_t hist, took, witness;
 	uint64_t look;
 	uint64_t event;
-	size_t end; /* of the first of a group, one history and `took`: where the next begins */
+	size_t end; /* of the first of a group (one history and `took`): where the next group begins
+		     */
 };
 
 struct members {
@@ -26,13 +27,13 @@ struct members {
 	size_t groups;
 };
 
-/* Members of one look, history and `took`: a group where there are many. */
+/* Members of one look, history and `took`: used instead of groups if there are many histories. */
 struct cluster {
 	size_t first, end;
-	uint64_t look, event; /* of its first */
+	uint64_t look, event; /* of its first member */
 };
 
-/* What is kept of those that look the same: which, and the last of them. */
+/* The candidates kept that look the same, and the last event of the latest. */
 struct look {
 	size_t candidate[PAIRS_TRIES];
 	uint32_t n, worst;
@@ -42,8 +43,9 @@ struct pairs {
 	struct witnesses *w;
 	struct candidates *out;
 	bool all;
-	uint64_t most;  /* comparisons */
-	uint32_t *over; /* [stretch * threads + thread]: how many of its stretches lie before */
+	uint64_t most; /* comparisons, at most; 0: no limit */
+	uint32_t
+		*over; /* [stretch * threads + thread]: stretches of that thread that come before */
 	struct members pairs, singles; /* of one variable, or of two */
 	struct map looks;              /* hash of two looks -> number */
 	struct look *look;             /* by that number */
@@ -51,8 +53,8 @@ struct pairs {
 };
 
 /*
- * A stretch comes after the one before it in its thread, and after `from`; both
- * have smaller numbers.
+ * Compute `over`. A stretch comes after the previous one of its thread, and after
+ * `from`; both have smaller numbers.
  */
 static void order_stretches(struct pairs *p)
 {
@@ -85,8 +87,8 @@ static void order_stretches(struct pairs *p)
 	mem_free(last);
 }
 
-/* Can a thread be in one stretch while another is in the other? */
-static bool together(const struct pairs *p, uint32_t a, uint32_t b)
+/* Can two threads be in these stretches at the same time? */
+static bool are_concurrent(const struct pairs *p, uint32_t a, uint32_t b)
 {
 	const struct witness_stretch *x = &p->w->stretch[a], *y = &p->w->stretch[b];
 	size_t nt = p->w->nthreads;
@@ -95,7 +97,7 @@ static bool together(const struct pairs *p, uint32_t a, uint32_t b)
 	       (p->over[a * nt + y->thread] <= y->index && p->over[b * nt + x->thread] <= x->index);
 }
 
-/* What a fingerprint is made of; see finding_seal(). */
+/* Returns a hash of what the fingerprint is computed from; see finding_seal(). */
 static uint64_t look_of(const struct witnesses *w, const struct witness *x)
 {
 	const struct witness_entry *entry = &w->entry[x->entry];
@@ -105,8 +107,7 @@ static uint64_t look_of(const struct witnesses *w, const struct witness *x)
 	uint64_t part[] = {x->place1, x->place2, w->tx[x->tx].label,
 			   placed ? 0 : (uint64_t)entry->var2 << 32 | (entry->var + 1ull)};
 
-	/* Four places make too many combinations: once for each e1 and e2, and block of f1 and f2.
-	 */
+	/* Four places make too many combinations: count f1 and f2 by their block only. */
 	if (entry->role == WITNESS_INNER)
 		part[0] = part[1] = 0;
 	for (size_t i = 0; i < sizeof part / sizeof part[0]; i++)
@@ -143,7 +144,7 @@ static void group(struct members *m)
 	}
 }
 
-/* Is it of e1 and e2? */
+/* Is it a witness of e1 and e2? */
 static bool is_pair(const struct witnesses *w, const struct witness *x)
 {
 	switch ((enum witness_role)w->entry[x->entry].role) {
@@ -157,8 +158,8 @@ static bool is_pair(const struct witnesses *w, const struct witness *x)
 	return false;
 }
 
-/* All witnesses from an entry on; false where that is none worth looking at. */
-static bool gather(struct pairs *p, uint32_t first)
+/* Collect the witnesses of an entry and the following ones. False: there are no candidates. */
+static bool collect_members(struct pairs *p, uint32_t first)
 {
 	const struct witnesses *w = p->w;
 
@@ -185,7 +186,7 @@ static bool gather(struct pairs *p, uint32_t first)
 	return true;
 }
 
-/* The end of those that have the look of member i too. */
+/* Returns the end of the members that look like member i. */
 static size_t look_end(const struct members *m, size_t i, size_t group_end)
 {
 	size_t end = i + 1;
@@ -195,11 +196,11 @@ static size_t look_end(const struct members *m, size_t i, size_t group_end)
 	return end;
 }
 
-/* f conflicts with e1 and e2, or f1 with the one and f2 with the other. */
+/* Does f conflict with e1 and e2; or f1 with e1 and f2 with e2? */
 static bool conflict(const struct witnesses *w, const struct witness *pair,
 		     const struct witness *single)
 {
-	/* A bit each: does the first write, does the second? */
+	/* One bit each: the first access writes, the second does. */
 	if (w->entry[single->entry].role == WITNESS_INNER)
 		return ((pair->kind - WITNESS_RR) | (single->kind - WITNESS_RR)) == 3;
 	return single->kind == WITNESS_W || pair->kind == WITNESS_WW;
@@ -233,7 +234,7 @@ static uint64_t last_kept(const struct pairs *p, const struct look *l, uint32_t 
 	return candidate_last(p->w, &p->out->v[l->candidate[i]]);
 }
 
-/* Would a candidate that is over with this event be kept? */
+/* Would a candidate that ends with this event be kept? */
 static bool is_wanted(const struct pairs *p, const struct look *l, uint64_t last)
 {
 	return p->all || l->n < PAIRS_TRIES || last < last_kept(p, l, l->worst);
@@ -257,14 +258,14 @@ static void keep(struct pairs *p, struct candidate c)
 			l->worst = i;
 }
 
-/* Members [i, iend) of the pairs with [k, kend) of the singles. */
-static void match(struct pairs *p, size_t i, size_t iend, size_t k, size_t kend)
+/* Match members [i, iend) of the pairs with members [k, kend) of the singles. */
+static void match_members(struct pairs *p, size_t i, size_t iend, size_t k, size_t kend)
 {
 	const struct witnesses *w = p->w;
 	uint32_t id = look_number(p, p->pairs.v[i].look, p->singles.v[k].look);
 	const struct look *look = &p->look[id];
 
-	/* Members are in the order of their events: behind one that is too late all are. */
+	/* Members are sorted by event: after one that is too late, all are. */
 	for (size_t a = i; a < iend && is_wanted(p, look, p->pairs.v[a].event); a++) {
 		const struct witness *x = &w->v[p->pairs.v[a].witness];
 
@@ -275,7 +276,8 @@ static void match(struct pairs *p, size_t i, size_t iend, size_t k, size_t kend)
 				return;
 			p->out->compared++;
 			if (w->entry[x->entry].thread == w->entry[y->entry].thread ||
-			    !together(p, w->state[x->state].stretch, w->state[y->state].stretch))
+			    !are_concurrent(p, w->state[x->state].stretch,
+					    w->state[y->state].stretch))
 				continue;
 			keep(p, (struct candidate){p->pairs.v[a].witness, p->singles.v[b].witness,
 						   id});
@@ -283,7 +285,7 @@ static void match(struct pairs *p, size_t i, size_t iend, size_t k, size_t kend)
 	}
 }
 
-/* Members of one history each, which is compatible with the other. */
+/* Match members of two histories that are compatible. */
 static void match_looks(struct pairs *p, size_t i, size_t iend, size_t k, size_t kend)
 {
 	const struct witness *v = p->w->v;
@@ -294,12 +296,12 @@ static void match_looks(struct pairs *p, size_t i, size_t iend, size_t k, size_t
 		for (size_t at = k; at < kend; at = knext) {
 			knext = look_end(&p->singles, at, kend);
 			if (conflict(p->w, &v[p->pairs.v[i].witness], &v[p->singles.v[at].witness]))
-				match(p, i, inext, at, knext);
+				match_members(p, i, inext, at, knext);
 		}
 	}
 }
 
-/* Has it been enough? */
+/* Has the limit of comparisons been reached? */
 static bool is_enough(const struct pairs *p)
 {
 	if (p->most && p->out->compared >= p->most)
@@ -307,8 +309,8 @@ static bool is_enough(const struct pairs *p)
 	return p->out->gave_up;
 }
 
-/* As far as locks tell. */
-static bool fit(struct pairs *p, const struct member *pair, const struct member *single)
+/* Are the two compatible, as far as locks say? */
+static bool are_compatible(struct pairs *p, const struct member *pair, const struct member *single)
 {
 	p->out->compared++;
 	return lockhist_compatible(&p->w->hist, pair->hist, single->hist) &&
@@ -323,7 +325,7 @@ static void match_histories(struct pairs *p)
 		iend = p->pairs.v[i].end;
 		for (size_t k = 0; k < p->singles.n && !is_enough(p); k = kend) {
 			kend = p->singles.v[k].end;
-			if (fit(p, &p->pairs.v[i], &p->singles.v[k]))
+			if (are_compatible(p, &p->pairs.v[i], &p->singles.v[k]))
 				match_looks(p, i, iend, k, kend);
 		}
 	}
@@ -342,7 +344,7 @@ static int by_look(const void *a, const void *b)
 	return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Of all members; free them. */
+/* Returns the clusters of all members; the caller frees them. */
 static struct cluster *make_clusters(const struct members *m, size_t *n)
 {
 	struct cluster *v = mem_alloc(m->n * sizeof *v);
@@ -359,7 +361,7 @@ static struct cluster *make_clusters(const struct members *m, size_t *n)
 	return v;
 }
 
-/* Clusters that look the same, and which locks are held in all of them. */
+/* Clusters that look the same, and the locks held in all of them. */
 struct alike {
 	size_t first, n;
 	uint32_t held;
@@ -382,7 +384,7 @@ static struct alike *make_alike(struct pairs *p, const struct members *m, const 
 	return v;
 }
 
-/* All of one look against all of another. */
+/* Match all of one look with all of another. */
 static void match_alike(struct pairs *p, const struct cluster *a, size_t na,
 			const struct cluster *b, size_t nb)
 {
@@ -393,8 +395,8 @@ static void match_alike(struct pairs *p, const struct cluster *a, size_t na,
 		for (size_t k = 0; k < nb && is_wanted(p, look, b[k].event) &&
 				   is_wanted(p, look, a[i].event) && !is_enough(p);
 		     k++)
-			if (fit(p, &p->pairs.v[a[i].first], &p->singles.v[b[k].first]))
-				match(p, a[i].first, a[i].end, b[k].first, b[k].end);
+			if (are_compatible(p, &p->pairs.v[a[i].first], &p->singles.v[b[k].first]))
+				match_members(p, a[i].first, a[i].end, b[k].first, b[k].end);
 }
 
 static void match_many(struct pairs *p)
@@ -422,10 +424,10 @@ static void match_many(struct pairs *p)
 	mem_free(y);
 }
 
-/* All witnesses from an entry on. */
+/* Match the witnesses of an entry and the following ones. */
 static void match_all(struct pairs *p, uint32_t first)
 {
-	if (is_enough(p) || !gather(p, first))
+	if (is_enough(p) || !collect_members(p, first))
 		return;
 	if (p->pairs.groups > MANY / p->singles.groups)
 		match_many(p);
@@ -433,7 +435,7 @@ static void match_all(struct pairs *p, uint32_t first)
 		match_histories(p);
 }
 
-/* qsort has no argument for this. */
+/* For the comparison function: qsort() has no argument for it. */
 static const struct witnesses *sorted;
 
 static int by_event(const void *a, const void *b)
@@ -451,7 +453,7 @@ static int by_event(const void *a, const void *b)
 	}
 	if (xe != ye)
 		return xe > ye ? 1 : -1;
-	/* An update is both: the same events again, as another pattern. */
+	/* An update is a read and a write: the same events make another pattern. */
 	if (x->pair != y->pair)
 		return x->pair > y->pair ? 1 : -1;
 	return x->single > y->single ? 1 : -1;

@@ -1,14 +1,19 @@
 /*
- * predict: from one run to another that breaks atomicity. After Farzan,
- * Madhusudan and Sorrentino, "Meta-analysis for atomicity violations under
- * nested locking" (CAV 2009); the schedule, which the paper leaves out, decides.
+ * predict: find another interleaving of a run that breaks atomicity. After Farzan,
+ * Madhusudan and Sorrentino, "Meta-analysis for atomicity violations under nested
+ * locking" (CAV 2009). Only a schedule, which the paper leaves out, makes a finding.
  *
- * Where two variables are looked at too, or memory is to be saved, a pass finds out which are
- * shared (two.h). The first pass keeps witnesses (witness.h), its end finds which
- * of them fit together (pairs.h). Where some do, a second pass keeps the threads' events
- * (model.h) up to the last that the first candidate of each look needs, and schedules are
- * made and executed (schedule.h). A third pass, over the whole trace, is for candidates
- * that had none by then: a thread may have to run on to where it releases a lock.
+ * The passes:
+ *
+ *  - With two variables, or to save memory, a pass first finds the shared variables
+ *    (two.h).
+ *  - A pass keeps witnesses (witness.h); at its end those that fit together become
+ *    candidates (pairs.h).
+ *  - If there are candidates, a pass keeps the threads' events (model.h) up to the last
+ *    one that the first candidate of each look needs. Schedules are made and executed
+ *    (schedule.h).
+ *  - A pass over the whole trace is for candidates that have no schedule by then: a
+ *    thread may have to run on until it releases a lock.
  */
 #include <string.h>
 
@@ -25,10 +30,11 @@
 
 #include "base/banned.h"
 
-/* Who holds a lock at the last event wanted has mostly released it so many events later. */
+/* A thread that holds a lock at the last event needed has usually released it after so many more.
+ */
 enum { HORIZON_MORE = 1 << 16 };
 
-/* What comparing two witnesses costs, beside a step of a schedule. */
+/* The cost of comparing two witnesses, in steps of a schedule. */
 enum { COMPARISON = 8 };
 
 enum fate { UNTRIED, FAILED, FOUND };
@@ -41,16 +47,16 @@ struct predict {
 	struct witnesses witnesses;
 	struct candidates candidates;
 	uint8_t *fate; /* of each candidate */
-	bool *seen;    /* by look: has a finding */
+	bool *seen;    /* by look: it has a finding */
 	struct model model;
 	struct finding_sink *sink;
 	const struct names *names;
 	uint64_t events;
-	uint64_t horizon; /* of SCHEDULES: the pass at hand ends there */
+	uint64_t horizon; /* in SCHEDULES: the last event of the current pass */
 	uint64_t searched, searches, failed;
 	uint64_t effort, steps;
 	bool all, two, lean, unscheduled;
-	bool gave_up; /* it was not enough */
+	bool gave_up; /* `effort` was not enough */
 };
 
 static void *predict_create(const void *options, struct finding_sink *sink)
@@ -103,7 +109,7 @@ static uint64_t last_event(const struct predict *p, const struct candidate *c)
 	return candidate_last(&p->witnesses, c);
 }
 
-/* What the thread holds when it comes to an event. */
+/* Set the locks that the thread holds before an event. */
 static void add_held(const struct predict *p, struct finding *f, struct finding_step *step,
 		     uint32_t thread)
 {
@@ -129,7 +135,7 @@ static void add_held(const struct predict *p, struct finding *f, struct finding_
 	mem_free(v);
 }
 
-/* The first or the second access of a witness. */
+/* Add the first or the second access of a witness as a step. */
 static void add_step(const struct predict *p, struct finding *f, const struct witness *x,
 		     bool second)
 {
@@ -151,8 +157,8 @@ static void add_step(const struct predict *p, struct finding *f, const struct wi
 	f->nsteps++;
 }
 
-/* What a witness's accesses do. */
-static char letter(const struct witness *x, bool second)
+/* Returns the letter of an access in the pattern. */
+static char pattern_letter(const struct witness *x, bool second)
 {
 	int bits = x->kind - (x->kind < WITNESS_RR ? WITNESS_R : WITNESS_RR);
 
@@ -163,11 +169,11 @@ static void add_pattern(struct finding *f, const struct witness *pair, const str
 {
 	char pattern[] = "r-r-r-r", *p = pattern;
 
-	*p = letter(pair, false);
+	*p = pattern_letter(pair, false);
 	if (single->e1)
-		*(p += 2) = letter(single, false);
-	*(p += 2) = letter(single, true);
-	*(p += 2) = letter(pair, true);
+		*(p += 2) = pattern_letter(single, false);
+	*(p += 2) = pattern_letter(single, true);
+	*(p += 2) = pattern_letter(pair, true);
 	p[1] = 0;
 	f->pattern = arena_strdup(&f->arena, pattern);
 }
@@ -204,8 +210,8 @@ static void emit(struct predict *p, const struct candidate *c)
 	p->sink->emit(p->sink, f);
 }
 
-/* Make a schedule, and execute it from the start: nothing else makes a finding. */
-static bool try(struct predict *p, struct scheduler *s, const struct candidate *c)
+/* Make a schedule, and execute it from the start: only that makes a finding. */
+static bool try_candidate(struct predict *p, struct scheduler *s, const struct candidate *c)
 {
 	const struct witness *pair = pair_of(p, c), *single = single_of(p, c);
 	uint32_t thread = p->witnesses.entry[pair->entry].thread;
@@ -234,8 +240,8 @@ static bool try(struct predict *p, struct scheduler *s, const struct candidate *
 	return ok;
 }
 
-/* Has there been enough effort? */
-static bool is_over(const struct predict *p)
+/* Is the effort used up? */
+static bool effort_is_used_up(const struct predict *p)
 {
 	return p->effort && p->steps + p->model.steps >= p->effort;
 }
@@ -253,9 +259,9 @@ static void try_all(struct predict *p)
 		if (p->fate[i] == FOUND || (p->seen[c->look] && !p->all) ||
 		    last_event(p, c) > p->model.events)
 			continue;
-		if (is_over(p))
+		if (effort_is_used_up(p))
 			break;
-		p->fate[i] = try(p, &s, c) ? FOUND : FAILED;
+		p->fate[i] = try_candidate(p, &s, c) ? FOUND : FAILED;
 		p->seen[c->look] |= p->fate[i] == FOUND;
 	}
 	p->searched = s.searched;
@@ -264,7 +270,7 @@ static void try_all(struct predict *p)
 	model_reset(&p->model);
 }
 
-/* How much of the trace the second pass needs. */
+/* Returns the last event that the first pass for schedules needs. */
 static uint64_t first_horizon(const struct predict *p)
 {
 	bool *met = mem_zalloc(p->candidates.nlooks * sizeof *met);
@@ -278,7 +284,7 @@ static uint64_t first_horizon(const struct predict *p)
 		met[c->look] = true;
 	}
 	mem_free(met);
-	/* Who else comes to a barrier is not known before the end. */
+	/* Which other threads come to a barrier is not known before the end. */
 	if (p->witnesses.barriers || p->events - horizon <= HORIZON_MORE)
 		return p->events;
 	return horizon + HORIZON_MORE;
@@ -319,8 +325,8 @@ static uint64_t predict_finish(void *engine)
 		return p->horizon = first_horizon(p);
 	}
 	try_all(p);
-	p->gave_up |= is_over(p) && some_left(p);
-	if (p->horizon < p->events && !is_over(p) && some_left(p)) {
+	p->gave_up |= effort_is_used_up(p) && some_left(p);
+	if (p->horizon < p->events && !effort_is_used_up(p) && some_left(p)) {
 		p->steps += p->model.steps;
 		model_free(&p->model);
 		return p->horizon = p->events;

@@ -35,15 +35,15 @@ static struct schedule_way *way_of(struct scheduler *s, uint32_t thread)
 	return way;
 }
 
-/* A thread has to come to a position; so others have to come to where it needs them. */
-static void ask(struct scheduler *s, uint32_t thread, uint64_t position)
+/* Require a thread to go to a position. Other threads then must go to where it needs them. */
+static void require_position(struct scheduler *s, uint32_t thread, uint64_t position)
 {
 	if (way_of(s, thread)->position < position)
 		way_of(s, thread)->position = position;
 }
 
-/* The needs of all who have a way to go, and of f itself; more may join while it goes on. */
-static void ask_all(struct scheduler *s, const struct schedule_goal *goal)
+/* Follow the needs of all threads that must go further, and of f; this may add threads. */
+static void follow_needs(struct scheduler *s, const struct schedule_goal *goal)
 {
 	const struct model *m = s->model;
 	bool more = true;
@@ -61,15 +61,15 @@ static void ask_all(struct scheduler *s, const struct schedule_goal *goal)
 				struct model_need one;
 
 				for (size_t k = 0; model_need_at(m, need, k, &one); k++)
-					ask(s, one.thread, one.position);
+					require_position(s, one.thread, one.position);
 				more = true;
 			}
 		}
 	}
 }
 
-/* What each lock is to a thread on its way. */
-static void look_at_locks(struct scheduler *s, uint32_t thread, struct schedule_use *uses)
+/* Record how a thread uses each lock up to its place. */
+static void record_lock_uses(struct scheduler *s, uint32_t thread, struct schedule_use *uses)
 {
 	const struct model_thread *t = &s->model->thread[thread];
 
@@ -88,10 +88,10 @@ static void look_at_locks(struct scheduler *s, uint32_t thread, struct schedule_
 }
 
 /*
- * How far one of the two may go without keeping a lock that the other still has to use. The other
- * only goes on: an acquire that is in nobody's way stays so.
+ * Returns how far one of the two may go without keeping a lock that the other still has to use. The
+ * other only goes forward: an acquire that is in no thread's way stays so.
  */
-static uint64_t limit(struct scheduler *s, uint32_t thread, uint32_t other, int side)
+static uint64_t find_limit(struct scheduler *s, uint32_t thread, uint32_t other, int side)
 {
 	const struct model_thread *t = &s->model->thread[thread];
 	uint64_t position = s->way[thread].position;
@@ -112,8 +112,9 @@ static uint64_t limit(struct scheduler *s, uint32_t thread, uint32_t other, int 
 	return position;
 }
 
-/* Behind the next release of a lock that the thread holds; past its end where there is none. */
-static uint64_t release_of(struct model *m, uint32_t thread, uint32_t lock)
+/* Returns the position after the next release of a lock that the thread holds; past its end if
+ * none. */
+static uint64_t find_release(struct model *m, uint32_t thread, uint32_t lock)
 {
 	const struct model_thread *t = &m->thread[thread];
 
@@ -123,8 +124,8 @@ static uint64_t release_of(struct model *m, uint32_t thread, uint32_t lock)
 	return t->n + 1;
 }
 
-/* A thread that holds a lock; it is held. */
-static uint32_t holder(const struct model *m, uint32_t lock)
+/* Returns a thread that holds a lock; one must. */
+static uint32_t find_holder(const struct model *m, uint32_t lock)
 {
 	if (m->lock[lock].owner)
 		return m->lock[lock].owner - 1;
@@ -138,7 +139,7 @@ static uint32_t holder(const struct model *m, uint32_t lock)
 	return UINT32_MAX;
 }
 
-/* Everybody is stuck: a third thread that has come to its place and holds a lock goes further. */
+/* All threads are stuck: let a third thread that is at its place and holds a lock go further. */
 static bool make_way(struct scheduler *s, const struct schedule_goal *goal)
 {
 	struct model *m = s->model;
@@ -149,36 +150,35 @@ static bool make_way(struct scheduler *s, const struct schedule_goal *goal)
 
 		if (!op || op->at != m->thread[t].position || !op->acquire || model_is_free(m, op))
 			continue;
-		who = holder(m, op->lock);
+		who = find_holder(m, op->lock);
 		if (who == UINT32_MAX || who == goal->thread || who == goal->other || who == t)
 			continue;
 		if (m->thread[who].position < s->way[who].position)
 			continue;
-		ask(s, who, release_of(m, who, op->lock));
-		ask_all(s, goal);
+		require_position(s, who, find_release(m, who, op->lock));
+		follow_needs(s, goal);
 		return true;
 	}
 	return false;
 }
 
-/* One thread goes as far as it may; false where that is no step. */
-static bool go(struct scheduler *s, const struct schedule_goal *goal, uint32_t t)
+/* Run one thread as far as it may go. Returns false if it did not move. */
+static bool run_thread(struct scheduler *s, const struct schedule_goal *goal, uint32_t t)
 {
 	const struct model_thread *thread = &s->model->thread[t];
 	uint64_t from = thread->position, to = s->way[t].position;
 
 	if (t == goal->thread)
-		to = limit(s, t, goal->other, 0);
+		to = find_limit(s, t, goal->other, 0);
 	else if (t == goal->other)
-		to = limit(s, t, goal->thread, 1);
+		to = find_limit(s, t, goal->thread, 1);
 	if (to > from)
 		model_go(s->model, t, to);
 	return thread->position > from;
 }
 
-/* The first thread to behind `cut`, the other one to f, whoever they need to where they need him.
- */
-static bool gather(struct scheduler *s, const struct schedule_goal *goal)
+/* Run the first thread past `cut`, the other to f, and the threads that they need. */
+static bool run_to_places(struct scheduler *s, const struct schedule_goal *goal)
 {
 	const struct model *m = s->model;
 	bool moved, there;
@@ -186,11 +186,11 @@ static bool gather(struct scheduler *s, const struct schedule_goal *goal)
 	do {
 		moved = false;
 		there = true;
-		/* The two come last, f's thread at the very end: then it just goes on with f. */
+		/* The two run last, and f's thread at the very end: then it can go on with f. */
 		for (size_t i = s->ninvolved; i-- > 0;) {
 			uint32_t t = s->involved[i];
 
-			moved |= go(s, goal, t);
+			moved |= run_thread(s, goal, t);
 			there &= m->thread[t].position >= s->way[t].position;
 		}
 		if (!moved && !there)
@@ -202,8 +202,8 @@ static bool gather(struct scheduler *s, const struct schedule_goal *goal)
 	return there;
 }
 
-/* A thread to a position, whoever stands in its way out of it first. */
-static bool advance(struct scheduler *s, uint32_t thread, uint64_t position)
+/* Run a thread to a position, after moving other threads out of its way. */
+static bool run_to(struct scheduler *s, uint32_t thread, uint64_t position)
 {
 	struct model *m = s->model;
 	bool ok = true;
@@ -218,12 +218,11 @@ static bool advance(struct scheduler *s, uint32_t thread, uint64_t position)
 		switch (model_go(m, thread, position)) {
 		case MODEL_LOCKED:
 			lock = m->thread[thread].op[m->thread[thread].next_op].lock;
-			who = holder(m, lock);
-			ok = who != UINT32_MAX && advance(s, who, release_of(m, who, lock));
+			who = find_holder(m, lock);
+			ok = who != UINT32_MAX && run_to(s, who, find_release(m, who, lock));
 			continue;
 		case MODEL_WAITING:
-			ok = model_unmet(m, thread, &need) &&
-			     advance(s, need.thread, need.position);
+			ok = model_unmet(m, thread, &need) && run_to(s, need.thread, need.position);
 			continue;
 		case MODEL_ENDED:
 			ok = false;
@@ -238,10 +237,10 @@ static bool advance(struct scheduler *s, uint32_t thread, uint64_t position)
 }
 
 /*
- * After f, its thread lets go of what the first one will want on its way to e2,
- * before that one comes there and finds it locked: a switch less.
+ * After f, let its thread release the locks that the first thread wants on its way to e2,
+ * before that thread finds them locked: this saves a switch.
  */
-static void step_aside(struct scheduler *s, const struct schedule_goal *goal)
+static void release_for_first(struct scheduler *s, const struct schedule_goal *goal)
 {
 	struct model *m = s->model;
 	const struct model_thread *t = &m->thread[goal->thread], *other = &m->thread[goal->other];
@@ -252,7 +251,7 @@ static void step_aside(struct scheduler *s, const struct schedule_goal *goal)
 
 		if (!t->op[i].acquire || m->lock[t->op[i].lock].owner != goal->other + 1)
 			continue;
-		release = release_of(m, goal->other, t->op[i].lock);
+		release = find_release(m, goal->other, t->op[i].lock);
 		if (release > to && release <= other->n)
 			to = release;
 	}
@@ -260,14 +259,14 @@ static void step_aside(struct scheduler *s, const struct schedule_goal *goal)
 		model_go(m, goal->other, to);
 }
 
-/* Where everybody has to be for the one to be at `position` and the other at f: is that too far? */
+/* With the one at `position` and the other at f, must a thread be beyond its place? */
 static bool too_far(struct scheduler *s, const struct schedule_goal *goal, uint64_t position)
 {
 	s->stamp++;
 	s->ninvolved = 0;
-	ask(s, goal->other, goal->f);
-	ask(s, goal->thread, position);
-	ask_all(s, goal);
+	require_position(s, goal->other, goal->f);
+	require_position(s, goal->thread, position);
+	follow_needs(s, goal);
 	return s->way[goal->thread].position > goal->e2 || s->way[goal->other].position > goal->f;
 }
 
@@ -279,13 +278,13 @@ static bool make_directly(struct scheduler *s, const struct schedule_goal *goal)
 	if (too_far(s, goal, goal->cut + 1))
 		return false;
 	s->clear[0] = s->clear[1] = 0;
-	look_at_locks(s, goal->thread, s->use[0]);
-	look_at_locks(s, goal->other, s->use[1]);
-	if (!gather(s, goal) || model_go(m, goal->other, goal->f + 1) != MODEL_THERE ||
-	    !advance(s, goal->other, goal->f2 + 1) || m->thread[goal->thread].position > goal->e2)
+	record_lock_uses(s, goal->thread, s->use[0]);
+	record_lock_uses(s, goal->other, s->use[1]);
+	if (!run_to_places(s, goal) || model_go(m, goal->other, goal->f + 1) != MODEL_THERE ||
+	    !run_to(s, goal->other, goal->f2 + 1) || m->thread[goal->thread].position > goal->e2)
 		return false;
-	step_aside(s, goal);
-	return advance(s, goal->thread, goal->e2 + 1);
+	release_for_first(s, goal);
+	return run_to(s, goal->thread, goal->e2 + 1);
 }
 
 bool schedule_make(struct scheduler *s, const struct schedule_goal *goal)

@@ -5,7 +5,7 @@
 
 #include "base/banned.h"
 
-/* A step taken: `thread` stood at `from`; and which thread is to be tried next from there. */
+/* A step: `thread` was at `from`; and the thread to be tried next from there. */
 struct frame {
 	uint32_t thread;
 	uint32_t choice;
@@ -15,16 +15,16 @@ struct frame {
 struct search {
 	struct scheduler *s;
 	const struct schedule_goal *goal;
-	uint32_t *thread; /* those that may have to run */
+	uint32_t *thread; /* the threads that may have to run */
 	uint32_t n;
 	struct frame *frame;
 	size_t depth, cap;
-	struct map seen; /* positions of all, hashed */
+	struct map seen; /* hashes of the positions of all threads */
 	uint64_t hash;
 	uint64_t states;
 };
 
-/* The two, and whoever these may ever need. */
+/* Collect the two threads, and all that these may ever need. */
 static void find_threads(struct search *x)
 {
 	const struct model *m = x->s->model;
@@ -62,7 +62,7 @@ static void stop_at(uint64_t *to, uint64_t from, uint64_t at)
 		*to = at;
 }
 
-/* The end of a thread's next step: an operation on a lock, or all before the next. */
+/* Returns the end of a thread's next step: an operation on a lock, or all events before it. */
 static uint64_t step_end(const struct search *x, uint32_t thread)
 {
 	const struct model_thread *t = &x->s->model->thread[thread];
@@ -70,7 +70,7 @@ static uint64_t step_end(const struct search *x, uint32_t thread)
 	uint64_t from = t->position, to = t->n;
 
 	if (t->next_op < t->nops) {
-		/* Before it too: what lies before it may be what others wait for. */
+		/* Stop before it too: other threads may wait for the events before it. */
 		stop_at(&to, from, t->op[t->next_op].at);
 		stop_at(&to, from, t->op[t->next_op].at + 1);
 	}
@@ -88,7 +88,7 @@ static uint64_t step_end(const struct search *x, uint32_t thread)
 	return to;
 }
 
-/* e1 before f, f2 before e2. */
+/* Does the next step keep e1 before f and f2 before e2? */
 static bool in_order(const struct search *x, uint32_t thread)
 {
 	const struct model *m = x->s->model;
@@ -102,8 +102,8 @@ static bool in_order(const struct search *x, uint32_t thread)
 	return true;
 }
 
-/* Take a step that leads somewhere new. */
-static bool step(struct search *x, uint32_t thread)
+/* Take a step, if it leads to new positions. */
+static bool take_step(struct search *x, uint32_t thread)
 {
 	struct model *m = x->s->model;
 	uint64_t from = m->thread[thread].position, to = step_end(x, thread), hash;
@@ -145,7 +145,7 @@ static bool search(struct search *x)
 
 	while (first->position <= x->goal->e2) {
 		uint32_t *choice = x->depth ? &x->frame[x->depth - 1].choice : &root;
-		/* The thread that ran goes on, for few switches. */
+		/* Try the thread that ran last first, for few switches. */
 		uint32_t last = x->depth ? x->frame[x->depth - 1].thread : x->goal->thread;
 
 		if (x->states >= SCHEDULE_SEARCH ||
@@ -157,11 +157,11 @@ static bool search(struct search *x)
 			step_back(x);
 			continue;
 		}
-		/* Choice 0 is that one; the others follow, with it among them once more. */
+		/* Choice 0 is that thread; then all follow, it among them once more. */
 		if (!(*choice)++)
-			step(x, last);
+			take_step(x, last);
 		else
-			step(x, x->thread[*choice - 2]);
+			take_step(x, x->thread[*choice - 2]);
 	}
 	return true;
 }

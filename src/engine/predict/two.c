@@ -56,8 +56,8 @@ void two_free(struct two *two)
 	mem_free(two);
 }
 
-/* The thread's accesses in its open transaction. */
-static struct two_thread *recent(struct witnesses *w, uint32_t thread)
+/* Returns the thread's recent accesses in its open transaction. */
+static struct two_thread *recent_of(struct witnesses *w, uint32_t thread)
 {
 	struct two_thread *t;
 
@@ -83,7 +83,7 @@ static uint32_t new_entry(struct witnesses *w, uint32_t thread, uint32_t x, uint
 					    });
 }
 
-/* The outer entry, behind which is the inner one; WITNESS_NONE where there is no room for them. */
+/* Returns the outer entry, which the inner one follows; WITNESS_NONE if there is no room. */
 static uint32_t entry_of(struct witnesses *w, uint32_t thread, uint32_t x, uint32_t y)
 {
 	struct two *two = w->two;
@@ -110,7 +110,7 @@ static uint32_t entry_of(struct witnesses *w, uint32_t thread, uint32_t x, uint3
 	return id;
 }
 
-/* A state with what was acquired since. It has no bit: few come again. */
+/* Returns a state with the locks acquired since. It has no bit: few are used again. */
 static uint32_t state_with(struct witnesses *w, uint32_t state, uint32_t took)
 {
 	uint64_t key = (uint64_t)state << 32 | took;
@@ -126,12 +126,12 @@ static uint32_t state_with(struct witnesses *w, uint32_t state, uint32_t took)
 }
 
 /* Does an access of that operation read (0), or write (1)? */
-static bool does(uint32_t op, int what)
+static bool op_does(uint32_t op, int what)
 {
 	return op == OP_UPDATE || op == (what ? OP_WRITE : OP_READ);
 }
 
-/* `e` as e2, or f2, after an access of another variable. */
+/* Take `e` as e2, or f2, after an access of another variable. */
 static void take_second(struct witnesses *w, const struct event *e, uint64_t event,
 			const struct two_access *a, const uint64_t last[2])
 {
@@ -151,7 +151,7 @@ static void take_second(struct witnesses *w, const struct event *e, uint64_t eve
 			.kind = (uint8_t)(WITNESS_RR + k),
 		};
 
-		if (!does(a->first.op, k >> 1) || !does(e->op, k & 1))
+		if (!op_does(a->first.op, k >> 1) || !op_does(e->op, k & 1))
 			continue;
 		witness_take_pair(w, t, &x, &a->first, last[k & 1]);
 		x.entry = entry + 1;
@@ -163,7 +163,7 @@ static void take_second(struct witnesses *w, const struct event *e, uint64_t eve
 	}
 }
 
-/* Where to keep an access: with its like, in a free place, or in that of the oldest. */
+/* Returns where to keep an access: with equal ones, in a free place, or in place of the oldest. */
 static struct two_access *place_for(struct two_thread *r, uint32_t var,
 				    const struct witness_access *a)
 {
@@ -192,7 +192,7 @@ void two_take_access(struct witnesses *w, const struct event *e, uint64_t event,
 
 	if (e->operand >= w->two->nshared || !w->two->shared[e->operand])
 		return;
-	r = recent(w, e->thread);
+	r = recent_of(w, e->thread);
 	for (uint32_t i = 0; i < r->n; i++)
 		if (r->v[i].var != e->operand)
 			take_second(w, e, event, &r->v[i], last);
@@ -203,7 +203,7 @@ void two_take_access(struct witnesses *w, const struct event *e, uint64_t event,
 
 void two_take_lock(struct witnesses *w, const struct event *e)
 {
-	struct two_thread *r = recent(w, e->thread);
+	struct two_thread *r = recent_of(w, e->thread);
 
 	if (e->op != OP_ACQUIRE && e->op != OP_ACQUIRE_SHARED)
 		return;

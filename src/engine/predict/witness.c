@@ -4,10 +4,10 @@
 
 #include "base/banned.h"
 
-/* A transaction's number where no witness has asked for one. */
+/* The number of a transaction that no witness has needed yet. */
 #define NO_TX UINT32_MAX
 
-/* Ask for what an access will look at so many events ahead, and for where that is twice as many. */
+/* Prefetch an entry so many events ahead, and the number of the entry twice as many ahead. */
 enum { PREFETCH = 8 };
 
 void witnesses_init(struct witnesses *w)
@@ -66,8 +66,8 @@ static uint32_t new_stretch(struct witnesses *w, uint32_t thread, uint32_t index
 	return (uint32_t)w->nstretches++;
 }
 
-/* The thread's first event, or its fork. */
-static void arrive(struct witnesses *w, uint32_t thread, uint32_t from)
+/* Begin a thread, at its first event or its fork. */
+static void begin_thread(struct witnesses *w, uint32_t thread, uint32_t from)
 {
 	struct witness_thread *t = &w->thread[thread];
 
@@ -75,8 +75,8 @@ static void arrive(struct witnesses *w, uint32_t thread, uint32_t from)
 	t->state = state_of(w, LOCKHIST_EMPTY, t->stretch);
 }
 
-/* Put the thread's state in front of its transaction's list. */
-static void to_front(struct witnesses *w, struct witness_thread *t, uint64_t event)
+/* Move the thread's state to the front of its transaction's list. */
+static void move_to_front(struct witnesses *w, struct witness_thread *t, uint64_t event)
 {
 	struct witness_state *s = &w->state[t->state];
 
@@ -106,7 +106,7 @@ static void enter(struct witnesses *w, struct witness_thread *t, uint32_t state,
 		w->state[t->state].leave = event;
 	t->state = state;
 	if (t->tx)
-		to_front(w, t, event);
+		move_to_front(w, t, event);
 }
 
 static void take_lock(struct witnesses *w, const struct event *e, uint64_t event)
@@ -143,7 +143,7 @@ static void next_stretch(struct witnesses *w, uint32_t thread, uint32_t from, ui
 static void take_fork(struct witnesses *w, const struct event *e, uint64_t event)
 {
 	if (w->thread[e->operand].stretch == WITNESS_NONE)
-		arrive(w, e->operand, w->thread[e->thread].stretch);
+		begin_thread(w, e->operand, w->thread[e->thread].stretch);
 	next_stretch(w, e->thread, WITNESS_NONE, event);
 }
 
@@ -151,7 +151,7 @@ static void take_join(struct witnesses *w, const struct event *e, uint64_t event
 {
 	struct witness_thread *child = &w->thread[e->operand];
 
-	/* Later joins of it tell nothing that is worth a stretch. */
+	/* Further joins of the same thread add nothing that needs a stretch. */
 	if (child->joined || child->stretch == WITNESS_NONE)
 		return;
 	child->joined = true;
@@ -172,7 +172,7 @@ static void take_block(struct witnesses *w, const struct event *e, uint64_t even
 	t->about = (struct witness_tx){event, event_label(e), e->place};
 	t->tx_epoch = t->epoch;
 	t->newest = WITNESS_NONE;
-	to_front(w, t, event);
+	move_to_front(w, t, event);
 }
 
 uint32_t witness_new_entry(struct witnesses *w, struct witness_entry entry)
@@ -225,7 +225,7 @@ static bool same_key(const struct witness *a, const struct witness *b)
 	return a->entry == b->entry && a->state == b->state && a->kind == b->kind;
 }
 
-/* Of all that tells it apart. */
+/* Returns a hash of all that distinguishes a witness. */
 static inline uint64_t hash_of(const struct witness *x)
 {
 	uint64_t h = (uint64_t)x->entry << 32 | x->state;
@@ -233,10 +233,10 @@ static inline uint64_t hash_of(const struct witness *x)
 	h = h * 0x9e3779b97f4a7c15ull ^ ((uint64_t)x->place1 << 32 | x->place2);
 	h = h * 0xc2b2ae3d27d4eb4full ^
 	    ((uint64_t)x->epoch << 24 | (uint32_t)x->op1 << 16 | (uint32_t)x->op2 << 8 | x->kind);
-	return map_mix(h) | 1; /* 0 is nobody's */
+	return map_mix(h) | 1; /* 0 means none */
 }
 
-/* What variants have in common, whatever the variable. */
+/* Returns a hash of what variants have in common, for any variable. */
 static inline uint64_t like_key(const struct witnesses *w, const struct witness *x)
 {
 	uint64_t h = (uint64_t)x->place1 << 32 | x->place2;
@@ -245,7 +245,7 @@ static inline uint64_t like_key(const struct witnesses *w, const struct witness 
 					    (uint32_t)(x->op1 << 16 | x->op2 << 8 | x->kind));
 }
 
-/* Are there enough like it? */
+/* Are there WITNESS_LIKE witnesses like it already? */
 static inline bool is_common(struct witnesses *w, const struct witness *x)
 {
 	uint64_t key = like_key(w, x);
@@ -259,7 +259,7 @@ static inline bool is_common(struct witnesses *w, const struct witness *x)
 	return true;
 }
 
-/* Is one kept for its state, and no other? */
+/* Is a witness kept for its state, and is there no room for variants? */
 static inline bool is_full(struct witnesses *w, const struct witness *x)
 {
 	const struct witness_now *now = &w->now[x->entry];
@@ -268,8 +268,8 @@ static inline bool is_full(struct witnesses *w, const struct witness *x)
 	       (now->variants[x->kind] == WITNESS_VARIANTS || is_common(w, x));
 }
 
-/* Keep it, if there is none like it and there is room for it. */
-static void record(struct witnesses *w, struct witness_thread *t, struct witness *x)
+/* Keep a witness, if there is no equal one and there is room for it. */
+static void keep_witness(struct witnesses *w, struct witness_thread *t, struct witness *x)
 {
 	struct witness_entry *entry = &w->entry[x->entry];
 	struct witness_now *now = &w->now[x->entry];
@@ -295,7 +295,7 @@ static void record(struct witnesses *w, struct witness_thread *t, struct witness
 		}
 		now->variants[x->kind]++;
 	}
-	like = map_get(&w->like, like_key(w, x)) + 1; /* from "none" that is 0 */
+	like = map_get(&w->like, like_key(w, x)) + 1; /* MAP_NONE + 1 is 0 */
 	if (like <= WITNESS_LIKE)
 		map_set(&w->like, like_key(w, x), like);
 	if (t->tx_id == NO_TX) {
@@ -311,8 +311,8 @@ static void record(struct witnesses *w, struct witness_thread *t, struct witness
 	map_set(&w->by_key, key, (uint32_t)w->n++);
 }
 
-/* Have witnesses with this hash been met lately? From now on they have. */
-static inline bool met(struct witnesses *w, uint64_t hash)
+/* Was this hash met recently? Remembers it. */
+static inline bool was_met(struct witnesses *w, uint64_t hash)
 {
 	uint64_t *slot = &w->met[hash & (WITNESS_MET - 1)];
 	bool yes = *slot == hash;
@@ -322,12 +322,12 @@ static inline bool met(struct witnesses *w, uint64_t hash)
 }
 
 /*
- * The thread stood in that state after e1. The earlier the better: what is
- * behind `cut` needs no lock yet that a thread may have kept from before it
- * forked this one. Known are the first and the last time.
+ * Set `cut` and the state: the thread was in that state after e1. The earlier the
+ * better: what comes after `cut` then needs no lock that a thread may have kept from
+ * before it forked this one. Only the first and the last time are known.
  */
-static inline void stand(struct witness *x, const struct witness_state *s, uint32_t id,
-			 const struct witness_access *e1)
+static inline void set_state(struct witness *x, const struct witness_state *s, uint32_t id,
+			     const struct witness_access *e1)
 {
 	x->state = id;
 	x->cut = s->enter > e1->event ? s->enter : e1->event;
@@ -338,11 +338,11 @@ static inline void stand(struct witness *x, const struct witness_state *s, uint3
 }
 
 /*
- * Has the thread held nothing at some moment since e1? Where it forked, joined
- * or waited on the way, it matters when.
+ * Has the thread held no lock at some moment since e1? If it has forked, joined or
+ * waited since then, it matters when.
  */
-static inline bool let_go_between(const struct witnesses *w, const struct witness_thread *t,
-				  const struct witness_access *e1)
+static inline bool was_free_between(const struct witnesses *w, const struct witness_thread *t,
+				    const struct witness_access *e1)
 {
 	const struct witness_state *s = &w->state[t->empty];
 
@@ -350,7 +350,7 @@ static inline bool let_go_between(const struct witnesses *w, const struct witnes
 	       w->state[e1->state].stretch == t->stretch && t->tx_epoch == t->epoch;
 }
 
-/* e2 after this e1: the thread may have stood in any of the states that it left after `since`. */
+/* Take e2 after this e1: the thread was in each of the states that it left after `since`. */
 static inline void take_pair(struct witnesses *w, struct witness_thread *t, struct witness *x,
 			     const struct witness_access *e1, uint64_t since)
 {
@@ -362,11 +362,11 @@ static inline void take_pair(struct witnesses *w, struct witness_thread *t, stru
 	x->op1 = e1->op;
 	if (since < e1->event)
 		since = e1->event;
-	if (let_go_between(w, t, e1)) {
+	if (was_free_between(w, t, e1)) {
 		x->state = t->empty;
-		if (!is_full(w, x) && !met(w, hash_of(x))) {
-			stand(x, &w->state[t->empty], t->empty, e1);
-			record(w, t, x);
+		if (!is_full(w, x) && !was_met(w, hash_of(x))) {
+			set_state(x, &w->state[t->empty], t->empty, e1);
+			keep_witness(w, t, x);
 		}
 		return;
 	}
@@ -378,11 +378,11 @@ static inline void take_pair(struct witnesses *w, struct witness_thread *t, stru
 			hash += hash_of(x);
 	}
 	end = id;
-	if (!hash || met(w, hash))
+	if (!hash || was_met(w, hash))
 		return;
 	for (id = t->newest; id != end; id = w->state[id].older) {
-		stand(x, &w->state[id], id, e1);
-		record(w, t, x);
+		set_state(x, &w->state[id], id, e1);
+		keep_witness(w, t, x);
 	}
 }
 
@@ -394,15 +394,15 @@ void witness_take_pair(struct witnesses *w, struct witness_thread *t, struct wit
 
 void witness_take_at(struct witnesses *w, struct witness_thread *t, struct witness *x)
 {
-	if (!is_full(w, x) && !met(w, hash_of(x)))
-		record(w, t, x);
+	if (!is_full(w, x) && !was_met(w, hash_of(x)))
+		keep_witness(w, t, x);
 }
 
 /*
- * Access e2, which does `second` (0 read, 1 write), after one in this
- * transaction that does `first`. States before the last access that did `second`
- * too were recorded with that. The first such e1 leaves the most room; the last
- * one reads best, and is taken too where it looks different.
+ * Take access e2, which does `second` (0 read, 1 write), after an access of this
+ * transaction that does `first`. States before the last access that also did `second`
+ * were recorded with that. The first such e1 allows the most interleavings; the last one
+ * reads best in a report, and is taken too if it looks different.
  */
 static inline void take_second(struct witnesses *w, struct witness_thread *t, struct witness *x,
 			       int first, int second)
@@ -433,7 +433,7 @@ static inline void take_access(struct witnesses *w, const struct event *e, uint6
 		id = new_entry(w, t, e);
 	now = &w->now[id];
 	x.entry = id;
-	if (!t->tx) /* an operation outside is a transaction by itself */
+	if (!t->tx) /* an operation outside blocks is a transaction by itself */
 		t->tx_id = NO_TX;
 	for (int k = 0; k < 2; k++) {
 		x.kind = (uint8_t)(WITNESS_R + k);
@@ -537,7 +537,7 @@ void witnesses_take(struct witnesses *w, const struct batch *b)
 		if (e->op == OP_NONE)
 			continue;
 		if (w->thread[e->thread].stretch == WITNESS_NONE)
-			arrive(w, e->thread, WITNESS_NONE);
+			begin_thread(w, e->thread, WITNESS_NONE);
 		if (op_is_access(e->op))
 			take_access(w, e, event);
 		else if (op_is_lock(e->op))
