@@ -1,7 +1,7 @@
 /*
  * commit-conflict and commit-view: the commit-node algorithms (Wang and Stoller,
- * PPoPP 2006). Off-line: the first pass learns which variables and locks take
- * part, the second records the segments, then all is judged at once.
+ * PPoPP 2006). Off-line: the first pass finds out which variables and locks take part,
+ * the second records the segments, then all is judged at once.
  */
 #include "engine/commit/commit.h"
 

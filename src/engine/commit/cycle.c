@@ -1,20 +1,21 @@
 /*
- * Which transactions have two nodes apart that others join.
+ * Which transactions have two separate nodes that other transactions connect.
  *
- * A cycle that cuts through a transaction t and is as short as can be visits
- * every other slot at most once, and forwards in that slot's own order; and none of
- * its other segments must come before or after t (docs/engines/commit-conflict.md
- * has the proof). So there are two cases. Both nodes meet the same slot: then the
- * first that the one meets there must not come after the last that the other
- * meets. Or they meet two slots, and a way leads from the one to the other that
- * keeps out of t's own.
+ * A shortest cycle that cuts a transaction t visits every other slot at most once, and
+ * forwards in the order of that slot; and none of its other segments must come before
+ * or after t (docs/engines/commit-conflict.md has the proof). So there are two cases:
  *
- * For the second case a graph of spans is enough: stretches of a slot's
- * phases in which somebody can be concurrent with one phase and the next.
- * Which of them are connected when one slot is left out, for each slot in turn, is
- * found by halving: to the left half go all edges that have no end there, then
- * the left half is halved. A forest of sets that can be undone (union by size, no
- * path compression) makes that O(edges * log(slots) * log(spans)).
+ *  - Both nodes meet the same slot. Then the first access that the one meets there must
+ *    not come after the last that the other meets.
+ *  - They meet two slots, and a path leads from the one to the other that avoids the
+ *    slot of t.
+ *
+ * For the second case a graph of spans is enough: a span is a sequence of phases of a
+ * slot such that some phase can be concurrent with each and the next. Which spans are
+ * connected when one slot is left out, for each slot in turn, is found by halving: all
+ * edges that have no end in the left half are added, then the left half is halved; so
+ * is the right. A forest of sets that can be undone (union by size, no path
+ * compression) makes that O(edges * log(slots) * log(spans)).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +30,7 @@ struct edge {
 	struct commit_hop hop;
 };
 
-/* A node of the transaction, as an interval of its operations, and whom it meets. */
+/* A node of the transaction, as an interval of its operations, and what it meets. */
 struct node {
 	uint32_t lo, hi, op;
 	uint32_t span;
@@ -41,10 +42,10 @@ struct nodes {
 	size_t n, cap;
 };
 
-/* Of a component: a node that meets it, and one that meets it in another slot. */
+/* For a component: a node that meets it, and a node that meets it in another slot. */
 struct reached {
 	uint32_t stamp;
-	uint32_t one, two; /* indices of nodes; two is NONE where there is none */
+	uint32_t one, two; /* indices of nodes; two may be NONE */
 };
 enum { NONE = UINT32_MAX };
 
@@ -69,11 +70,11 @@ struct cycle {
 	struct commit_meetings met;
 	struct nodes first, last;
 	struct reached *reached;
-	/* Of a slot: the node that meets the earliest there; before that, a sum that writes. */
+	/* By slot: the node that meets the earliest there; before that, a sum that writes. */
 	uint32_t *best, *best_stamp;
 	uint32_t *writer; /* slots */
 	uint32_t stamp;
-	uint32_t *came; /* of a span, when looking for a way: 1 + the edge */
+	uint32_t *came; /* by span, in the search for a path: 1 + the edge */
 	uint32_t *queue;
 };
 
@@ -84,7 +85,7 @@ static uint32_t clock_at(const struct segment_phase *p, uint32_t slot)
 	return slot < p->clock.n ? p->clock.at[slot] : 0;
 }
 
-/* Of two phases, one before the other: can a third be concurrent with both? */
+/* Of two phases one must come before the other: can a third be concurrent with both? */
 static bool have_witness(const struct commit_meet *m, const struct segment_phase *p,
 			 const struct segment_phase *q)
 {
@@ -139,7 +140,7 @@ static void grow_hash(struct cycle *c)
 	}
 }
 
-/* NULL where it is there already, in either direction. */
+/* Add an edge. Returns NULL if it exists already, in either direction. */
 static struct edge *add_edge(struct cycle *c, uint32_t a, uint32_t b)
 {
 	uint32_t low = a < b ? a : b, high = a < b ? b : a;
@@ -159,7 +160,7 @@ static struct edge *add_edge(struct cycle *c, uint32_t a, uint32_t b)
 	return &c->edge[c->nedges++];
 }
 
-/* All pairs of spans in different slots. */
+/* Returns the number of pairs of spans in different slots. */
 static size_t edges_at_most(const struct cycle *c)
 {
 	size_t n = (size_t)c->nspans * (c->nspans - 1) / 2, run = 0;
@@ -194,9 +195,8 @@ static void add_group(struct cycle *c, uint32_t var, const struct commit_group *
 }
 
 /*
- * Of a variable whose phases are all concurrent: two that write it meet, in
- * whatever nodes. So do one that writes and one that reads; but in the
- * view-forest that has to be asked.
+ * Add the edges of a variable whose phases are all concurrent: two writes meet, in
+ * some nodes. So do a write and a read; but in the view-forest that has to be computed.
  */
 static void add_plain(struct cycle *c, uint32_t var)
 {
@@ -238,7 +238,7 @@ static void add_plain(struct cycle *c, uint32_t var)
 	}
 }
 
-/* Those that meet; as long as there can be more. */
+/* Add an edge for each two accesses that meet, until all possible edges exist. */
 static void add_meetings(struct cycle *c)
 {
 	const struct commit_meet *m = c->m;
@@ -254,7 +254,7 @@ static void add_meetings(struct cycle *c)
 	}
 }
 
-/* Those that must come one before the other, in different slots: the last of each is enough. */
+/* Add the edges by the order of phases in different slots: the last one of each is enough. */
 static void add_orders(struct cycle *c)
 {
 	const struct commit_meet *m = c->m;
@@ -296,9 +296,9 @@ static void index_edges(struct cycle *c)
 	mem_free(fill);
 }
 
-/* A way between two spans that keeps out of a slot. There is one. */
-static void find_way(struct cycle *c, uint32_t from, uint32_t to, uint32_t without,
-		     struct commit_found *out)
+/* Find a path between two spans that avoids a slot. There is one. */
+static void find_path(struct cycle *c, uint32_t from, uint32_t to, uint32_t without,
+		      struct commit_found *out)
 {
 	size_t head = 0, tail = 0;
 
@@ -386,7 +386,7 @@ static int by_lo(const void *a, const void *b)
 			      : (x->op > y->op) - (x->op < y->op);
 }
 
-/* The ends of the node at that depth around an access. */
+/* Returns the interval of the node at that depth around an access. */
 static struct commit_block node_at(const struct commit_leaves *l, struct commit_at at,
 				   uint32_t depth)
 {
@@ -395,7 +395,7 @@ static struct commit_block node_at(const struct commit_leaves *l, struct commit_
 	return l->block[l->chain[at.blocks + depth - 1]];
 }
 
-/* Can there be more than one commit node: are two nodes apart that may meet somebody? */
+/* May there be more than one commit node: two separate nodes that may meet an access? */
 static bool may_be_apart(struct cycle *c, const struct segment *t)
 {
 	const struct commit_leaves *l = &c->m->leaves;
@@ -429,7 +429,7 @@ static void add_node(struct cycle *c, struct nodes *to, struct commit_at at,
 	to->v[to->n++] = (struct node){b.start, b.end, at.op, c->span[met->phase], *met};
 }
 
-/* Its nodes that meet somebody. Returns whether two of them are apart. */
+/* Find its nodes that meet an access. Returns whether two of them are separate. */
 static bool find_nodes(struct cycle *c, uint32_t i)
 {
 	const struct segment *t = &c->m->segments->segment[i];
@@ -454,8 +454,9 @@ static bool find_nodes(struct cycle *c, uint32_t i)
 	return hi < lo;
 }
 
-/* Tell of the two nodes; where one other segment can be both ends, it is. */
-static void tell(struct cycle *c, uint32_t segment, const struct node *a, const struct node *b)
+/* Report the two nodes. If one other segment can be at both ends, it is. */
+static void report_nodes(struct cycle *c, uint32_t segment, const struct node *a,
+			 const struct node *b)
 {
 	struct commit_found f = {.segment = segment,
 				 .a = {a->op, a->met.at_min, a->span},
@@ -469,16 +470,17 @@ static void tell(struct cycle *c, uint32_t segment, const struct node *a, const 
 			 a->met.at_max.op <= b->met.at_max.op)
 			f.a.other = a->met.at_max;
 	} else {
-		find_way(c, a->span, b->span,
-			 c->m->segments->phase[c->m->segments->segment[segment].phase].at.slot, &f);
+		find_path(c, a->span, b->span,
+			  c->m->segments->phase[c->m->segments->segment[segment].phase].at.slot,
+			  &f);
 	}
 	c->counts->found++;
 	c->found(c->arg, &f);
 	mem_free(f.hop);
 }
 
-/* A node that ends before those to come begin. */
-static void pass(struct cycle *c, uint32_t i)
+/* Take a node that ends before the nodes to come begin. */
+static void pass_node(struct cycle *c, uint32_t i)
 {
 	const struct node *a = &c->first.v[i];
 	uint32_t slot = a->met.slot;
@@ -495,7 +497,7 @@ static void pass(struct cycle *c, uint32_t i)
 		r->two = i;
 }
 
-static void check(struct cycle *c, uint32_t segment)
+static void check_transaction(struct cycle *c, uint32_t segment)
 {
 	size_t passed = 0, far_b = 0;
 	uint32_t far_a = NONE;
@@ -504,7 +506,7 @@ static void check(struct cycle *c, uint32_t segment)
 	if (!find_nodes(c, segment))
 		return;
 	c->counts->several_nodes++;
-	c->stamp++; /* never 0 again: segments are fewer than that */
+	c->stamp++; /* does not wrap to 0: there are fewer segments */
 	qsort(c->first.v, c->first.n, sizeof *c->first.v, by_hi);
 	qsort(c->last.v, c->last.n, sizeof *c->last.v, by_lo);
 	for (size_t i = 0; i < c->last.n; i++) {
@@ -513,10 +515,10 @@ static void check(struct cycle *c, uint32_t segment)
 		const struct reached *r = &c->reached[set_of(c, b->span)];
 
 		while (passed < c->first.n && c->first.v[passed].hi < b->lo)
-			pass(c, (uint32_t)passed++);
+			pass_node(c, (uint32_t)passed++);
 		if (c->best_stamp[slot] == c->stamp &&
 		    c->first.v[c->best[slot]].met.min <= b->met.max) {
-			tell(c, segment, &c->first.v[c->best[slot]], b);
+			report_nodes(c, segment, &c->first.v[c->best[slot]], b);
 			return;
 		}
 		if (far_a != NONE || r->stamp != c->stamp)
@@ -528,7 +530,7 @@ static void check(struct cycle *c, uint32_t segment)
 		far_b = i;
 	}
 	if (far_a != NONE)
-		tell(c, segment, &c->first.v[far_a], &c->last.v[far_b]);
+		report_nodes(c, segment, &c->first.v[far_a], &c->last.v[far_b]);
 }
 
 /* ---- all of them, slot by slot ---- */
@@ -541,17 +543,17 @@ static bool ends_in(const struct cycle *c, const struct edge *e, uint32_t lo, ui
 }
 
 /*
- * For slots [lo, hi): edges v[0 .. n) have an end there, all others are in the
- * sets already.
+ * Judge slots [lo, hi): edges v[0 .. n) have an end there, all others are in the sets
+ * already.
  */
-static void halve(struct cycle *c, uint32_t lo, uint32_t hi, const uint32_t *v, size_t n)
+static void judge_slots(struct cycle *c, uint32_t lo, uint32_t hi, const uint32_t *v, size_t n)
 {
 	uint32_t mid = lo + (hi - lo) / 2;
 	uint32_t *part;
 
 	if (hi - lo == 1) {
 		for (uint32_t i = c->segment_of[lo]; i < c->segment_of[hi]; i++)
-			check(c, c->segment[i]);
+			check_transaction(c, c->segment[i]);
 		return;
 	}
 	part = mem_alloc((n + 1) * sizeof *part);
@@ -567,7 +569,7 @@ static void halve(struct cycle *c, uint32_t lo, uint32_t hi, const uint32_t *v, 
 			else
 				unite(c, e->a, e->b);
 		}
-		halve(c, from, to, part, kept);
+		judge_slots(c, from, to, part, kept);
 		undo_to(c, mark);
 	}
 	mem_free(part);
@@ -630,7 +632,7 @@ void commit_cycle_find(struct commit_meet *m, struct commit_counts *counts,
 	c.best_stamp = mem_zalloc((m->nslots + 1) * sizeof *c.best_stamp);
 	c.writer = mem_alloc((m->nslots + 1) * sizeof *c.writer);
 	cut_spans(&c);
-	/* With two slots, what one meets is all in the other. */
+	/* With two slots, everything that one meets is in the other. */
 	if (m->nslots > 2) {
 		add_meetings(&c);
 		add_orders(&c);
@@ -642,7 +644,7 @@ void commit_cycle_find(struct commit_meet *m, struct commit_counts *counts,
 	for (size_t e = 0; e < c.nedges; e++)
 		all[e] = (uint32_t)e;
 	if (m->nslots)
-		halve(&c, 0, m->nslots, all, c.nedges);
+		judge_slots(&c, 0, m->nslots, all, c.nedges);
 	mem_free(all);
 	cycle_free(&c);
 }

@@ -1,11 +1,11 @@
 /*
- * A variable that is read and written under many sets of locks: a flag looked at
- * under each object's lock, or a field behind its object's lock and behind that of
- * any other. Nearly all pairs of its sorts have no lock in common but the
- * variable's guard, if it has one, so to compare each with each is a waste. This
- * finds the few that have another, by lock. All the others meet in the guard's block,
- * or where there is no guard in the access; of them, of each kind and slot, the first
- * and the last: in a list by time, it is the first entry that is not among the few.
+ * For a variable that is accessed under many sets of locks: a flag that is read under
+ * each object's lock, or a field that is accessed under its object's lock and that of
+ * any other. Nearly all pairs of its sorts have no lock in common but the variable's
+ * guard, if it has one, so comparing each with each is a waste. This finds the few that
+ * have another common lock. All others meet in the guard's block or, without a guard, in
+ * the access. Of them, the first and the last of each kind and slot are needed: in a
+ * list sorted by time, the first entry that is not among the few.
  */
 #include "engine/commit/commit.h"
 
@@ -28,8 +28,7 @@ struct commit_index_part {
 
 struct commit_index_group {
 	uint32_t kind, slot, run;
-	bool shut; /* what it reads in the guard's block is its own write, if that is all they share
-		    */
+	bool shut; /* without another common lock, it reads its own write in the guard's block */
 	size_t sum;
 	uint64_t min, max;
 };
@@ -77,7 +76,7 @@ static int by_max(const void *a, const void *b)
 	return order ? order : by_place(x, y);
 }
 
-/* The depth of the guard on a path; 0 where there is none. */
+/* Returns the depth of the guard on a path; 0 if there is none. */
 static uint32_t guard_depth(const struct commit_index *x, const struct commit_sorts *s,
 			    uint32_t path)
 {
@@ -89,8 +88,8 @@ static uint32_t guard_depth(const struct commit_index *x, const struct commit_so
 	return 0;
 }
 
-/* The path on which an access of this sort reads. */
-static uint32_t reading(const struct commit_sort *a)
+/* Returns the path on which an access of this sort reads. */
+static uint32_t reading_path(const struct commit_sort *a)
 {
 	return a->kind == COMMIT_OWN ? a->reader : a->path;
 }
@@ -99,7 +98,7 @@ static bool is_shut(const struct commit_index *x, const struct commit_sorts *s,
 		    const struct commit_sort *a)
 {
 	return x->guard != COMMIT_NONE && (a->kind == COMMIT_READ || a->kind == COMMIT_OWN) &&
-	       guard_depth(x, s, reading(a)) < a->open_from;
+	       guard_depth(x, s, reading_path(a)) < a->open_from;
 }
 
 static void add_locks(struct commit_index *x, const struct commit_sorts *s, uint32_t path,
@@ -165,8 +164,8 @@ struct commit_index *commit_index_new(const struct commit_meet *m, uint32_t var)
 			MEM_GROW(x->run, run_cap, (size_t)x->nruns + 1);
 			x->run[x->nruns++] = (struct commit_run){first + i, first + i, 0};
 			add_locks(x, &m->sorts, s->path, x->nruns - 1, &lock_cap);
-			if (reading(s) != s->path)
-				add_locks(x, &m->sorts, reading(s), x->nruns - 1, &lock_cap);
+			if (reading_path(s) != s->path)
+				add_locks(x, &m->sorts, reading_path(s), x->nruns - 1, &lock_cap);
 		}
 		x->run[x->nruns - 1].end = first + i + 1;
 		x->by_min[i] = x->by_max[i] = (struct commit_index_group){s->kind,
@@ -215,7 +214,7 @@ static enum manner manner_of(const struct commit_index *x, bool view, uint32_t a
 	return a == COMMIT_FINAL && b == COMMIT_FINAL ? MEETS : NEVER;
 }
 
-/* Runs that hold the lock, too. */
+/* Call `run` for the runs that hold this lock too. */
 static void ask_lock(struct commit_index *x, uint32_t lock,
 		     void (*run)(void *arg, size_t begin, size_t end), void *arg)
 {
@@ -249,7 +248,7 @@ static void ask_path(struct commit_index *x, const struct commit_meet *m, uint32
 			ask_lock(x, held_lock(v[i]), run, arg);
 }
 
-/* Of a part, the first and the last among those that were not looked at. */
+/* Call `met` with the first and the last of a part, among those that were not compared. */
 static void ask_part(const struct commit_index *x, const struct commit_meet *m,
 		     const struct commit_index_part *p, uint32_t depth,
 		     void (*met)(void *arg, struct commit_meeting met), void *arg)
@@ -278,8 +277,8 @@ void commit_index_ask(struct commit_index *x, const struct commit_meet *m,
 
 	x->mark++;
 	ask_path(x, m, a->path, run, arg);
-	if (reading(a) != a->path)
-		ask_path(x, m, reading(a), run, arg);
+	if (reading_path(a) != a->path)
+		ask_path(x, m, reading_path(a), run, arg);
 	for (size_t i = 0; i < x->nparts; i++) {
 		const struct commit_index_part *p = &x->part[i];
 		enum manner manner = manner_of(x, m->view, a->kind, p->kind);

@@ -1,9 +1,9 @@
 /*
- * Who meets whom. All that others can ask of a variable's accesses is: is there
- * one of this sort, in a phase that is concurrent with mine, and which are the
- * first and the last of them? So for each variable, sort and phase the first and
- * the last are kept, and a slot's phases that are concurrent with a given one
- * are an interval of its sequence: two binary searches find them.
+ * Which accesses meet. All that is asked about the accesses of a variable is: is there
+ * one of this sort, in a phase that is concurrent with mine, and which are the first and
+ * the last of them? So for each variable, sort and phase the first and the last are
+ * kept. The phases of a slot that are concurrent with a given one are an interval: two
+ * binary searches find it.
  */
 #include "engine/commit/commit.h"
 
@@ -33,7 +33,7 @@ static int by_sort(const void *a, const void *b)
 	return (x->segment > y->segment) - (x->segment < y->segment);
 }
 
-/* By slot, then by index: a counting sort over slots, as phases of one come in order. */
+/* Rank the phases by slot, then by index: a counting sort, since those of a slot are in order. */
 static void rank_phases(struct commit_meet *m)
 {
 	const struct segments *u = m->segments;
@@ -87,7 +87,7 @@ static void see_last_events(struct commit_meet *m)
 	}
 }
 
-/* One pass over the segments counts each variable's records, the next puts them in their place. */
+/* One pass over the segments counts the records of each variable, the next stores them. */
 static struct record *sort_records(struct commit_meet *m, size_t *start, uint32_t nvars)
 {
 	const struct segments *u = m->segments;
@@ -127,7 +127,7 @@ static uint64_t when(const struct segments *u, struct commit_op at)
 	return t->transaction ? t->begin : segment_ops(u, t)[at.op].event;
 }
 
-/* Records of one variable become sums and groups. */
+/* Make sums and groups of the records of one variable. */
 static void add_groups(struct commit_meet *m, const struct record *v, size_t n)
 {
 	const struct segments *u = m->segments;
@@ -155,7 +155,7 @@ static void add_groups(struct commit_meet *m, const struct record *v, size_t n)
 		}
 		sum = &m->sum[m->nsums - 1];
 		sum->last = (struct commit_op){r->segment, r->last};
-		/* Of segments that came again it is not known when: perhaps as late as can be. */
+		/* When equal segments came again is not known: perhaps as late as possible. */
 		at = u->segment[r->segment].times > 1 ? m->last_event[phase] : 0;
 		if (when(u, sum->last) > at)
 			at = when(u, sum->last);
@@ -234,7 +234,7 @@ bool commit_meet_concurrent(const struct commit_meet *m, const struct commit_gro
 	return *begin < *end;
 }
 
-/* Does a third one, concurrent with this phase, read what either of the two writes? */
+/* Does a third slot, concurrent with this phase, read what either of the two writes? */
 static bool seen_together(const struct commit_meet *m, uint32_t var, uint32_t phase,
 			  const struct commit_sort *a, const struct commit_sort *b,
 			  uint32_t other_slot)
@@ -278,7 +278,7 @@ static void add_meeting(struct commit_meetings *out, struct commit_meeting new)
 	out->v[out->n++] = new;
 }
 
-/* Of a variable that the table knows: do accesses in this phase meet anybody? */
+/* For a variable in the table: do accesses in this phase meet any other? */
 static bool takes_part(const struct commit_meet *m, uint32_t var, uint32_t phase)
 {
 	uint32_t slot = m->segments->phase[phase].at.slot;

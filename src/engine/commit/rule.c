@@ -1,15 +1,15 @@
 /*
- * The rules by which the paper's figures 3 and 5 join two accesses of one
- * variable, as far as their sorts say.
+ * The rules of the paper's figures 3 and 5: which two accesses of a variable have an
+ * edge between them, as far as their sorts say.
  */
 #include "engine/commit/commit.h"
 
 #include "base/banned.h"
 
 /*
- * The outermost common lock. Returns 0 where there is none: then the leaves
- * meet. Where two paths take two common locks in different orders each side has
- * an outermost of its own, and both count.
+ * Find the outermost common lock. Returns 0 if there is none: then the leaves meet. If
+ * the two paths have common locks in different orders, each side has its own outermost
+ * lock, and both count.
  */
 int commit_common(const struct commit_sorts *s, uint32_t a, uint32_t b, struct commit_pair out[2])
 {
@@ -33,9 +33,9 @@ int commit_common(const struct commit_sorts *s, uint32_t a, uint32_t b, struct c
 }
 
 /*
- * Can the read see that write: is there a common block where no write of its
- * own came first, or no common block? Leaves in `out` the pairs that say so, and
- * in *n how many, 0 for the leaves.
+ * Can the read see that write: is there a common block without an earlier write of the
+ * reader's own, or no common block? Sets `out` to the pairs of such blocks and *n to
+ * their number, 0 for the leaves.
  */
 bool commit_can_see(const struct commit_sorts *s, uint32_t reader, uint32_t open_from,
 		    uint32_t writer, struct commit_pair out[2], int *n)
@@ -53,9 +53,8 @@ bool commit_can_see(const struct commit_sorts *s, uint32_t reader, uint32_t open
 }
 
 /*
- * Does `a` meet `b`, as far as their sorts say? Gives the depths of its nodes,
- * and returns how many. Two writes of the view-forest that others read are
- * for meet.c.
+ * Does `a` meet `b`, as far as their sorts say? Sets the depths of the nodes of `a`, and
+ * returns how many. Two writes of the view-forest that others read are left to meet.c.
  */
 int commit_meets(const struct commit_sorts *s, bool view, const struct commit_sort *a,
 		 const struct commit_sort *b, uint32_t depth[2])

@@ -1,10 +1,10 @@
 /*
  * Paths and sorts are numbered once for the whole trace, so that equal ones are
- * equal numbers. The accesses of a segment are gathered by variable and sort; of
- * each the first and the last are kept. That is trimming taken further than two
- * accesses a lock block, and the proof is short: accesses of one sort meet the same
- * others in nodes of the same depth, and if any two of these nodes are apart from
- * each other (or from a third), then the earliest or the latest is, too.
+ * equal numbers. The accesses of a segment are collected by variable and sort; of each
+ * the first and the last are kept. That trims more than two accesses for each lock
+ * block, and the proof is short: accesses of one sort meet the same others in nodes of
+ * the same depth, and if two of these nodes are separate from each other (or from a
+ * third), then the earliest or the latest is, too.
  */
 #include "engine/commit/commit.h"
 
@@ -17,16 +17,16 @@
 /* A lock that the segment holds. */
 struct commit_open {
 	held what;
-	uint32_t block, path; /* path: up to and with this one */
+	uint32_t block, path; /* path: up to this lock, inclusive */
 };
 
-/* The last write of a variable in this segment, so far. */
+/* The last write of a variable in this segment so far. */
 struct commit_wrote {
 	uint32_t var, path;
 	struct commit_at at;
 };
 
-/* Hash of what is in the segment: leaves by variable and sort, and its writes by variable. */
+/* A slot of the hash of the segment: leaves by variable and sort, and its writes by variable. */
 struct commit_slot {
 	uint32_t stamp, var, sort, index;
 };
@@ -68,7 +68,7 @@ static void place_path(struct commit_sorts *s, uint32_t p)
 	s->path_slot[i] = p + 1;
 }
 
-/* The path that goes one lock further. */
+/* Returns the path with one lock more. */
 static uint32_t path_with(struct commit_sorts *s, uint32_t parent, held last)
 {
 	size_t i, before = s->path_slots;
@@ -161,7 +161,7 @@ static size_t slot_of(const struct commit_leaves *l, uint32_t var, uint32_t sort
 	return i;
 }
 
-/* Where this variable and sort is, or is to be put: then its stamp is not the present one. */
+/* Returns the slot of this variable and sort, or a free one: its stamp is not the current one. */
 static struct commit_slot *find_slot(struct commit_leaves *l, uint32_t var, uint32_t sort)
 {
 	if (2 * (l->used + 1) > l->nslots) {
@@ -178,7 +178,7 @@ static struct commit_slot *find_slot(struct commit_leaves *l, uint32_t var, uint
 	return &l->slot[slot_of(l, var, sort)];
 }
 
-/* Returns false where it is there already. */
+/* Fill a slot. Returns false if it is filled already. */
 static bool fill_slot(struct commit_leaves *l, struct commit_slot *slot, uint32_t var,
 		      uint32_t sort, size_t index)
 {
@@ -189,8 +189,8 @@ static bool fill_slot(struct commit_leaves *l, struct commit_slot *slot, uint32_
 	return true;
 }
 
-/* The lock blocks that are open now. */
-static struct commit_at here(struct commit_leaves *l, uint32_t op)
+/* Returns the access with the lock blocks that are open now. */
+static struct commit_at access_here(struct commit_leaves *l, uint32_t op)
 {
 	struct commit_at at = {op, (uint32_t)l->nchain};
 
@@ -248,7 +248,7 @@ static void add_write(struct commit_leaves *l, struct commit_sorts *s, uint32_t 
 static void take_access(struct commit_leaves *l, struct commit_sorts *s,
 			const struct segment_op *op, uint32_t i, bool view, bool transaction)
 {
-	struct commit_at at = here(l, i);
+	struct commit_at at = access_here(l, i);
 	const struct commit_wrote *wrote = NULL;
 	struct commit_slot *slot;
 
@@ -259,7 +259,7 @@ static void take_access(struct commit_leaves *l, struct commit_sorts *s,
 			add_write(l, s, op->what, at);
 		return;
 	}
-	/* Outside blocks each operation is a segment by itself here. */
+	/* Outside blocks, each operation counts as a segment by itself. */
 	if (!transaction) {
 		if (op->op != OP_WRITE)
 			add_read(l, s, op->what, at, NULL);
@@ -298,8 +298,8 @@ static void acquire(struct commit_leaves *l, struct commit_sorts *s, const struc
 	l->block[l->nblocks++] = (struct commit_block){i, end};
 }
 
-/* Wherever it stands among those held. */
-static void release(struct commit_leaves *l, struct commit_sorts *s, uint32_t lock, uint32_t i)
+/* Release a lock at any position among those held. */
+static void release_lock(struct commit_leaves *l, struct commit_sorts *s, uint32_t lock, uint32_t i)
 {
 	size_t k = l->nopen;
 
@@ -331,7 +331,7 @@ void commit_leaves_of(struct commit_leaves *l, struct commit_sorts *s, const str
 		else if (op[i].op == OP_ACQUIRE || op[i].op == OP_ACQUIRE_SHARED)
 			acquire(l, s, &op[i], i, t->n);
 		else
-			release(l, s, op[i].what, i);
+			release_lock(l, s, op[i].what, i);
 	}
 	for (size_t i = 0; view && i < l->nwrote; i++)
 		add_leaf(l, s, l->wrote[i].var,

@@ -1,18 +1,18 @@
 /*
- * Variables that accesses of many sorts share: a variable behind some dozen
- * lock paths in each of some dozen threads has thousands of groups, too many to ask
- * each of them for every access.
+ * Variables with many sorts of accesses: a variable under some dozen lock paths in each
+ * of some dozen threads has thousands of groups, too many to compare each of them with
+ * every access.
  *
- * Most such variables are plain: each slot has one phase in which it meets
- * anybody, and all of these are concurrent. Then whom an access meets depends on
- * its sort and slot only, and but for leaving out its own slot on the sort alone.
- * So there is one answer for each sort, in which meetings in the same node and slot
- * are one. Whether two writes have a common reader in a third slot may hang on
- * one reader: then the answer says for which slot it does not hold.
+ * Most such variables are plain: each slot has one phase in which it meets others, and
+ * all of these phases are concurrent. Then what an access meets depends only on its sort
+ * and slot; except that its own slot is left out, only on its sort. So there is one
+ * answer for each sort, in which meetings in the same node and slot are merged. Whether
+ * two writes have a common reader in a third slot may depend on one reader: then the
+ * answer says for which slot it does not hold.
  *
- * And most such variables have a guard, a lock that is there at each access. Then
- * the first question, in which nodes an access may meet anybody, has an answer
- * without looking further: in the guard's block, or one around it.
+ * And most such variables have a guard: a lock that is held at each access. Then the
+ * first question, in which nodes an access may meet others, is answered without further
+ * comparisons: in the guard's block, or one around it.
  */
 #include "engine/commit/commit.h"
 
@@ -22,7 +22,7 @@
 
 #include "base/banned.h"
 
-/* With fewer groups it is as quick to ask them. */
+/* With fewer groups, comparing them is as quick. */
 enum { MANY = 2 };
 
 void commit_table_free(struct commit_table *t)
@@ -53,13 +53,13 @@ static bool meets_anybody(const struct commit_meet *m, uint32_t var, uint32_t ph
 }
 
 /*
- * Accesses that are concurrent with no other of the variable go, as before a
+ * Drop accesses that are concurrent with no other of the variable, such as those before a
  * fork. Returns whether there were any.
  */
 static bool drop_lonely(struct commit_meet *m, uint32_t var)
 {
 	size_t g = m->by_var[var], sums = m->group[g].begin, groups = g;
-	/* Whether a phase goes must not depend on which went before. */
+	/* Whether a phase is dropped must not depend on those dropped before. */
 	size_t first = sums;
 	bool dropped, *lonely = mem_alloc((m->nsums - first + 1) * sizeof *lonely);
 
@@ -114,7 +114,7 @@ static bool is_plain(struct commit_meet *m, uint32_t var)
 	return plain;
 }
 
-/* Is the lock held at all accesses, at writes exclusively? */
+/* Is the lock held at all accesses, and exclusively at writes? */
 static bool is_guard(const struct commit_meet *m, uint32_t var, uint32_t lock)
 {
 	for (size_t g = m->by_var[var]; g < m->ngroups; g++) {
@@ -168,8 +168,8 @@ uint64_t commit_table_depths(struct commit_meet *m, uint32_t var, uint32_t sort)
 }
 
 /*
- * In which slots does somebody read what either of two writes? The first three
- * that come up are enough: one of them is neither the one's nor the other's.
+ * In which slots is there a read of what either of two accesses writes? The first three
+ * slots found are enough: one of them belongs to neither of the two.
  */
 static uint32_t common_readers(const struct commit_meet *m, uint32_t var,
 			       const struct commit_sort *a, const struct commit_sort *b,
@@ -198,8 +198,8 @@ static uint32_t common_readers(const struct commit_meet *m, uint32_t var,
 	return n;
 }
 
-/* Add to the answer in the making, or to the meeting that it has in this node and slot. */
-static void fold(struct commit_meet *m, size_t begin, struct commit_meeting new)
+/* Add a meeting to the answer being made, or merge it with the one in this node and slot. */
+static void merge_meeting(struct commit_meet *m, size_t begin, struct commit_meeting new)
 {
 	struct commit_table *t = &m->table;
 	int which = new.unless != COMMIT_NONE;
@@ -207,7 +207,7 @@ static void fold(struct commit_meet *m, size_t begin, struct commit_meeting new)
 	struct commit_meeting *old;
 
 	MEM_GROW0(t->fold[which], t->fold_cap[which], at + 1);
-	/* What an earlier answer left there points before this one. */
+	/* Entries left by an earlier answer point before this one. */
 	if (t->fold[which][at] > begin) {
 		old = &t->met.v[t->fold[which][at] - 1];
 		if (old->unless == new.unless && old->depth == new.depth && old->slot == new.slot) {
@@ -227,7 +227,7 @@ static void fold(struct commit_meet *m, size_t begin, struct commit_meeting new)
 	t->fold[which][at] = (uint32_t)t->met.n;
 }
 
-/* All groups of one sort. */
+/* Add the meetings with all groups of one sort. */
 static void add_run(struct commit_meet *m, uint32_t var, const struct commit_sort *a, size_t g,
 		    size_t end, size_t begin)
 {
@@ -263,7 +263,7 @@ static void add_run(struct commit_meet *m, uint32_t var, const struct commit_sor
 
 			if (others == 1)
 				new.unless = one;
-			fold(m, begin, new);
+			merge_meeting(m, begin, new);
 		}
 	}
 }
@@ -291,7 +291,7 @@ static void grow(struct commit_table *t)
 	mem_free(old);
 }
 
-/* An answer in the making. */
+/* An answer that is being made. */
 struct making {
 	struct commit_meet *m;
 	uint32_t var;
@@ -310,7 +310,7 @@ static void take_meeting(void *arg, struct commit_meeting met)
 {
 	const struct making *k = arg;
 
-	fold(k->m, k->begin, met);
+	merge_meeting(k->m, k->begin, met);
 }
 
 static struct commit_index *index_of(struct commit_meet *m, uint32_t var)

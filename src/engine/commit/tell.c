@@ -1,6 +1,6 @@
 /*
- * The finding about a transaction: an access in the one node, what the others
- * do in between, an access in the other node.
+ * The finding about a transaction: an access in the one node, the accesses of others in
+ * between, an access in the other node.
  */
 #include <string.h>
 
@@ -13,7 +13,7 @@ static void add_step(const struct segments *u, struct finding *f, struct commit_
 {
 	struct finding_step step = segments_step(u, &u->segment[at.segment], at.op, f);
 
-	/* One write may be what both nodes meet. */
+	/* Both nodes may meet the same write. */
 	if (f->nsteps && f->steps[f->nsteps - 1].event == step.event)
 		return;
 	f->steps[f->nsteps++] = step;
@@ -38,8 +38,8 @@ static bool at_odds(const struct segments *u, struct commit_op a, struct commit_
 }
 
 /*
- * What both nodes meet is one transaction: one access will do if it is at odds
- * with both, else the two are told in their own order.
+ * Both nodes meet the same transaction: one access is enough if it conflicts with both,
+ * otherwise the two are shown in their own order.
  */
 static void add_one_other(const struct segments *u, struct finding *f, const struct commit_found *c)
 {
