@@ -24,7 +24,7 @@ static const struct doublechecker_options *const dc = &check_asked.doublechecker
 
 static const struct opt opts[] = {
 	OPT_STR('e', "engine", "NAME[,NAME...]", &check_asked.engine,
-		"which engines ('atomsan engines' lists them)"),
+		"the engines to run ('atomsan engines' lists them)"),
 	OPT_TABLE(velodrome_opts, &check_asked.velodrome),
 	OPT_TABLE(blocks_opts, &check_asked.blocks),
 	OPT_TABLE(doublechecker_opts, &check_asked.doublechecker),
@@ -34,7 +34,7 @@ static const struct opt opts[] = {
 
 enum { MAX_ENGINES = 16 };
 
-/* Turn "a,b" into a list; 0 where one is unknown or named twice. */
+/* Turns "a,b" into a list. Returns its length, or 0 if an engine is unknown or named twice. */
 static size_t pick_engines(const char *names, const struct engine_ops **v, struct err *err)
 {
 	size_t n = 0;
@@ -60,7 +60,7 @@ static size_t pick_engines(const char *names, const struct engine_ops **v, struc
 	return n;
 }
 
-/* What blames functions that are not meant to be atomic after all is not a finding. */
+/* Drops findings that blame only functions which turned out not to be meant as atomic. */
 static void drop_left_out(struct reader *r, struct engine_result *res)
 {
 	size_t n = left_out_drop(r, &res->findings);
@@ -80,10 +80,10 @@ static void drop_suppressed(struct engine_result *res)
 		res->stats[res->nstats++] = (struct engine_stat){"findings_suppressed", n};
 }
 
-/* What --first-run and --second-run are about. */
+/* The suspects of --first-run or --second-run. */
 static struct suspects suspects;
 
-/* Options of one engine, without that engine, would do nothing. */
+/* Returns an option of doublechecker that was given without that engine, or NULL. */
 static const char *engine_missing(const struct engine_ops **ops, size_t n)
 {
 	const char *asked = dc->first_run    ? "--first-run"
@@ -116,7 +116,7 @@ static int write_suspects(size_t had)
 	if (!printing_asked.quiet)
 		note("%s: %zu block%s suspected, %zu of them new%s", dc->first_run, suspects.n,
 		     suspects.n == 1 ? "" : "s", suspects.n - had,
-		     suspects.outside ? "; operations outside blocks too" : "");
+		     suspects.outside ? "; and operations outside blocks" : "");
 	return 0;
 }
 
@@ -129,7 +129,7 @@ static const void *options_of(const struct engine_ops *ops)
 	return NULL;
 }
 
-/* Of all engines, also of those that will not run. */
+/* Checks the options of all engines, including those that will not run. */
 static int check_engine_options(struct err *err)
 {
 	for (size_t i = 0; engines[i]; i++)
@@ -138,7 +138,7 @@ static int check_engine_options(struct err *err)
 	return 0;
 }
 
-/* Run the engines one after the other; returns how many ran before the trace failed. */
+/* Runs the engines one after the other. Returns how many ran before the trace failed. */
 static size_t run_engines(struct reader *r, const struct engine_ops **ops, size_t n,
 			  struct engine_result *results, struct err *err)
 {
@@ -175,7 +175,7 @@ int check_run(const struct command *cmd, int argc, char **argv)
 	int rc;
 
 	if (argc != 1)
-		return cli_usage(cmd, argc ? "one trace at a time" : "which trace?");
+		return cli_usage(cmd, argc ? "it takes one trace" : "which trace?");
 	n = pick_engines(o->engine ? o->engine : engines[0]->name, ops, &err);
 	if (!n)
 		return cli_usage(cmd, "%s", err_is_set(&err) ? err.text : "too many engines");
@@ -184,7 +184,7 @@ int check_run(const struct command *cmd, int argc, char **argv)
 	if (engine_missing(ops, n))
 		return cli_usage(cmd, "%s is for --engine=doublechecker", engine_missing(ops, n));
 	if (dc->first_run && dc->second_run)
-		return cli_usage(cmd, "--first-run and --second-run are two runs");
+		return cli_usage(cmd, "--first-run and --second-run cannot be combined");
 	if (dc->first_run && n > 1)
 		return cli_usage(cmd, "--first-run is for doublechecker alone");
 	rc = printing_prepare(cmd, argv[0], &rep, &format);

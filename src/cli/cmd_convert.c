@@ -16,9 +16,9 @@ static struct {
 
 static const struct opt opts[] = {
 	OPT_STR(0, "from", "FORMAT", &o.from,
-		"insist that the input is std or atrace (else its first bytes tell)"),
+		"require the input to be std or atrace (default: its first bytes decide)"),
 	OPT_STR(0, "to", "FORMAT", &o.to,
-		"write std, atrace or perfetto (else the output's name tells)"),
+		"write std, atrace or perfetto (default: the output's name decides)"),
 	OPT_U64(0, "schedule", "N", &o.schedule.number,
 		"write the schedule of the N-th finding of 'atomsan predict'"),
 	OPT_TABLE(predict_opts, &o.schedule.predict),
@@ -47,7 +47,7 @@ static int copy(struct reader *r, struct writer *w, struct err *err)
 	return n;
 }
 
-/* The events of a finding's schedule, as a trace. */
+/* Writes the events of a finding's schedule as a trace. */
 static int convert_schedule(const char *in, const char *out, enum trace_format to)
 {
 	struct err err = {0}, werr = {0};
@@ -85,7 +85,7 @@ static int convert(int argc, char **argv)
 	if (to == TRACE_UNKNOWN)
 		return cli_usage(
 			&cmd_convert,
-			"what to write? '%s' is neither std nor atrace nor json (use --to)",
+			"which format? '%s' does not end in .std, .atrace or .json (use --to)",
 			argv[1]);
 	if (o.from && trace_format_by_name(o.from) != TRACE_STD &&
 	    trace_format_by_name(o.from) != TRACE_ATRACE)
@@ -93,9 +93,10 @@ static int convert(int argc, char **argv)
 	if (cli_same_file(argv[0], argv[1]))
 		return cli_error("%s and %s are the same file", argv[0], argv[1]);
 	if (blockspec_file && to == TRACE_ATRACE && o.schedule.number == SCHEDULE_NONE)
-		return cli_usage(&cmd_convert,
-				 "--spec is not for .atrace: that keeps every function, and --spec "
-				 "comes when it is read");
+		return cli_usage(
+			&cmd_convert,
+			"--spec does not apply to .atrace, which keeps every function; use "
+			"--spec when you read it");
 	ropt.all_blocks = to == TRACE_ATRACE;
 	if (o.schedule.number != SCHEDULE_NONE)
 		return convert_schedule(argv[0], argv[1], to);
@@ -115,7 +116,7 @@ static int convert(int argc, char **argv)
 	progress_start(false);
 	rc = copy(r, w, &err);
 	progress_end();
-	/* What was read before the trace broke off is written all the same. */
+	/* If the trace breaks off, what was read before that is written. */
 	if (writer_close(w, &werr) && !rc) {
 		err = werr;
 		rc = -1;
@@ -133,7 +134,7 @@ static int convert(int argc, char **argv)
 const struct command cmd_convert = {
 	.name = "convert",
 	.synopsis = "[options] IN OUT",
-	.summary = "turn a trace into another format",
+	.summary = "convert a trace to another format",
 	.opts = opts,
 	.run = convert,
 };

@@ -19,11 +19,11 @@ static struct {
 
 static const struct opt opts[] = {
 	OPT_U64(0, "first", "N", &o.first, "start at this event"),
-	OPT_U64(0, "last", "N", &o.last, "stop behind this event"),
+	OPT_U64(0, "last", "N", &o.last, "stop after this event"),
 	OPT_U64(0, "schedule", "N", &o.schedule.number,
 		"print the schedule of the N-th finding of 'atomsan predict'"),
 	OPT_TABLE(predict_opts, &o.schedule.predict),
-	OPT_FLAG(0, "all", &o.all, "of a schedule, leave nothing out"),
+	OPT_FLAG(0, "all", &o.all, "print the whole schedule"),
 	BLOCKSPEC_OPT,
 	OPT_FLAG(0, "lenient", &o.lenient, "skip events that cannot have happened, and count them"),
 	OPT_END,
@@ -74,11 +74,11 @@ static int dump(int argc, char **argv)
 	int n = 0;
 
 	if (argc != 1)
-		return cli_usage(&cmd_dump, argc ? "one trace at a time" : "which trace?");
+		return cli_usage(&cmd_dump, argc ? "it takes one trace" : "which trace?");
 	if (o.schedule.number != SCHEDULE_NONE) {
 		if (o.first || o.last)
 			return cli_usage(&cmd_dump,
-					 "--schedule goes with neither --first nor --last");
+					 "--schedule cannot be combined with --first or --last");
 		return dump_schedule(argv[0]);
 	}
 	r = blockspec_open(argv[0], &ropt, &err);
@@ -103,7 +103,7 @@ static int dump(int argc, char **argv)
 const struct command cmd_dump = {
 	.name = "dump",
 	.synopsis = "[options] TRACE",
-	.summary = "print a trace's events, one a line",
+	.summary = "print a trace's events, one per line",
 	.opts = opts,
 	.run = dump,
 };

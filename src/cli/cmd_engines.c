@@ -15,7 +15,7 @@ static int list(int argc, char **argv)
 {
 	(void)argv;
 	if (argc)
-		return cli_usage(&cmd_engines, "it takes nothing");
+		return cli_usage(&cmd_engines, "it takes no arguments");
 	for (int i = 0; engines[i]; i++) {
 		const struct engine_ops *e = engines[i];
 

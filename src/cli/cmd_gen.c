@@ -22,12 +22,12 @@ static struct {
 static const struct opt opts[] = {
 	OPT_U64(0, "events", "N", &o.events, "how many events (1m)"),
 	OPT_U64(0, "seed", "S", &o.seed, "another seed, another trace (1)"),
-	OPT_U64(0, "threads", "N", &o.threads, "how many threads, as the shape says otherwise"),
-	OPT_U64(0, "vars", "N", &o.vars, "how many variables that locks guard"),
+	OPT_U64(0, "threads", "N", &o.threads, "how many threads (default: the shape decides)"),
+	OPT_U64(0, "vars", "N", &o.vars, "how many variables protected by locks"),
 	OPT_U64(0, "locks", "N", &o.locks, "how many locks"),
 	OPT_U64_OR_1(0, "inject", "K", &o.inject, "plant K lost updates in the second half (1)"),
-	OPT_STR('o', "output", "FILE", &o.output, "write there, not to standard output"),
-	OPT_STR(0, "format", "NAME", &o.format, "std or atrace; by FILE's ending otherwise"),
+	OPT_STR('o', "output", "FILE", &o.output, "write to FILE instead of standard output"),
+	OPT_STR(0, "format", "NAME", &o.format, "std or atrace (default: FILE's ending decides)"),
 	OPT_FLAG(0, "list", &o.list, "print the table of shapes"),
 	OPT_END,
 };
@@ -52,7 +52,7 @@ static int write_all(struct gen *g, enum trace_format format, struct err *err)
 	if (w) {
 		struct err ignored = {0};
 
-		/* The first thing that went wrong is the one to tell. */
+		/* Report the first error. */
 		if (writer_close(w, rc ? &ignored : err))
 			rc = -1;
 	}
@@ -71,14 +71,14 @@ static int run(int argc, char **argv)
 	if (o.list || argc == 0)
 		return list();
 	if (argc > 1)
-		return cli_usage(&cmd_gen, "one SHAPE, not '%s' too", argv[1]);
+		return cli_usage(&cmd_gen, "it takes one SHAPE; what is '%s'?", argv[1]);
 	format = o.format ? trace_format_by_name(o.format) : trace_format_by_path(o.output);
 	if (o.format && format == TRACE_UNKNOWN)
 		return cli_usage(&cmd_gen, "--format takes std or atrace, not '%s'", o.format);
 	if (format == TRACE_UNKNOWN && o.output[0] == '-' && !o.output[1])
 		format = TRACE_STD;
 	if (format == TRACE_UNKNOWN)
-		return cli_usage(&cmd_gen, "'%s' ends in neither .std nor .atrace: say --format",
+		return cli_usage(&cmd_gen, "'%s' ends in neither .std nor .atrace: use --format",
 				 o.output);
 	options = (struct gen_options){.shape = argv[0],
 				       .events = o.events,

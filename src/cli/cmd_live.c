@@ -1,6 +1,6 @@
 /*
- * atomsan live: what an instrumented program starts for itself when it is not run by
- * `atomsan run`. Standard input is the connection; findings go to standard error, or where the
+ * atomsan live: the reporter that an instrumented program starts itself if it is not run by
+ * `atomsan run`. Standard input is the connection. Findings go to standard error, or where the
  * program's options say. It ends when the program does.
  */
 #include <poll.h>
@@ -20,7 +20,7 @@ static const struct opt opts[] = {
 
 static int live(int argc, char **argv)
 {
-	/* What the terminal sends to the program is not for us: there may be findings to come. */
+	/* Ignore the signals that the terminal sends to the program: findings may still come. */
 	static const int not_ours[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGTSTP, SIGPIPE};
 	struct reporter_options options = {.format = &text_format, .out = 2, .each = true};
 	struct reporter_process *p;
@@ -28,7 +28,7 @@ static int live(int argc, char **argv)
 
 	(void)argv;
 	if (argc)
-		return cli_usage(&cmd_live, "there is nothing to say to it");
+		return cli_usage(&cmd_live, "it takes no arguments");
 	for (size_t i = 0; i < sizeof not_ours / sizeof *not_ours; i++)
 		signal(not_ours[i], SIG_IGN);
 	s = reporter_new(&options);
@@ -47,7 +47,7 @@ static int live(int argc, char **argv)
 const struct command cmd_live = {
 	.name = "live",
 	.synopsis = "",
-	.summary = "print what an instrumented program finds, which starts this itself",
+	.summary = "report what an instrumented program finds (the program starts this)",
 	.opts = opts,
 	.internal = true,
 	.run = live,

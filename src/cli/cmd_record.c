@@ -1,9 +1,9 @@
 /*
  * Run an instrumented program and keep its recording.
  *
- * The program writes a raw recording beside the trace, FILE.raw.PID; when it
- * has ended, that becomes the trace. Each process that records has one of its
- * own: the program's is FILE, that of another process FILE.PID.
+ * The program writes a raw recording FILE.raw.PID next to the trace; when it has ended, that
+ * becomes the trace. Each process that records has its own trace: FILE for the program, FILE.PID
+ * for another process.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,10 +37,11 @@ static struct {
 } o;
 
 static const struct opt opts[] = {
-	OPT_STR('o', "output", "FILE", &o.output, "write the trace there (atomsan.atrace)"),
-	OPT_FLAG(0, "children", &o.children, "also record what the program forks, to FILE.PID"),
-	OPT_COUNT('q', "quiet", &o.quiet, "no progress"),
-	OPT_COUNT('v', "verbose", &o.verbose, "say what was recorded"),
+	OPT_STR('o', "output", "FILE", &o.output, "write the trace to FILE (atomsan.atrace)"),
+	OPT_FLAG(0, "children", &o.children,
+		 "also record the processes that the program forks, to FILE.PID"),
+	OPT_COUNT('q', "quiet", &o.quiet, "print no progress"),
+	OPT_COUNT('v', "verbose", &o.verbose, "print what was recorded"),
 	OPT_STOP_AT_WORD,
 	OPT_END,
 };
@@ -79,7 +80,7 @@ static int set_options(const char *raw, struct err *err)
 	return rc;
 }
 
-/* How far the program is, from the first page of what it writes. */
+/* Prints how far the program is, from the first page of its recording. */
 static void show_progress(const char *raw, double since)
 {
 	struct raw_header h;
@@ -120,7 +121,7 @@ static int wait_for(const char *raw)
 	return child_wait();
 }
 
-/* Turn a raw recording into a trace, and remove it. */
+/* Converts a raw recording to a trace, and removes it. */
 static int finish(const char *raw, const char *to, struct err *err)
 {
 	struct reader_options ropt = {.keep_repeats = true, .all_blocks = true};
@@ -165,7 +166,7 @@ static int finish(const char *raw, const char *to, struct err *err)
 	return n;
 }
 
-/* All that were recorded; how many there are, or -1. */
+/* Converts all recordings. Returns how many there are, or -1. */
 static int finish_all(const char *raw)
 {
 	struct str pattern = STR_INIT, to = STR_INIT;
@@ -189,7 +190,7 @@ static int finish_all(const char *raw)
 				str_fmt(&to, ".%s", pid);
 			if (finish(found.gl_pathv[i], to.s, &err)) {
 				cli_error("%s", err.text);
-				note("%s is kept: it can be read as it is", found.gl_pathv[i]);
+				note("%s is kept; all commands can read it", found.gl_pathv[i]);
 				done = -1;
 			}
 			if (done >= 0)
@@ -220,7 +221,7 @@ static int record(int argc, char **argv)
 		mem_free(raw);
 		return cli_error("%s", err.text);
 	}
-	/* Better now than when the program has run for an hour. */
+	/* Fail now, not after the program has run for an hour. */
 	was_there = !access(o.output, F_OK);
 	rc = open(o.output, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (rc < 0) {

@@ -1,9 +1,8 @@
 /*
- * Run a program again and again, and take every block out of the specification
- * that a run refutes, until runs are quiet. What is left is a specification that
- * these runs keep to.
+ * Runs a program repeatedly, and removes every block that a run refutes from the specification,
+ * until the runs are quiet. The result is a specification that these runs do not violate.
  *
- * refine.h has the parts; here are the options, the loop and the file.
+ * This file has the options, the loop and the output file; refine.h has the parts.
  */
 #include <errno.h>
 #include <poll.h>
@@ -31,15 +30,15 @@ static struct {
 } o = {.runs = 10, .max_runs = 1000, .jobs = 1};
 
 static const struct opt opts[] = {
-	OPT_STR('o', "output", "FILE", &o.output, "write the specification there (atomsan.spec)"),
-	OPT_STR(0, "spec", "FILE", &o.spec, "start from this one, not from the default"),
-	OPT_STR('e', "engine", "NAME", &o.engine, "check each run with this one (frontier)"),
-	OPT_FLAG(0, "online", &o.online, "check as it runs, without a recording"),
-	OPT_U64(0, "runs", "N", &o.runs, "until so many runs in a row are quiet (10)"),
-	OPT_U64(0, "max-runs", "N", &o.max_runs, "give up after so many (1000)"),
-	OPT_U64('j', "jobs", "N", &o.jobs, "so many runs at a time (1)"),
+	OPT_STR('o', "output", "FILE", &o.output, "write the specification to FILE (atomsan.spec)"),
+	OPT_STR(0, "spec", "FILE", &o.spec, "start from this specification instead of the default"),
+	OPT_STR('e', "engine", "NAME", &o.engine, "check each run with this engine (frontier)"),
+	OPT_FLAG(0, "online", &o.online, "check the program while it runs, without a recording"),
+	OPT_U64(0, "runs", "N", &o.runs, "stop when N runs in a row are quiet (10)"),
+	OPT_U64(0, "max-runs", "N", &o.max_runs, "give up after N runs (1000)"),
+	OPT_U64('j', "jobs", "N", &o.jobs, "make N runs at a time (1)"),
 	OPT_U64(0, "timeout", "SECONDS", &o.timeout, "end a run that takes longer"),
-	OPT_COUNT('q', "quiet", &o.quiet, "say only what was removed"),
+	OPT_COUNT('q', "quiet", &o.quiet, "print only what was removed"),
 	OPT_COUNT('v', "verbose", &o.verbose, "show what the program prints"),
 	OPT_STOP_AT_WORD,
 	OPT_END,
@@ -49,23 +48,23 @@ enum { JOBS_MAX = 256, FAILURES_MAX = 3 };
 
 /* A run that is going on. */
 struct job {
-	pid_t pid; /* 0: none */
+	pid_t pid; /* 0: no run */
 	int fd;
-	unsigned run, removed; /* blocks removed when it started */
+	unsigned run, removed; /* its number; how many blocks were removed when it started */
 	struct str answer;
 };
 
 struct refine {
 	char **argv;
 	const struct engine_ops *engine;
-	struct str spec;        /* the text, as it will be written */
-	struct refine_block *v; /* removed, and those that cannot be */
+	struct str spec;        /* the text that will be written */
+	struct refine_block *v; /* blocks that were removed, or cannot be */
 	size_t n, cap;
 	unsigned removed, started, ended, quiet, failures;
 	struct refine_answer unused; /* rules of the given file that matched nothing so far */
 	bool shown;                  /* there is a progress line */
-	bool told;                   /* what the program printed when it failed */
-	char *error;                 /* why it cannot go on */
+	bool told;                   /* the output of a failed program was shown */
+	char *error;                 /* why the command cannot go on */
 	struct job job[JOBS_MAX];
 };
 
@@ -129,7 +128,7 @@ static void remove_block(struct refine *f, struct refine_block *b, unsigned run)
 		printf("removed: %s%s (run %u)\n", kind, b->name, run);
 		if (!f->removed)
 			str_add(&f->spec,
-				"\n# atomsan refine took these out, with what refuted each.\n");
+				"\n# Removed by atomsan refine, with what refuted each.\n");
 		str_addc(&f->spec, '\n');
 		spec_add_comment(&f->spec, b->why);
 		spec_add_rule(&f->spec, false, b->what, b->name);
@@ -161,23 +160,23 @@ static void keep_unused(struct refine *f, const struct refine_answer *a)
 	u->nunused = kept;
 }
 
-/* How the program ended, where that is worth a word; true where the run does not count. */
+/* Prints how the program ended, if that was unusual. Returns true if the run does not count. */
 static bool failed(struct refine *f, const struct job *j, const struct refine_answer *a)
 {
 	bool killed = a->timed_out || WIFSIGNALED(a->status);
 	struct str s = STR_INIT;
 
 	if (a->timed_out)
-		str_fmt(&s, "ended after %llu second%s, as --timeout says",
-			(unsigned long long)o.timeout, o.timeout == 1 ? "" : "s");
+		str_fmt(&s, "ended by --timeout after %llu second%s", (unsigned long long)o.timeout,
+			o.timeout == 1 ? "" : "s");
 	else if (WIFSIGNALED(a->status))
 		str_fmt(&s, "ended by signal %d (%s)", WTERMSIG(a->status),
 			strsignal(WTERMSIG(a->status)));
 	else if (WEXITSTATUS(a->status))
 		str_fmt(&s, "exited with %d", WEXITSTATUS(a->status));
-	/* Once is enough, if it goes on like this. */
+	/* Show the output once, in case every run fails. */
 	if (s.n && a->output && !f->told)
-		str_fmt(&s, "; it printed last:\n%s", a->output);
+		str_fmt(&s, "; its last output:\n%s", a->output);
 	f->told |= s.n > 0;
 	if (s.n)
 		note_run(f, j->run, s.s);
@@ -216,7 +215,7 @@ static void take_answer(struct refine *f, const struct job *j, struct refine_ans
 	}
 	if (f->failures == FAILURES_MAX) {
 		str_reset(&s);
-		str_fmt(&s, "%d runs in a row did not come to their end", FAILURES_MAX);
+		str_fmt(&s, "%d runs in a row did not reach their end", FAILURES_MAX);
 		set_error(f, s.s);
 	}
 	str_free(&s);
@@ -236,7 +235,7 @@ static void end_job(struct refine *f, struct job *j)
 			take_answer(f, j, &a);
 		refine_answer_free(&a);
 	} else if (!stop) {
-		set_error(f, "the check of a run did not come to its end");
+		set_error(f, "the check of a run did not reach its end");
 	}
 	str_free(&j->answer);
 }
@@ -262,7 +261,7 @@ static void start_job(struct refine *f, struct job *j)
 	f->started++;
 }
 
-/* Read what there is; a job that has ended is taken. */
+/* Reads what the jobs have sent, and takes the answers of those that have ended. */
 static void wait_some(struct refine *f)
 {
 	struct pollfd p[JOBS_MAX];
@@ -310,7 +309,7 @@ static void loop(struct refine *f)
 			break;
 		wait_some(f);
 	}
-	/* Runs that nobody waits for any more. */
+	/* Runs whose answers are no longer needed. */
 	for (size_t i = 0; i < o.jobs; i++)
 		if (f->job[i].pid)
 			kill(f->job[i].pid, SIGTERM);
@@ -327,21 +326,22 @@ static int tell(struct refine *f)
 	for (size_t i = 0; i < f->unused.nunused && o.spec; i++)
 		note("unused rule: %s:%s", o.spec, f->unused.unused[i]);
 	if (f->quiet < o.runs && !f->removed && !o.spec)
-		unlink(o.output); /* it says nothing */
+		unlink(o.output); /* it is empty */
 	if (f->error)
 		return cli_error("%s", f->error);
 	if (f->quiet < o.runs && !f->removed)
-		return cli_error("stopped after %u runs; nothing was found", f->ended);
+		return cli_error("stopped after %u runs without findings", f->ended);
 	if (f->quiet < o.runs)
-		return cli_error(f->started >= o.max_runs
-					 ? "still not quiet after %u runs; what was found is in %s"
-					 : "stopped after %u runs; what was found is in %s",
-				 f->ended, o.output);
+		return cli_error(
+			f->started >= o.max_runs
+				? "still not quiet after %u runs; the specification so far is in %s"
+				: "stopped after %u runs; the specification so far is in %s",
+			f->ended, o.output);
 	printf("%s: %u block%s removed, %u runs, the last %u quiet\n", o.output, f->removed,
 	       f->removed == 1 ? "" : "s", f->ended, f->quiet);
 	if (stuck)
-		note("%u block%s could not be removed: %s no rule can name", stuck,
-		     stuck == 1 ? "" : "s", stuck == 1 ? "one that" : "those");
+		note("%u block%s could not be removed: no rule can name %s", stuck,
+		     stuck == 1 ? "" : "s", stuck == 1 ? "it" : "them");
 	return f->n ? EXIT_FINDINGS : EXIT_NOTHING_FOUND;
 }
 
@@ -350,7 +350,7 @@ static int read_spec(struct refine *f, struct err *err)
 	struct spec *spec;
 
 	if (!o.spec) {
-		str_add(&f->spec, "# Which blocks are meant to be atomic: all but these.\n");
+		str_add(&f->spec, "# All blocks are meant to be atomic, except these.\n");
 		return 0;
 	}
 	spec = spec_read(o.spec, err);
@@ -381,9 +381,9 @@ static int refine(int argc, char **argv)
 	if (o.online && strcmp(engine->name, "frontier") != 0 &&
 	    strcmp(engine->name, "doublechecker") != 0)
 		return cli_usage(&cmd_refine,
-				 "--online takes the engines frontier and doublechecker");
+				 "--online works with the engines frontier and doublechecker");
 	if (!strstr(engine->noun, "atomicity"))
-		return cli_usage(&cmd_refine, "engine '%s' does not speak of blocks", o.engine);
+		return cli_usage(&cmd_refine, "engine '%s' does not judge blocks", o.engine);
 	if (!o.runs || !o.max_runs || !o.jobs || o.jobs > JOBS_MAX)
 		return cli_usage(&cmd_refine,
 				 "--runs, --max-runs and --jobs (up to %d) are at least 1",
@@ -391,8 +391,8 @@ static int refine(int argc, char **argv)
 	if (!o.output)
 		o.output = "atomsan.spec";
 	if (!access(o.output, F_OK) && !(o.spec && cli_same_file(o.spec, o.output)))
-		return cli_error("%s is there already: start from it with --spec=%s, or name "
-				 "another with -o",
+		return cli_error("%s already exists: start from it with --spec=%s, or name "
+				 "another file with -o",
 				 o.output, o.output);
 	f = mem_zalloc(sizeof *f);
 	f->spec = (struct str)STR_INIT;

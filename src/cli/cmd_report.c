@@ -15,7 +15,7 @@ static const struct opt opts[] = {
 
 extern const struct command cmd_report; /* main.c lists it */
 
-/* The whole file, or standard input for "-". */
+/* Reads the whole file, or standard input for "-". */
 static int read_all(const char *path, struct str *text, struct err *err)
 {
 	return strcmp(path, "-") ? file_read(path, text, err)
@@ -33,7 +33,7 @@ static int report(int argc, char **argv)
 	int rc;
 
 	if (argc != 1)
-		return cli_usage(&cmd_report, argc ? "one file at a time" : "which findings?");
+		return cli_usage(&cmd_report, argc ? "it takes one file" : "which findings?");
 	rc = printing_prepare(&cmd_report, argv[0], &asked, &format);
 	if (rc)
 		return rc;
@@ -55,7 +55,7 @@ static int report(int argc, char **argv)
 const struct command cmd_report = {
 	.name = "report",
 	.synopsis = "[options] FINDINGS.json",
-	.summary = "print findings that --format=json saved in another form",
+	.summary = "print findings saved by --format=json in another format",
 	.opts = opts,
 	.run = report,
 };

@@ -1,8 +1,8 @@
 /*
- * atomsan run: run an instrumented program, print what it finds in itself.
+ * atomsan run: runs an instrumented program and reports what is found in it.
  *
- * The program and those that it starts connect to a socket of ours, whose name they
- * have from ATOMSAN_OPTIONS, when they have something to ask or to say.
+ * The program and the processes that it starts connect to a socket of this command when they have
+ * something to ask or to report. ATOMSAN_OPTIONS tells them its name.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -45,21 +45,21 @@ static struct {
 
 static const struct opt opts[] = {
 	OPT_STR('e', "engine", "NAME", &o.engine,
-		"frontier (the default), or doublechecker: what is suspected is checked again"),
+		"frontier (the default), or doublechecker, which checks only what it suspects"),
 	OPT_STR(0, "first-run", "FILE", &o.first_run,
-		"find nothing, add the names of suspected blocks to FILE"),
+		"report nothing, add the names of suspected blocks to FILE"),
 	OPT_STR(0, "second-run", "FILE", &o.second_run, "check only the blocks that FILE suspects"),
 	OPT_STR('f', "format", "FORMAT", &o.format, PRINTING_FORMATS),
-	OPT_STR('o', "output", "FILE", &o.output, "write the findings there (standard error)"),
+	OPT_STR('o', "output", "FILE", &o.output, "write the findings to FILE (standard error)"),
 	OPT_FLAG('p', "predict", &o.predict,
-		 "do not check this run: predict from it what others could do"),
-	OPT_U64(0, "vars", "N", &o.vars, "predict: on 1 variable; for 2, 'atomsan predict'"),
-	OPT_FLAG(0, "all", &o.all, "print every finding, also those that look the same"),
+		 "do not check this run: predict what other runs could do"),
+	OPT_U64(0, "vars", "N", &o.vars, "predict: on 1 variable; 'atomsan predict' can do 2"),
+	OPT_FLAG(0, "all", &o.all, "print every finding, including those that look the same"),
 	OPT_STR(0, "color", "WHEN", &o.color, "auto (the default), always or never"),
 	BLOCKSPEC_OPT,
 	SUPPRESSING_OPT,
-	OPT_COUNT('q', "quiet", &o.quiet, "one line a finding"),
-	OPT_COUNT('v', "verbose", &o.verbose, "leave nothing out; figures too"),
+	OPT_COUNT('q', "quiet", &o.quiet, "one line per finding"),
+	OPT_COUNT('v', "verbose", &o.verbose, "leave nothing out; print figures, too"),
 	OPT_STOP_AT_WORD,
 	OPT_END,
 };
@@ -74,7 +74,7 @@ enum {
 	AFTERWARDS_MOST_S = 20
 };
 
-/* A name that nobody else has, in no folder. */
+/* Listens on an abstract socket with a unique name. */
 static int listen_to(struct str *name, struct err *err)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
@@ -90,7 +90,7 @@ static int listen_to(struct str *name, struct err *err)
 		  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + name->n)) &&
 	    !listen(fd, BACKLOG))
 		return fd;
-	err_sys(err, "a socket to hear the program");
+	err_sys(err, "cannot make a socket for the program");
 	if (fd >= 0)
 		close(fd);
 	return -1;
@@ -115,7 +115,7 @@ static void let_in(struct room *r)
 
 	if (fd < 0)
 		return;
-	/* The name of the socket is no secret. */
+	/* Other users can see the name of the socket. */
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) || who.uid != getuid()) {
 		close(fd);
 		return;
@@ -124,7 +124,7 @@ static void let_in(struct room *r)
 	r->v[r->n++] = reporter_connect(r->session, fd, who.pid);
 }
 
-/* One round, of at most so many milliseconds; false where nothing happened. */
+/* Serves what comes within so many milliseconds. Returns false if nothing happened. */
 static bool serve(struct room *r, int program, int timeout)
 {
 	size_t n = CONNECTIONS, served = r->n, kept = 0;
@@ -152,7 +152,7 @@ static bool serve(struct room *r, int program, int timeout)
 		else
 			r->v[kept++] = r->v[i];
 	}
-	/* Who was let in just now. */
+	/* The connections that were accepted just now. */
 	while (served < r->n)
 		r->v[kept++] = r->v[served++];
 	r->n = kept;
@@ -164,18 +164,18 @@ static void serve_all(struct room *r)
 	int program = child_descriptor();
 	double until;
 
-	/* A system without such descriptors is asked again and again. */
+	/* If the system has no such descriptors, poll. */
 	do
 		serve(r, program, program < 0 ? ASK_AGAIN_MS : -1);
 	while (program < 0 ? !child_has_ended() : !r->poll[PROGRAM].revents);
 	if (program >= 0)
 		close(program);
-	/* Those that go on without the program are on their own. */
+	/* Processes that outlive the program are not waited for. */
 	until = clock_seconds() + AFTERWARDS_MOST_S;
 	while (clock_seconds() < until && serve(r, -1, r->n ? AFTERWARDS_MS : 0))
 		;
 	if (r->n && !o.quiet)
-		note("%zu process%s still running: what %s from now on is not reported", r->n,
+		note("%zu process%s still running; what %s from now on is not reported", r->n,
 		     r->n == 1 ? " is" : "es are", r->n == 1 ? "it finds" : "they find");
 	while (r->n)
 		reporter_disconnect(r->v[--r->n]);
@@ -183,7 +183,7 @@ static void serve_all(struct room *r)
 	mem_free(r->poll);
 }
 
-/* --- was it worth it? --- */
+/* --- programs that did not connect --- */
 
 static int open_program(const char *name)
 {
@@ -196,7 +196,7 @@ static int open_program(const char *name)
 
 enum kind { NOT_KNOWN, PLAIN, INSTRUMENTED };
 
-/* An executable has the runtime in it or not; of a script nobody knows. */
+/* Does the executable contain the runtime? For a script this is not known. */
 static enum kind kind_of(const char *name)
 {
 	static const char symbol[] = "atomsan_rt_version", elf[] = "\177ELF";
@@ -221,8 +221,8 @@ static enum kind kind_of(const char *name)
 	return kind;
 }
 
-/* A program that finds nothing and has nothing to ask does not call us. */
-static void tell_silence(const char *name, bool text, int status)
+/* A program that finds nothing and asks nothing does not connect. Says which case it is. */
+static void print_silence(const char *name, bool text, int status)
 {
 	switch (kind_of(name)) {
 	case PLAIN:
@@ -236,14 +236,14 @@ static void tell_silence(const char *name, bool text, int status)
 		break;
 	case NOT_KNOWN:
 		if (o.verbose)
-			note("no process that was linked by atomsan-cc had anything to say");
+			note("no process linked by atomsan-cc reported anything");
 		break;
 	}
 }
 
 /* --- before it starts --- */
 
-/* Files that the program's own options name, where ours do not. */
+/* Takes the files that the program's own options name, unless ours name some. */
 static void take_from_environment(void)
 {
 	if (!blockspec_file)
@@ -256,7 +256,7 @@ static void take_from_environment(void)
 		suppressing_file = NULL;
 }
 
-/* The program, and those that it starts, may be in another folder. */
+/* Makes the path absolute: the program may change its folder. */
 static const char *from_root(const char *path)
 {
 	char *cwd = *path == '/' ? NULL : getcwd(NULL, 0);
@@ -267,7 +267,7 @@ static const char *from_root(const char *path)
 	return s.s;
 }
 
-/* Better now than when the program has run for an hour. */
+/* Fail now, not after the program has run for an hour. */
 static int prepare_runs(struct err *err)
 {
 	struct suspects s = {0};
@@ -296,14 +296,14 @@ static const char *wrong_engine(void)
 	bool other = o.engine && strcmp(o.engine, "doublechecker") != 0;
 
 	if (other && strcmp(o.engine, "frontier") != 0)
-		return "--engine takes frontier or doublechecker; others check a recording";
+		return "--engine takes frontier or doublechecker; other engines check a recording";
 	if (o.first_run && o.second_run)
-		return "--first-run and --second-run are two runs";
+		return "--first-run and --second-run cannot be combined";
 	if (other && (o.first_run || o.second_run))
-		return "--first-run and --second-run are doublechecker's";
+		return "--first-run and --second-run need --engine=doublechecker";
 	if (o.predict && (o.engine || o.first_run || o.second_run))
-		return "--predict does not check: there is nothing for --engine, --first-run or "
-		       "--second-run to do";
+		return "--predict does not check the run, so it cannot be combined with --engine, "
+		       "--first-run or --second-run";
 	return NULL;
 }
 
@@ -350,7 +350,7 @@ static int prepare(struct reporter_options *options, struct err *err)
 	options->suppress = suppressing_list();
 	options->out = 2;
 	if (o.output && strcmp(o.output, "-") != 0) {
-		/* Better now than when the program has run for an hour. */
+		/* Fail now, not after the program has run for an hour. */
 		options->out =
 			open(o.output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
 		if (options->out < 0)
@@ -392,12 +392,11 @@ static int run(int argc, char **argv)
 	found = exit_code();
 	if (prepare(&options, &err) || prepare_runs(&err))
 		return cli_error("%s", err.text);
-	/* It suspects, and knows nothing. */
+	/* A first run only suspects: it has no verdict. */
 	options.verdict = !o.first_run;
 	options.first_run = o.first_run;
 	room.listening = listen_to(&name, &err);
-	/* Without rules the program knows by itself which functions are blocks, and need not ask.
-	 */
+	/* Without rules the program itself knows which functions are blocks, and need not ask. */
 	if (room.listening < 0 || child_add_option("reporter", name.s, &err) ||
 	    (blockspec_file && child_add_option("rules", "1", &err)) ||
 	    (suppressing_file && child_add_option("hides", "1", &err)) ||
@@ -408,7 +407,7 @@ static int run(int argc, char **argv)
 	rc = child_start(argv);
 	if (rc)
 		return rc;
-	/* Whoever reads our text may go away; the program's status is still wanted. */
+	/* The reader of our text may go away; the program's status is still needed. */
 	signal(SIGPIPE, SIG_IGN);
 	program = join_words(argv);
 	options.program = program;
@@ -416,8 +415,8 @@ static int run(int argc, char **argv)
 	serve_all(&room);
 	rc = child_wait();
 	if (!reporter_was_used(room.session) && !o.quiet)
-		tell_silence(argv[0], options.format == &text_format, rc);
-	/* Whoever closed standard error did not want to know. */
+		print_silence(argv[0], options.format == &text_format, rc);
+	/* If standard error was closed, the user does not want the report. */
 	if (reporter_end(room.session) && o.output && !rc)
 		rc = cli_error("%s: writing failed", o.output);
 	if (!rc && reporter_findings(room.session))

@@ -1,6 +1,5 @@
 /*
- * Specifications as such: what changed from one to the next, and which of its
- * rules speak of nothing in a program.
+ * Compares two specifications, and finds rules that match nothing in a program.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,14 +18,14 @@ extern const struct command cmd_spec;
 static int quiet;
 
 static const struct opt opts[] = {
-	OPT_COUNT('q', "quiet", &quiet, "only the exit code"),
+	OPT_COUNT('q', "quiet", &quiet, "print nothing; the exit code is the answer"),
 	OPT_END,
 };
 
 struct diff {
 	struct spec *spec[2]; /* old, new */
 	struct str out;
-	char **seen; /* names that were told */
+	char **seen; /* names that were compared */
 	size_t n, cap;
 };
 
@@ -61,7 +60,7 @@ static void tell(struct diff *d, const char *kind, const char *name, enum spec_a
 	str_fmt(&d->out, ": %s, was %s\n", answers[is], answers[was]);
 }
 
-/* The names that the rules of either speak of. */
+/* Compares the answers for the names in the rules of either. */
 static void diff_names(struct diff *d)
 {
 	struct spec_rule r;
@@ -80,8 +79,8 @@ static void diff_names(struct diff *d)
 	}
 }
 
-/* The next rule whose names are not all known, from *i on. */
-static bool next_wide(const struct spec *s, size_t *i, struct spec_rule *r)
+/* Finds the next rule, from *i on, that does not name just one function or label. */
+static bool find_wide_rule(const struct spec *s, size_t *i, struct spec_rule *r)
 {
 	while (spec_rule_at(s, (*i)++, r))
 		if (!r->plain || r->what == SPEC_FILE || r->what == SPEC_MODULE)
@@ -94,13 +93,14 @@ static bool has_rule(const struct spec *s, const char *text)
 	struct spec_rule r;
 	size_t i = 0;
 
-	while (next_wide(s, &i, &r))
+	while (find_wide_rule(s, &i, &r))
 		if (!strcmp(r.text, text))
 			return true;
 	return false;
 }
 
-/* Rules with wildcards, or on files and modules: only a program tells what they stand for. */
+/* Compares rules with wildcards, or on files and modules: what they match depends on the program.
+ */
 static void diff_wide(struct diff *d)
 {
 	size_t i = 0, k = 0, had = d->out.n;
@@ -109,7 +109,7 @@ static void diff_wide(struct diff *d)
 
 	for (int side = 0; side < 2; side++) {
 		i = 0;
-		while (next_wide(d->spec[side], &i, &r))
+		while (find_wide_rule(d->spec[side], &i, &r))
 			if (!has_rule(d->spec[!side], r.text))
 				str_fmt(&d->out, "%c rule %s\n", side ? '+' : '-', r.text);
 	}
@@ -117,12 +117,12 @@ static void diff_wide(struct diff *d)
 		return;
 	i = k = 0;
 	do {
-		a = next_wide(d->spec[0], &i, &r);
-		b = next_wide(d->spec[1], &k, &s);
+		a = find_wide_rule(d->spec[0], &i, &r);
+		b = find_wide_rule(d->spec[1], &k, &s);
 		moved |= a != b || (a && strcmp(r.text, s.text) != 0);
 	} while (a && b);
 	if (moved)
-		str_add(&d->out, "  rules with wildcards stand in another order\n");
+		str_add(&d->out, "  rules with wildcards are in another order\n");
 }
 
 static int diff(int argc, char **argv)
@@ -180,7 +180,7 @@ static int check(int argc, char **argv)
 	while ((line = spec_unused(spec, &at, &rule)) != 0) {
 		struct spec_rule r;
 
-		/* Marked blocks have no symbol: only a run shows them. */
+		/* Marked blocks have no symbols; only a run shows them. */
 		for (size_t i = 0; spec_rule_at(spec, i, &r) && r.line != line; i++)
 			;
 		if (r.what == SPEC_LABEL)
@@ -205,7 +205,7 @@ static int spec(int argc, char **argv)
 const struct command cmd_spec = {
 	.name = "spec",
 	.synopsis = "diff OLD NEW | check FILE PROGRAM...",
-	.summary = "what changed between two specifications; rules that match nothing",
+	.summary = "compare two specifications, or find rules that match nothing",
 	.opts = opts,
 	.run = spec,
 };

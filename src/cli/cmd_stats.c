@@ -21,13 +21,13 @@ static const struct opt opts[] = {
 	BLOCKSPEC_OPT,
 	OPT_FLAG(0, "lenient", &o.lenient, "skip events that cannot have happened, and count them"),
 	OPT_COUNT('v', "verbose", &o.verbose,
-		  "text: the functions of a recorded run left out, too"),
+		  "text: also list the functions of a recorded run that are left out"),
 	OPT_END,
 };
 
 extern const struct command cmd_stats;
 
-/* What there is to say, in the order in which it is said; both formats walk it. */
+/* A figure; both formats print them in the same order. */
 enum { MAX_FIGURES = 16 + OP_COUNT };
 struct figure {
 	const char *name;
@@ -98,7 +98,7 @@ static int stats(int argc, char **argv)
 	int n;
 
 	if (argc != 1)
-		return cli_usage(&cmd_stats, argc ? "one trace at a time" : "which trace?");
+		return cli_usage(&cmd_stats, argc ? "it takes one trace" : "which trace?");
 	if (o.format && !json && strcmp(o.format, "text"))
 		return cli_usage(&cmd_stats, "--format takes text or json, not '%s'", o.format);
 	r = blockspec_open(argv[0], &ropt, &err);
@@ -121,7 +121,7 @@ static int stats(int argc, char **argv)
 const struct command cmd_stats = {
 	.name = "stats",
 	.synopsis = "[options] TRACE",
-	.summary = "say what is in a trace",
+	.summary = "count what is in a trace",
 	.opts = opts,
 	.run = stats,
 };

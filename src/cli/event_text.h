@@ -1,5 +1,5 @@
 /*
- * An event as a person reads it.
+ * Events as text for people.
  *
  * Who may include this: commands.
  */
@@ -10,7 +10,7 @@
 #include "trace/event.h"
 #include "trace/names.h"
 
-/* Add "acq(m)", or the place. What a name has in it cannot drive the terminal. */
+/* Add "acq(m)", or the place. Control characters in names are escaped. */
 void event_text_op(struct str *s, const struct names *names, const struct event *e);
 void event_text_place(struct str *s, const struct names *names, const struct event *e);
 

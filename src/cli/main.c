@@ -30,9 +30,9 @@ static const struct command *by_name(const char *name)
 	return NULL;
 }
 
-static void message(const char *who, const char *fmt, va_list ap)
+static void print_message(const char *command, const char *fmt, va_list ap)
 {
-	fprintf(stderr, "atomsan%s%s: ", who ? " " : "", who ? who : "");
+	fprintf(stderr, "atomsan%s%s: ", command ? " " : "", command ? command : "");
 	vfprintf(stderr, fmt, ap);
 	fputc('\n', stderr);
 }
@@ -42,7 +42,7 @@ int cli_error(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	message(NULL, fmt, ap);
+	print_message(NULL, fmt, ap);
 	va_end(ap);
 	return EXIT_BAD;
 }
@@ -52,9 +52,9 @@ int cli_usage(const struct command *cmd, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	message(cmd->name, fmt, ap);
+	print_message(cmd->name, fmt, ap);
 	va_end(ap);
-	fprintf(stderr, "usage: atomsan %s%s%s ('atomsan help %s' says more)\n", cmd->name,
+	fprintf(stderr, "usage: atomsan %s%s%s (see 'atomsan help %s')\n", cmd->name,
 		*cmd->synopsis ? " " : "", cmd->synopsis, cmd->name);
 	return EXIT_BAD;
 }
@@ -71,14 +71,13 @@ bool cli_same_file(const char *in, const char *out)
 static void print_overview(FILE *out)
 {
 	fprintf(out,
-		"AtomSan %s: finds blocks meant to be atomic that another thread cut "
-		"through.\n\n"
+		"AtomSan %s: finds blocks that are meant to be atomic and are not.\n\n"
 		"usage: atomsan COMMAND [options] ...\n\n",
 		ATOMSAN_VERSION);
 	for (int i = 0; commands[i]; i++)
 		if (!commands[i]->internal)
 			fprintf(out, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
-	fprintf(out, "  %-10s %s\n", "help", "say more about a command");
+	fprintf(out, "  %-10s %s\n", "help", "describe a command");
 	fprintf(out, "\nExit codes: 0 nothing found, 1 findings, 2 bad usage or input.\n");
 }
 
@@ -114,9 +113,8 @@ static const char *base_name(const char *path)
 }
 
 /*
- * The command that the program's own name stands for: atomsan-cc is `atomsan cc`.
- * It counts by which name it was called or, where that was a link of another
- * name, by which name it lies in its folder.
+ * Returns the command that the program's name stands for: atomsan-cc is `atomsan cc`. The name by
+ * which it was called decides or, if that was a link of another name, the name of its file.
  */
 static const struct command *by_own_name(const char *called)
 {
@@ -178,7 +176,7 @@ int main(int argc, char **argv)
 	if (words < 0)
 		return cli_usage(cmd, "%s", err.text);
 	rc = cmd->run(words, argv + 2);
-	/* A full disk, or a reader that went away, shows here. */
+	/* Detects a full disk, or a reader that went away. */
 	if (fflush(stdout) || ferror(stdout))
 		return cli_error("writing to standard output failed");
 	return rc;

@@ -1,5 +1,5 @@
 /*
- * The options --format, -o, --color, -q and -v, and the printing, for all commands that
+ * The options --format, -o, --color, -q and -v, and the printing of reports, for all commands that
  * print findings.
  *
  * Who may include this: commands.
@@ -10,10 +10,10 @@
 #include "cli/cli.h"
 #include "report/report.h"
 
-/* NULL, after saying that there is none such; `name` NULL: text. */
+/* Returns the format of this name (NULL: text); or NULL, after a message that there is none. */
 const struct report_format *printing_format(const struct command *cmd, const char *name);
 
-/* What --help says of --format. */
+/* The help text of --format. */
 #define PRINTING_FORMATS "text (the default), json, html, sarif, gcc, github, junit or dot"
 
 /* For commands that print once, at the end. */
@@ -27,16 +27,16 @@ extern struct printing_options printing_asked;
 /* clang-format off */
 #define PRINTING_OPTIONS                                                                           \
 	OPT_STR('f', "format", "FORMAT", &printing_asked.format, PRINTING_FORMATS),                \
-	OPT_STR('o', "output", "FILE", &printing_asked.output, "write the findings there"),        \
+	OPT_STR('o', "output", "FILE", &printing_asked.output, "write the findings to FILE"),        \
 	OPT_STR(0, "color", "WHEN", &printing_asked.color, "auto (the default), always or never"), \
-	OPT_COUNT('q', "quiet", &printing_asked.quiet, "one line a finding"),                      \
+	OPT_COUNT('q', "quiet", &printing_asked.quiet, "one line per finding"),                      \
 	OPT_COUNT('v', "verbose", &printing_asked.verbose,                                         \
-		  "leave nothing out; the engine's figures too")
+		  "leave nothing out; print the engine's figures, too")
 /* clang-format on */
 
 /*
- * Before any work: look at the options, set the report's colour and verbosity. `in` is
- * what will be read, so that it is not written over. Returns 0 or the exit code.
+ * Call this before any work: it checks the options, and sets the report's colour and verbosity.
+ * `in` is the file that will be read, which must not be overwritten. Returns 0 or the exit code.
  */
 int printing_prepare(const struct command *cmd, const char *in, struct report *rep,
 		     const struct report_format **format);

@@ -34,7 +34,7 @@ void progress_tick(struct reader *r, int pass)
 	if (total)
 		fprintf(stderr, ", %.0f%%", 100.0 * (double)done / (double)total);
 	if (pass > 1)
-		fprintf(stderr, ", pass %d to explain what was found", pass);
+		fprintf(stderr, ", pass %d to explain the findings", pass);
 }
 
 void progress_end(void)

@@ -1,6 +1,5 @@
 /*
- * A line on a terminal's standard error, a few times a second, for what takes
- * longer than one: and only there.
+ * A progress line on standard error, if that is a terminal and the work takes longer than a second.
  *
  *	progress_start(quiet);
  *	while (reader_next(...) > 0)
@@ -15,7 +14,7 @@
 #include "trace/reader.h"
 
 void progress_start(bool quiet);
-/* `pass` is 1, or higher where the trace is read again to explain what was found. */
+/* `pass` is 1, or higher if the trace is read again to explain the findings. */
 void progress_tick(struct reader *r, int pass);
 void progress_end(void);
 

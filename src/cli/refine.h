@@ -1,9 +1,7 @@
 /*
- * The parts of `atomsan refine`: one run of the program, and what it says
- * against the specification (refine_run.c); what a run leaves behind, found by
- * checking its recordings (refine_check.c). A run has a process of its own, so
- * that several may go on at a time and none can take the command down with it;
- * the answer comes back through a pipe.
+ * The parts of `atomsan refine`: one run of the program (refine_run.c), and which blocks it
+ * refutes, found by checking its recordings (refine_check.c). Each run has its own process, so that
+ * several can run at a time and none can crash the command. The answer comes back through a pipe.
  *
  * Who may include this: cmd_refine.c, refine_*.c.
  */
@@ -24,16 +22,16 @@ struct refine_block {
 	enum spec_what what; /* SPEC_FUNCTION or SPEC_LABEL */
 	char *name;
 	char *why;  /* some lines, for a comment */
-	bool data;  /* that is about data, not only about locks */
-	bool stuck; /* no rule can take it out */
+	bool data;  /* `why` is about data, not only about locks */
+	bool stuck; /* no rule can remove it */
 };
 
 struct refine_answer {
-	char *error; /* it could not be run at all, or NULL */
-	int status;  /* of the program, as waitpid() has it */
+	char *error; /* why it could not be run at all, or NULL */
+	int status;  /* the program's, as waitpid() returns it */
 	bool timed_out;
-	uint64_t recordings; /* processes that recorded */
-	char *trouble;       /* the first recording that could not be read to its end, or NULL */
+	uint64_t recordings; /* number of processes that recorded */
+	char *trouble;       /* why a recording could not be read to its end, or NULL */
 	char *output;        /* the last lines that the program printed, or NULL */
 	struct refine_block *v;
 	size_t n, cap;
@@ -41,7 +39,7 @@ struct refine_answer {
 	size_t nunused, unused_cap;
 };
 void refine_answer_free(struct refine_answer *a);
-/* That block among those, or NULL. */
+/* Returns that block among those, or NULL. */
 struct refine_block *refine_find(struct refine_block *v, size_t n, enum spec_what what,
 				 const char *name);
 
@@ -49,23 +47,23 @@ struct refine_job {
 	char **argv;
 	const struct str *spec; /* the text of the specification so far */
 	const struct engine_ops *engine;
-	unsigned run;     /* which run this is, from 1 */
-	uint64_t timeout; /* seconds; 0: none */
-	bool show;        /* the program's output goes where ours goes */
-	bool online;      /* checked while it runs, and not recorded */
+	unsigned run;     /* number of the run, from 1 */
+	uint64_t timeout; /* in seconds; 0: none */
+	bool show;        /* show the program's output */
+	bool online;      /* check the program while it runs, without a recording */
 };
 
-/* Start a run; returns its process, or -1. Read the answer from `*fd` to its end. */
+/* Starts a run. Returns its process, or -1. Read the answer from `*fd` to its end. */
 pid_t refine_start(const struct refine_job *job, int *fd, struct err *err);
-/* Turn what was read into an answer; false where it is not complete. */
+/* Turns what was read into an answer. Returns false if it is not complete. */
 bool refine_read(const char *bytes, size_t n, struct refine_answer *out);
 
 /*
- * Check one recording: what is refuted goes to `out`, with what is refuted once
- * that is gone, and so on until it is quiet.
+ * Checks one recording. Refuted blocks are added to `out`, then those that are refuted without
+ * them, and so on until the recording is quiet.
  */
 void refine_check(const char *recording, const struct refine_job *job, struct refine_answer *out);
-/* Take what `atomsan run --format=json` has written: each block once. */
+/* Takes the refuted blocks, each once, from what `atomsan run --format=json` has written. */
 void refine_take(const char *findings, const struct refine_job *job, struct refine_answer *out);
 
 #endif

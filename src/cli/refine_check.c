@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-/* A finding's steps in a comment; a cycle has hardly ever more. */
+/* How many steps of a finding a comment shows; a cycle rarely has more. */
 enum { STEPS_MAX = 8 };
 
 static const char *base_name(const char *path)
@@ -42,10 +42,10 @@ static void add_step(struct str *s, const struct finding_step *step)
 static char *why(const struct finding *f, unsigned run)
 {
 	struct str s = STR_INIT;
-	const char *what = "others could come between its operations";
+	const char *what = "other threads could come between its operations";
 
 	if (f->status == FINDING_OBSERVED && f->blame.thread)
-		what = "others come between its operations";
+		what = "other threads come between its operations";
 	else if (f->status == FINDING_OBSERVED)
 		what = "it closes a cycle for which no block is to blame";
 	str_fmt(&s, "run %u: %s", run, what);
@@ -56,7 +56,7 @@ static char *why(const struct finding *f, unsigned run)
 	return s.s;
 }
 
-/* Is there a block of that name that is marked in the source? A function? */
+/* Is there a marked block of that name? A function? */
 static void kinds_of(const struct names *names, const char *label, bool *mark, bool *function)
 {
 	const struct table *t = &names->table[NAMES_STRING];
@@ -83,9 +83,9 @@ struct taking {
 	const struct names *names;
 	const struct refine_job *job;
 	struct refine_answer *out;
-	struct str *spec; /* grows by what is taken out */
-	size_t had;       /* blocks that were out before this check */
-	bool more;        /* something was taken out by it */
+	struct str *spec; /* the specification: grows by the blocks that are removed */
+	size_t had;       /* how many blocks were removed before this check */
+	bool more;        /* this check has removed some */
 };
 
 struct refine_block *refine_find(struct refine_block *v, size_t n, enum spec_what what,
@@ -105,13 +105,13 @@ static void take_out(struct taking *t, const struct finding *f, enum spec_what w
 	bool data = f->rests_on == RESTS_ON_DATA;
 
 	if (b && b < out->v + t->had) {
-		b->stuck = true; /* there was a rule for it, and that did not help */
+		b->stuck = true; /* a rule already excludes it, without effect */
 		return;
 	}
 	if (b && (b->data || !data))
 		return;
 	if (b) {
-		/* What data say is easier to see than an order of locks. */
+		/* A finding about data is easier to understand than one about locks. */
 		mem_free(b->why);
 	} else {
 		MEM_GROW(out->v, out->cap, out->n + 1);
@@ -125,7 +125,7 @@ static void take_out(struct taking *t, const struct finding *f, enum spec_what w
 	b->why = why(f, t->job->run);
 }
 
-/* Is there a rule for it already? */
+/* Does a rule exclude it already? */
 static bool is_taken(const struct refine_job *job, enum spec_what what, const char *name)
 {
 	struct str rule = STR_INIT;
@@ -138,9 +138,9 @@ static bool is_taken(const struct refine_job *job, enum spec_what what, const ch
 }
 
 /*
- * Findings do not tell functions from marks. A function that is a block is among the callers of
- * what was done in it. Should that be a mistake there is a rule that did not help, and the next run
- * tries the other.
+ * Findings do not distinguish functions from marks. A function that is a block is in the stacks of
+ * the operations in it. If this guess is wrong, the rule has no effect, and the next run tries the
+ * other.
  */
 static bool is_function(const struct refine_job *job, const struct finding *f, const char *label)
 {
@@ -184,14 +184,14 @@ static void take_finding(struct taking *t, const struct finding *f)
 		take_label(t, f, f->refuted[i]);
 	if (f->nrefuted)
 		return;
-	/* Closed by an operation outside of blocks, and nobody to blame: without any of its blocks
-	 * there is no cycle. */
+	/* An operation outside of blocks closes the cycle, and no block is to blame: without any
+	 * one of its blocks there is no cycle. */
 	for (size_t i = 0; i < f->nsteps && !label; i++)
 		label = f->steps[i].label;
 	take_label(t, f, label);
 }
 
-/* Rules that matched nothing here, of those that have matched nothing so far. */
+/* Keeps those of the unused rules that matched nothing in this recording either. */
 static void keep_unused(const struct spec *spec, struct refine_answer *out, bool first)
 {
 	struct str s = STR_INIT;
@@ -223,7 +223,7 @@ static void keep_unused(const struct spec *spec, struct refine_answer *out, bool
 	str_free(&s);
 }
 
-/* One check; false where there is no more to be had from this recording. */
+/* Makes one check. Returns false if this recording has nothing more to give. */
 static bool check_once(const char *path, struct taking *t, bool first)
 {
 	struct reader_options ropt = {.rewindable = true};
@@ -259,7 +259,7 @@ void refine_check(const char *recording, const struct refine_job *job, struct re
 	bool first = true;
 
 	str_addn(&spec, job->spec->s, job->spec->n);
-	/* What other processes of this run have refuted. */
+	/* Exclude what other processes of this run have refuted. */
 	for (size_t i = 0; i < out->n; i++)
 		if (!out->v[i].stuck)
 			spec_add_rule(&spec, false, out->v[i].what, out->v[i].name);

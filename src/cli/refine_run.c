@@ -21,12 +21,12 @@
 
 extern char **environ;
 
-/* Seconds between asking a program to end and ending it; lines of its output that are shown. */
+/* Seconds between SIGTERM and SIGKILL; how many lines of the program's output are shown. */
 enum { GRACE = 3, OUTPUT_LINES = 10, OUTPUT_BYTES = 4096 };
 
 static volatile sig_atomic_t stop;
 
-/* The files of a run whose recordings are being checked, which may take long. */
+/* The folder of the run, for the signal handler: checking its recordings may take long. */
 static struct {
 	volatile sig_atomic_t checked;
 	glob_t recordings;
@@ -71,7 +71,7 @@ static void set_options(const char *folder, bool online)
 	if (had && *had)
 		str_fmt(&s, "%s:", had);
 	if (online)
-		str_add(&s, "exitcode=0"); /* the status is to be the program's */
+		str_add(&s, "exitcode=0"); /* keep the program's status */
 	else
 		str_fmt(&s, "check=0:record=%c%s/raw.%%p%c:record_children=1", quote, folder,
 			quote);
@@ -79,7 +79,8 @@ static void set_options(const char *folder, bool online)
 	str_free(&s);
 }
 
-/* In a group of its own, which can be ended as a whole. Returns its pid, or -errno. */
+/* Starts it in its own process group, which can be killed as a whole. Returns its pid, or -errno.
+ */
 static pid_t spawn(const struct refine_job *job, char **argv, const char *output)
 {
 	posix_spawn_file_actions_t files;
@@ -119,7 +120,7 @@ static char *in_folder(const char *folder, const char *name)
 	return s.s;
 }
 
-/* Ourselves, as `atomsan run`: with a reporter beside it the program checks itself. */
+/* Starts `atomsan run` with the program. */
 static pid_t spawn_online(const struct refine_job *job, const char *folder, const char *output)
 {
 	char *spec = in_folder(folder, "spec"), *found = in_folder(folder, "found.json");
@@ -157,7 +158,7 @@ static pid_t spawn_online(const struct refine_job *job, const char *folder, cons
 	return pid;
 }
 
-/* What it found; one that was not instrumented said so. */
+/* Takes what `atomsan run` found; it says so if the program was not instrumented. */
 static void take_online(const struct refine_job *job, const char *folder, const char *output,
 			bool wanted, struct refine_answer *out)
 {
@@ -177,7 +178,7 @@ static void take_online(const struct refine_job *job, const char *folder, const 
 	str_free(&said);
 }
 
-/* Wait so many seconds, or for good where that is 0; false: it still runs. */
+/* Waits so many seconds, or forever if 0. Returns false if it still runs. */
 static bool wait_for(pid_t pid, uint64_t seconds, int *status)
 {
 	struct pollfd p = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
@@ -194,7 +195,7 @@ static bool wait_for(pid_t pid, uint64_t seconds, int *status)
 	return true;
 }
 
-/* False: the command is to stop, and nobody will ask what was found. */
+/* Waits for the program's end. Returns false if the command was stopped: no answer is needed. */
 static bool wait_to_end(const struct refine_job *job, pid_t pid, struct refine_answer *out)
 {
 	bool stopped = false;
@@ -210,12 +211,12 @@ static bool wait_to_end(const struct refine_job *job, pid_t pid, struct refine_a
 				;
 		}
 	}
-	/* What it has left running would disturb the next run. */
+	/* Processes that it has left running would disturb the next run. */
 	kill(-pid, SIGKILL);
 	return !stopped;
 }
 
-/* The last lines of a file, or NULL. */
+/* Returns the last lines of a file, or NULL. */
 static char *tail(const char *path)
 {
 	FILE *f = fopen(path, "re");
@@ -239,7 +240,7 @@ static char *tail(const char *path)
 	return n ? mem_strdup(from) : NULL;
 }
 
-/* Check the recordings, if they are wanted, and remove them. */
+/* Checks the recordings, if they are needed, and removes them. */
 static void take_all(const struct refine_job *job, const char *folder, const char *output,
 		     bool wanted, struct refine_answer *out)
 {
@@ -270,7 +271,7 @@ static void fail(struct refine_answer *out, const char *what, int number)
 	out->error = s.s;
 }
 
-/* All of a run. */
+/* Makes a whole run. */
 static void run(const struct refine_job *job, struct refine_answer *out)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -304,8 +305,7 @@ static void run(const struct refine_job *job, struct refine_answer *out)
 }
 
 /*
- * The answer on its way: texts, each with a 0 behind it. A text that is not there
- * is empty.
+ * The answer in the pipe: texts, each followed by a NUL. A missing text is empty.
  */
 static void put(struct str *s, const char *text)
 {
@@ -344,7 +344,7 @@ struct got {
 	const char *at, *end;
 };
 
-/* The next text; "" behind the last. */
+/* Returns the next text; "" after the last. */
 static const char *get(struct got *g)
 {
 	const char *text = g->at, *zero = memchr(g->at, 0, (size_t)(g->end - g->at));
@@ -430,7 +430,7 @@ pid_t refine_start(const struct refine_job *job, int *fd, struct err *err)
 		close(ends[0]);
 		return err_sys(err, "fork");
 	}
-	/* Should the command be killed, this run ends too, and cleans up. */
+	/* If the command is killed, this run ends, too, and cleans up. */
 	sigaction(SIGINT, &catch, NULL);
 	sigaction(SIGTERM, &catch, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);

@@ -12,7 +12,7 @@
 
 #include "base/banned.h"
 
-/* An event of the schedule: its number, and where in the schedule it stands. */
+/* An event of the schedule: its number, and its position in the schedule. */
 struct wanted {
 	uint64_t event;
 	size_t at;
@@ -25,7 +25,7 @@ static int by_event(const void *a, const void *b)
 	return (x->event > y->event) - (x->event < y->event);
 }
 
-/* Find it: s->findings. */
+/* Finds the finding, for s->findings. */
 static int predict(struct schedule *s, const char *path, const struct schedule_asked *asked,
 		   bool lenient, struct err *err)
 {
@@ -41,7 +41,7 @@ static int predict(struct schedule *s, const char *path, const struct schedule_a
 	progress_end();
 	left_out_drop(r, &result.findings);
 	if (!err_is_set(err) && (!asked->number || asked->number > result.findings.n)) {
-		err_fail(err, "%s: predict has %zu finding%s, there is no number %llu", path,
+		err_fail(err, "%s: predict has %zu finding%s, so there is no number %llu", path,
 			 result.findings.n, result.findings.n == 1 ? "" : "s",
 			 (unsigned long long)asked->number);
 	} else if (!err_is_set(err)) {
@@ -49,14 +49,14 @@ static int predict(struct schedule *s, const char *path, const struct schedule_a
 
 		finding_list_init(&s->findings, true);
 		s->findings.sink.emit(&s->findings.sink, *f);
-		*f = finding_new(); /* that one is ours now */
+		*f = finding_new(); /* take ownership */
 	}
 	engine_result_free(&result);
 	trace_close(r);
 	return err_is_set(err) ? -1 : 0;
 }
 
-/* The events' numbers, and where in the schedule each stands, in the order of the trace. */
+/* Returns the events' numbers and their positions in the schedule, in the order of the trace. */
 static struct wanted *sort_events(struct schedule *s)
 {
 	const struct finding *f = s->findings.v[0];
@@ -106,7 +106,7 @@ int schedule_read(struct schedule *s, const char *path, const struct schedule_as
 	if (next == s->n)
 		return 0;
 	schedule_free(s);
-	return n < 0 ? -1 : err_fail(err, "%s: it has changed while it was read", path);
+	return n < 0 ? -1 : err_fail(err, "%s: the file changed while it was read", path);
 }
 
 void schedule_free(struct schedule *s)

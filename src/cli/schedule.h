@@ -16,14 +16,14 @@
 #include "trace/reader.h"
 
 /*
- * Which one: finding `number`, counted from 1 in the order of `atomsan predict
+ * Selects a schedule: that of finding `number`, counted from 1 in the order of `atomsan predict
  * --vars=VARS --format=json`.
  */
 struct schedule_asked {
 	uint64_t number;
 	struct predict_options predict;
 };
-#define SCHEDULE_NONE UINT64_MAX /* a number: not asked for */
+#define SCHEDULE_NONE UINT64_MAX /* `number`: no schedule is asked for */
 /* clang-format off */
 #define SCHEDULE_ASKED_INIT { SCHEDULE_NONE, PREDICT_DEFAULTS }
 /* clang-format on */
@@ -31,22 +31,22 @@ struct schedule_asked {
 struct schedule {
 	struct reader *reader; /* has the names */
 	struct event *ev;
-	uint64_t *number; /* of each event in the trace */
+	uint64_t *number; /* the number of each event in the trace */
 	size_t n;
-	struct finding_list findings; /* that one alone */
+	struct finding_list findings; /* only the selected one */
 };
 
 /*
- * The trace is read several times, so it is a file. Returns 0, or -1 with a
- * sentence in `err`; schedule_free() it in the first case.
+ * Reads a schedule. The trace must be a file, because it is read several times. Returns 0, and
+ * schedule_free() frees it; or -1 with a sentence in `err`.
  */
 int schedule_read(struct schedule *s, const char *path, const struct schedule_asked *asked,
 		  bool lenient, struct err *err);
 void schedule_free(struct schedule *s);
 
 /*
- * Print it as a column for each thread that takes part, the accesses of the
- * finding marked; of a long run of one thread's events only the ends, unless `all`.
+ * Prints it with a column for each thread that takes part, and the accesses of the finding marked.
+ * A long run of one thread's events is shown by its two ends only, unless `all`.
  */
 void schedule_show(const struct schedule *s, bool all, FILE *out);
 

@@ -8,16 +8,16 @@
 
 #include "base/banned.h"
 
-/* A run of one thread's events that is longer shows so many at each end. */
+/* How many events are shown at each end of a long run of one thread's events. */
 enum { ENDS = 8 };
 
 enum { COL_EVENT, COL_THREADS };
 
-/* A column for each thread, or where that is too wide a column that names it. */
+/* There is a column for each thread; or, if that is too wide, one column that names the thread. */
 struct page {
 	const struct schedule *s;
 	const struct names *names;
-	uint32_t thread[GRID_COLUMNS_MAX]; /* in the order in which they come */
+	uint32_t thread[GRID_COLUMNS_MAX]; /* in the order of their first events */
 	size_t nthreads;
 	bool wide, all;
 	struct grid grid;
@@ -33,7 +33,7 @@ static size_t column(const struct page *p, uint32_t thread)
 	return i;
 }
 
-/* False where there are too many. */
+/* Returns false if there are too many. */
 static bool find_threads(struct page *p)
 {
 	for (size_t i = 0; i < p->s->n; i++) {
@@ -46,7 +46,7 @@ static bool find_threads(struct page *p)
 	return true;
 }
 
-/* "<-- e1", where the event is one of the finding's accesses. */
+/* Returns "<-- e1" or similar if the event is one of the finding's accesses. */
 static const char *mark_of(const struct page *p, size_t at)
 {
 	static const char *const one[] = {"<-- e1", "<-- f", "<-- e2"};
@@ -103,7 +103,7 @@ static void add_left_out(struct page *p, uint32_t thread, size_t n)
 	grid_set(&p->grid, col, SHOW_PLAIN, p->text.s);
 }
 
-/* Events [from, to) are one thread's. */
+/* Adds the events [from, to), which belong to one thread. */
 static void add_run(struct page *p, size_t from, size_t to)
 {
 	size_t left_out = 0;
@@ -138,7 +138,7 @@ static size_t add_runs(struct page *p, bool add)
 	return n;
 }
 
-/* False where it is wider than a terminal. */
+/* Returns false if it is wider than a terminal. */
 static bool show_grid(struct page *p, FILE *out)
 {
 	bool fits;

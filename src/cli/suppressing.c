@@ -3,7 +3,7 @@
 #include "base/banned.h"
 
 const char *suppressing_file;
-static struct suppress *list; /* of this process */
+static struct suppress *list; /* what was read */
 
 int suppressing_read(struct err *err)
 {

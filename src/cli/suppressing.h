@@ -13,14 +13,14 @@
 
 extern const char *suppressing_file; /* --suppressions, or NULL */
 #define SUPPRESSING_OPT                                                                            \
-	OPT_STR(0, "suppressions", "FILE", &suppressing_file, "findings that are not to be printed")
+	OPT_STR(0, "suppressions", "FILE", &suppressing_file, "findings that are not printed")
 
-/* Read the file, where there is one; -1 with a sentence in `err`. */
+/* Reads the file, if one was named. Returns 0, or -1 with a sentence in `err`. */
 int suppressing_read(struct err *err);
-/* That file; NULL where there is none. */
+/* Returns what was read, or NULL. It belongs to this module. */
 struct suppress *suppressing_list(void);
 
-/* Drop findings that are suppressed; returns how many. */
+/* Drops the suppressed findings. Returns how many there were. */
 size_t suppressing_drop(struct finding_list *findings);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * A trace whose names are shown as a person knows them: where it is a recorded
- * run, its program is read for functions, lines and variables (symbol/symbol.h).
+ * Opening a trace with readable names: if it is a recorded run, its program is read for functions,
+ * lines and variables (symbol/symbol.h).
  *
  * Who may include this: commands.
  */
@@ -9,12 +9,12 @@
 
 #include "trace/reader.h"
 
-/* As reader_open(). */
+/* Like reader_open(). */
 struct reader *trace_open(const char *path, const struct reader_options *options, struct err *err);
 
-/* Say what could not be found out about the names, on standard error, and close it. */
+/* Prints what could not be found out about the names to standard error, and closes it. */
 void trace_close(struct reader *r);
-/* Without a word. */
+/* Closes it without a word. */
 void trace_close_quietly(struct reader *r);
 
 #endif
