@@ -16,11 +16,11 @@ uint32_t checker_order_lock;
 
 _Static_assert(ORDER_INDEX_BITS == SHADOW_SLOT_SHIFT - SHADOW_TIME_SHIFT &&
 		       sizeof(order_index) == sizeof(int64_t),
-	       "words of the shadow have steps in them");
+	       "a word of the shadow contains a step");
 
 bool checker_init(bool for_replay)
 {
-	/* A table of this size has four rows of it (order.h). Try now whether it fits. */
+	/* The order has four square tables (order.h). Try whether there is room for them. */
 	size_t cells = (size_t)SHADOW_SLOTS * SHADOW_SLOTS;
 	size_t bytes =
 		cells * (2 * sizeof(order_index) + sizeof(uint32_t) + sizeof(struct order_why));
@@ -39,8 +39,8 @@ bool checker_init(bool for_replay)
 	o->fixed = true;
 	/* Slot 0 belongs to no thread, so that no word is 0. */
 	order_enter_slot(o);
-	/* A slot is used again as early as possible, since each has its tables. A replay needs the
-	 * histories of threads that ended lately, so there it is used again as late as possible. */
+	/* A slot is used again as early as possible, since each has its tables. But a replay needs
+	 * the histories of threads that have just ended: for it, as late as possible. */
 	o->early = !for_replay;
 	history_for_replay = for_replay;
 	if (rt_recording)
@@ -57,15 +57,16 @@ enum {
 };
 
 /*
- * The tables of a slot that no thread has mean nothing. Short threads touch a few pages each, here
- * and there, and these would add up to the whole of the tables: so they are emptied after each
- * EMPTY_EVERY threads. Under the order's lock.
+ * Empty the tables of free slots once in EMPTY_EVERY threads. Such tables hold nothing of use. Each
+ * short thread touches a few of their pages, and in time these would add up to whole tables. Under
+ * the order's lock.
  */
 static void empty_free_slots(void)
 {
 	static uint32_t begun;
 	struct order *o = &checker_order;
 
+	RT_ASSERT(checker_order_lock);
 	if (history_for_replay || ++begun % EMPTY_EVERY)
 		return;
 	order_sweep(o);
@@ -81,6 +82,7 @@ static void empty_free_slots(void)
 	}
 }
 
+/* Give the thread a slot. False: there is none. */
 static bool take_slot(struct rt_thread *t)
 {
 	uint32_t slot;
@@ -96,7 +98,7 @@ static bool take_slot(struct rt_thread *t)
 	return t->slot;
 }
 
-/* The tables stay with the slot. False: no memory. */
+/* Give the thread the tables of its slot, which stay with the slot. False: no memory. */
 static bool take_tables(struct rt_thread *t)
 {
 	struct slot_public *p = &slot_public[t->slot];
@@ -147,7 +149,7 @@ struct rt_point checker_thread_end(struct rt_thread *t, uint64_t last)
 	__atomic_fetch_add(&report_counts.transactions, t->blocks.transactions, __ATOMIC_RELAXED);
 	rt_lock_ranked(&checker_order_lock, RT_ORDER);
 	__atomic_store_n(&slot_public[t->slot].stretch, time_now(t) + 1, __ATOMIC_RELEASE);
-	/* The next thread that gets the slot goes on counting here. */
+	/* The next thread with this slot goes on counting here. */
 	checker_order.slot[t->slot].now = shadow_step(t->time.now) + 1;
 	order_leave_slot(&checker_order, t->slot);
 	history_end(t);
@@ -160,8 +162,7 @@ struct rt_point checker_thread_end(struct rt_thread *t, uint64_t last)
 	return point;
 }
 
-/* Other threads hold one of these locks at a time, and wait for no other. */
-static bool forking;
+static bool forking; /* checker_fork_prepare() has taken the locks */
 
 void checker_fork_prepare(void)
 {
@@ -182,10 +183,13 @@ void checker_fork_parent(void)
 	rt_unlock(&checker_order_lock);
 }
 
-/* The other threads are gone in the child; threads that get their slots go on counting. */
-static void leave_others_behind(const struct rt_thread *t)
+/*
+ * In the child the other threads do not exist. Set the times of their slots, so that threads that
+ * get these slots go on counting.
+ */
+static void end_other_threads(const struct rt_thread *t)
 {
-	enum { MARGIN = 16 }; /* a thread may have been about to count */
+	enum { MARGIN = 16 }; /* a thread may have been about to raise its time */
 
 	for (struct history *h = history_next(NULL); h; h = history_next(h)) {
 		if (!h->owner || h->owner == t || !h->owner->slot)
@@ -205,12 +209,12 @@ bool checker_fork_child(struct rt_thread *t)
 	checker_order_lock = 0;
 	rt_rank_child();
 	shadow_child();
-	leave_others_behind(t);
+	end_other_threads(t);
 	history_child(t);
 	block_policy_child();
 	link_child();
 	report_child();
-	/* What the other threads had open has ended. */
+	/* The open transactions of the other threads have ended. */
 	for (uint32_t slot = 1; slot < o->n && slot < SHADOW_NOBODY; slot++)
 		if (slot != t->slot)
 			order_leave_slot(o, slot);
@@ -266,9 +270,9 @@ void checker_not_atomic(struct rt_thread *t, bool applies, uintptr_t pc)
 
 /* --- synchronisation --- */
 
-/* The edges come first: they set the time and the clock. */
-static void acquire(struct rt_thread *t, const struct checker_locks *locks, uintptr_t address,
-		    uint32_t kind, bool shared, uint64_t *time, uintptr_t pc)
+/* The edges come before the unit: they set its time and clock. */
+static void acquire_lock(struct rt_thread *t, const struct checker_locks *locks, uintptr_t address,
+			 uint32_t kind, bool shared, uint64_t *time, uintptr_t pc)
 {
 	if (!held_add(t, address, kind, shared))
 		return;
@@ -276,8 +280,8 @@ static void acquire(struct rt_thread *t, const struct checker_locks *locks, uint
 	history_note_lock(t, shared ? RAW_ACQUIRE_SHARED : RAW_ACQUIRE, address, kind, pc);
 }
 
-static void release(struct rt_thread *t, const struct checker_locks *locks, uintptr_t address,
-		    uint32_t kind, uint64_t *time, uintptr_t pc)
+static void release_lock(struct rt_thread *t, const struct checker_locks *locks, uintptr_t address,
+			 uint32_t kind, uint64_t *time, uintptr_t pc)
 {
 	struct rt_held *h = held_find(t, address);
 	bool shared = h && h->shared;
@@ -287,18 +291,18 @@ static void release(struct rt_thread *t, const struct checker_locks *locks, uint
 			held_drop(t, h);
 		return;
 	}
-	/* A chunk of the history that begins here must have the lock among those held. */
+	/* A chunk of the history that begins with this unit must still have the lock as held. */
 	history_note_lock(t, shared ? RAW_RELEASE_SHARED : RAW_RELEASE, address, kind, pc);
 	locks->release(t, address, kind, shared, time);
 	held_drop(t, h);
 }
 
 /*
- * It is not known yet whether a semaphore is used as a lock. A thread that waited for it and then
- * posts it uses it as one. Any other post comes after the post before it.
+ * A semaphore is used as a lock if a thread waits for it and then posts it. Any other post comes
+ * after the post before it.
  */
-static void semaphore(struct rt_thread *t, const struct checker_locks *locks, enum raw_op op,
-		      uintptr_t address, uint64_t *time, uintptr_t pc)
+static void use_semaphore(struct rt_thread *t, const struct checker_locks *locks, enum raw_op op,
+			  uintptr_t address, uint64_t *time, uintptr_t pc)
 {
 	struct rt_held *h = held_find(t, address);
 
@@ -320,14 +324,14 @@ void checker_sync(struct rt_thread *t, const struct checker_locks *locks, enum r
 	switch (op) {
 	case RAW_ACQUIRE:
 	case RAW_ACQUIRE_SHARED:
-		acquire(t, locks, object, aux, op == RAW_ACQUIRE_SHARED, time, pc);
+		acquire_lock(t, locks, object, aux, op == RAW_ACQUIRE_SHARED, time, pc);
 		break;
 	case RAW_RELEASE:
-		release(t, locks, object, aux, time, pc);
+		release_lock(t, locks, object, aux, time, pc);
 		break;
 	case RAW_SEM_WAIT:
 	case RAW_SEM_POST:
-		semaphore(t, locks, op, object, time, pc);
+		use_semaphore(t, locks, op, object, time, pc);
 		break;
 	case RAW_LOCK_NEW:
 		locks->forget(object);
@@ -356,18 +360,21 @@ void checker_create(struct rt_thread *t, uint32_t id, uintptr_t pc)
 
 /* --- memory --- */
 
-/* clock * SHADOW_SLOTS + slot; slot 0: several threads freed memory at that clock. */
+/*
+ * By hash of the address: the largest clock of a free, and the slot of its thread. An entry is
+ * clock * SHADOW_SLOTS + slot; slot 0 means that several threads freed memory at that clock.
+ */
 enum { FREED = 1 << 12 };
 static uint64_t freed[FREED];
 
-static uint64_t *freed_at(uintptr_t address)
+static uint64_t *freed_entry(uintptr_t address)
 {
 	return &freed[(address >> 4) * 0x9e3779b97f4a7c15ull >> 52];
 }
 
 void checker_freed(struct rt_thread *t, uintptr_t address)
 {
-	uint64_t *last = freed_at(address), old = __atomic_load_n(last, __ATOMIC_RELAXED);
+	uint64_t *last = freed_entry(address), old = __atomic_load_n(last, __ATOMIC_RELAXED);
 
 	if (old / SHADOW_SLOTS < t->time.clock)
 		__atomic_store_n(last, t->time.clock * SHADOW_SLOTS + t->slot, __ATOMIC_RELAXED);
@@ -377,7 +384,7 @@ void checker_freed(struct rt_thread *t, uintptr_t address)
 
 void checker_allocated(struct rt_thread *t, uintptr_t address)
 {
-	uint64_t last = __atomic_load_n(freed_at(address), __ATOMIC_RELAXED);
+	uint64_t last = __atomic_load_n(freed_entry(address), __ATOMIC_RELAXED);
 
 	if (last % SHADOW_SLOTS != t->slot)
 		time_raise_clock(t, last / SHADOW_SLOTS);

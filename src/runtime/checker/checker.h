@@ -4,7 +4,8 @@
  * memory that is freed and allocated again.
  *
  * Locks, in this order: a stripe of the shadow, the order's lock, the histories' (for
- * a report), then leaves. No lock is held while the reporter is spoken to.
+ * a report), then leaves. No lock is held while a message is sent to the
+ * reporter.
  *
  * Included by: frontier/, doublechecker/.
  */
@@ -19,29 +20,39 @@
 extern struct order checker_order;
 extern uint32_t checker_order_lock;
 
-/* False: no address space, and one message said so. `for_replay`: histories are replayed. */
+/*
+ * Prepare the order, the slots and the histories. `for_replay`: the tool replays histories. False:
+ * there is no address space for them, and a message was printed.
+ */
 bool checker_init(bool for_replay);
 
 /* --- threads --- */
 
 /*
- * The thread gets a slot and its tables. False: there is none, one message said so, and the thread
- * is not checked. `tables`: those of struct thread_shadow are needed. `history`: so is a history.
+ * Give a thread its slot, which begins after the clock `birth_clock`. `tables`: the thread needs
+ * those of struct thread_shadow. `history`: it needs a history. False: there is no slot or no
+ * memory, a message was printed, and the thread is not checked.
  */
 bool checker_thread_begin(struct rt_thread *t, uint64_t birth_clock, bool tables, bool history);
-/* The thread gives its slot back; its transaction has ended. `last` is its last step. */
+/*
+ * Take the slot back from a thread that has no open transaction. `last` is its last step. Returns
+ * the point that a join comes after.
+ */
 struct rt_point checker_thread_end(struct rt_thread *t, uint64_t last);
 
-/* Around fork(). checker_fork_child(): false if checking has stopped. */
+/* Callbacks of tool.h around fork(). */
 void checker_fork_prepare(void);
 void checker_fork_parent(void);
 bool checker_fork_child(struct rt_thread *t);
 
 /* --- transactions --- */
 
-/* The thread has done more than can be counted; one message says so, and it must end. */
+/*
+ * Has the thread done more than its time can count? Then a message was printed, and the caller must
+ * end the checking of this thread.
+ */
 bool checker_is_late(const struct rt_thread *t);
-/* A transaction begins: a new stretch. */
+/* Begin a transaction, and with it a new stretch. */
 void checker_begin(struct rt_thread *t);
 
 /* Callbacks of tool.h that both tools use as they are. */
@@ -59,7 +70,7 @@ struct checker_locks {
 			uint64_t *time);
 	void (*release)(struct rt_thread *t, uintptr_t address, uint32_t kind, bool shared,
 			uint64_t *time);
-	/* RAW_SEM_WAIT or RAW_SEM_POST; `held`: the thread has waited for it and not posted it. */
+	/* RAW_SEM_WAIT or RAW_SEM_POST; `held`: the thread has waited for it and not posted yet. */
 	void (*semaphore)(struct rt_thread *t, enum raw_op op, uintptr_t address, bool held,
 			  uint64_t *time, uintptr_t pc);
 	void (*forget)(uintptr_t address); /* a new lock is at this address */
@@ -68,14 +79,14 @@ struct checker_locks {
 void checker_sync(struct rt_thread *t, const struct checker_locks *locks, enum raw_op op,
 		  uintptr_t object, uint32_t aux, uint64_t *time, uintptr_t pc);
 
-/* The thread is cut, and creates another. */
+/* The thread creates another one, which is a cut. */
 void checker_create(struct rt_thread *t, uint32_t id, uintptr_t pc);
 
 /* --- memory --- */
 
 /*
- * The clocks of threads that freed memory, by address: a thread that gets the memory again comes
- * after them.
+ * Memory is freed, and allocated again. The clock of the allocating thread goes above the clock of
+ * the thread that freed the memory.
  */
 void checker_freed(struct rt_thread *t, uintptr_t address);
 void checker_allocated(struct rt_thread *t, uintptr_t address);

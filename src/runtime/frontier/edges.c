@@ -11,10 +11,11 @@
 
 /* The cycle that this thread has closed, until it is reported. */
 static __thread struct cycle closed __attribute__((tls_model("initial-exec")));
-/* By slot, as far as there is room: the last step whose edge closed the cycle; 0: no more. */
+/* For up to CLOSED_BY slots: the slot's last step from which an edge closed the cycle, or 0. */
 enum { CLOSED_BY = 4 };
 static __thread step closed_by[CLOSED_BY] __attribute__((tls_model("initial-exec")));
 
+/* Add the memory that the thread is accessing to the cycle. */
 static void note_closing(const struct rt_thread *t, uint64_t bytes)
 {
 	uint32_t n = closed.nclosing;
@@ -29,7 +30,7 @@ static void note_closing(const struct rt_thread *t, uint64_t bytes)
 	closed.closing[n - 1].bytes |= t->shadow.at ? bytes : 0;
 }
 
-/* What the transaction of slot `home` reaches by now, and where others are in one. */
+/* Note what the transaction of slot `home` reaches, and where other open transactions began. */
 static void note_reach(uint32_t home)
 {
 	closed.nreach = checker_order.n < CYCLE_REACH ? checker_order.n : CYCLE_REACH;
@@ -41,6 +42,7 @@ static void note_reach(uint32_t home)
 	}
 }
 
+/* Returns the entry of a slot, or an unused one; NULL if there is none. */
 static step *closed_by_slot(uint32_t slot)
 {
 	uint32_t i = 0;
@@ -50,20 +52,24 @@ static step *closed_by_slot(uint32_t slot)
 	return i < CLOSED_BY ? &closed_by[i] : NULL;
 }
 
-/* The cycle that an edge from a word closes, backwards: order.h's `why` tells the way. */
+/*
+ * Note the cycle that an edge from `word` closes. Its steps are found backwards, by `why` of
+ * struct order. Under the order's lock.
+ */
 static void note_cycle(struct rt_thread *t, uint64_t word)
 {
 	uint64_t src = shadow_step(word);
 	uint32_t home = t->slot, s = step_slot(src);
 	step *by = closed_by_slot(s);
 
+	RT_ASSERT(checker_order_lock && src);
 	__atomic_fetch_add(&report_counts.cycles, 1, __ATOMIC_RELAXED);
 	t->shadow.closed = true;
 	if (by && *by < src)
 		*by = src;
 	note_closing(t, word & SHADOW_BYTES);
 	if (closed.n)
-		return; /* one access, one report */
+		return; /* an access has one report */
 	closed.slot = home;
 	closed.begin = (uint64_t)step_index(checker_order.slot[home].now);
 	closed.clock = t->blocks.txn_clock;
@@ -81,11 +87,14 @@ static void note_cycle(struct rt_thread *t, uint64_t word)
 }
 
 /*
- * Of a large access, what there is to tell has been told. Here is one more edge that closes a
- * cycle, from a step that nobody reaches who did not reach one of the same slot that was left out
- * already: that is a later one, or none came to reach the slot in between.
+ * Does an edge from `src` close a cycle again, without any news for the order? This saves time in a
+ * large access whose report is complete.
+ *
+ * There is no news if an edge from another step of the same slot was left out already, and every
+ * transaction that reaches `src` reaches that step, too. That is so if the step is later than
+ * `src`, or if no edge came into the slot between the two.
  */
-static bool closes_again(const struct rt_thread *t, step src)
+static bool closes_cycle_again(const struct rt_thread *t, step src)
 {
 	uint32_t s = step_slot(src);
 	const step *by = closed_by_slot(s);
@@ -104,17 +113,18 @@ bool frontier_edge(struct rt_thread *t, uint64_t word, bool *fresh)
 
 	if (t->shadow.seen[step_slot(src)] >= step_index(src))
 		return true;
-	if (t->shadow.closed && closed.nclosing == CYCLE_CLOSING && closes_again(t, src))
+	if (t->shadow.closed && closed.nclosing == CYCLE_CLOSING && closes_cycle_again(t, src))
 		return false;
 	time_after(t, word);
-	/* With no block open anywhere, only the clocks are of interest. */
+	/* If no block is open anywhere, only the clocks matter. */
 	if (!mode_any_active())
 		return true;
 	if (!*fresh)
 		time_new_stretch(t);
 	*fresh = true;
 	rt_lock_ranked(&checker_order_lock, RT_ORDER);
-	/* An operation outside blocks: where it brings somebody new it begins here. */
+	/* Outside blocks: if the edge makes a new transaction reach this thread, the operation
+	 * becomes a transaction that begins now (engine/precise/order.h). */
 	if (!t->blocks.txn)
 		checker_order.slot[t->slot].now = shadow_step(t->time.now) - 1;
 	added = order_add(&checker_order, t->slot, src, src, shadow_step(t->time.now)) ==
@@ -130,8 +140,9 @@ bool frontier_edge(struct rt_thread *t, uint64_t word, bool *fresh)
 
 void frontier_report_now(struct rt_thread *t)
 {
+	RT_ASSERT(closed.n >= 2);
 	t->shadow.closed = false;
-	/* The time may have gone up since: what closed it was noted last. */
+	/* The time may have gone up after the edge; the operation's unit has the present time. */
 	closed.step[0] = shadow_step(t->time.now);
 	report_cycle(t, &closed);
 	closed.n = closed.nclosing = 0;

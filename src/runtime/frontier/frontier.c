@@ -110,15 +110,16 @@ static void frontier_settle(struct rt_thread *t, bool cut)
 /* --- locks --- */
 
 /*
- * Only its owner looks at the cell of a mutex. (A spin lock has half a cell: two may share one.) In
- * serial mode the stripe's lock is taken all the same, for the time.
+ * Can a lock's cell be used without the stripe's lock? That of a mutex can: only the mutex's owner
+ * uses it. A spin lock takes half a cell, so two may share one. In serial mode the stripe's lock is
+ * needed for the time.
  */
 static bool has_own_cell(uint32_t kind)
 {
 	return kind == RAW_MUTEX && !shadow_serial;
 }
 
-/* Edges from its former owners; an exclusive owner also comes after those who shared it. */
+/* Take edges from the lock's former owners; an exclusive owner comes after shared ones, too. */
 static void frontier_acquire(struct rt_thread *t, uintptr_t address, uint32_t kind, bool shared,
 			     uint64_t *time)
 {
@@ -133,7 +134,10 @@ static void frontier_acquire(struct rt_thread *t, uintptr_t address, uint32_t ki
 		cell_lock(t, cell, address, CELL_TAKES | (shared ? CELL_SHARED : 0), time);
 }
 
-/* Noted even if the thread does not matter now: the next owner's clock must be above this one's. */
+/*
+ * Remember the release, even if nothing that the thread does now can matter to others: the clock of
+ * the next owner must go above this one's.
+ */
 static void frontier_release(struct rt_thread *t, uintptr_t address, uint32_t kind, bool shared,
 			     uint64_t *time)
 {
@@ -215,8 +219,7 @@ static void frontier_atomic(struct rt_thread *t, enum raw_op op, uintptr_t addre
 		return;
 	t->shadow.loaded = op == RAW_READ ? address : 0;
 	limit = time_begin_atomic(t);
-	/* The next line has another lock; an operation that reaches into it is atomic on no
-	 * machine. */
+	/* The next line has another lock. No machine has an atomic operation across two lines. */
 	shadow_access_locked(t, address, end < line ? end : line, op == RAW_READ ? 0 : SHADOW_WRITE,
 			     pc, true, &fresh, &noted);
 	if (noted || fresh)

@@ -1,6 +1,6 @@
 /*
- * frontier while the program runs: the default tool. Is what happened so far
- * serializable? The verdict is Velodrome's, at the access that makes it false.
+ * The default tool, frontier: is the run so far serializable? The verdict is
+ * Velodrome's, and it comes at the operation that makes the run unserializable.
  *
  * The shadow remembers the last accesses of memory (shadow/cell.h,
  * shadow/owned_line.h). An access that conflicts with what another thread did takes
@@ -15,21 +15,22 @@
 
 #include "runtime/shadow/locked.h"
 
-/* Become the tool, if there is room for it. */
+/* Become the tool. If there is no address space for it, print that instead. */
 void frontier_init(void);
 
-/* An access in RT_CHECKING mode that the fast path did not know: see access.h. */
+/* Check an access in RT_CHECKING mode that the fast path could not settle: see access.h. */
 void frontier_access(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc);
 
-/* An access in another mode, which is the recorder's: it is judged, stamped and passed on to it. */
+/* Check an access while the recorder runs, too, and pass it on to the recorder with its time. */
 void frontier_access_serial(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc);
 
 /* --- between the files of this folder --- */
 
-/* Take an edge from a word into what the thread is doing: cell_edge() of shadow/cell.h. */
+/* Take an edge from another thread's word to the thread's present operation: the cell_edge() of
+ * shadow/cell.h. */
 bool frontier_edge(struct rt_thread *t, uint64_t word, bool *fresh);
 
-/* Report the cycle that the thread's last operation closed, if it did. No lock is held. */
+/* Report the cycle that the thread's last operation closed, if there is one. No lock is held. */
 void frontier_report_now(struct rt_thread *t);
 static inline void frontier_report(struct rt_thread *t)
 {

@@ -20,19 +20,21 @@
 
 #include "base/banned.h"
 
-/* A thread's first chunk is small, since many threads live short; then each is four times larger.
+/*
+ * Bytes of a thread's first chunk. It is small, since many threads do not live long; each of the
+ * next three chunks is four times as large as the one before.
  */
 enum { CHUNK_FIRST = 1 << 12 };
-_Static_assert(CHUNK_FIRST << 6 <= (int)RAW_CHUNK_MAX, "readers take them");
+_Static_assert(CHUNK_FIRST << 6 <= (int)RAW_CHUNK_MAX, "readers accept the largest chunk");
 
 static int file = -1;
 static struct stat identity; /* of the file */
 static char path[4096];
 static struct raw_header *header;
-static uint32_t file_lock;
+static uint32_t file_lock; /* the file's end, and opening the file again */
 
-/* Once: say why, and let everybody go on without us. */
-static void give_up(const char *doing, int error)
+/* Print why, once; the program goes on unrecorded. */
+static void stop_recording(const char *doing, int error)
 {
 	if (!__atomic_exchange_n(&rt_recording, false, __ATOMIC_RELAXED))
 		return;
@@ -74,8 +76,8 @@ static void note_command(void)
 }
 
 /*
- * A low number could be one that the program counts on. By system calls: open() and close() are
- * where a thread may be cancelled.
+ * Open the file with a high descriptor, since the program may count on a low one. Returns the
+ * descriptor, or -1 and errno. Uses system calls, since open() and close() are cancellation points.
  */
 static int open_high(int flags)
 {
@@ -90,7 +92,8 @@ static int open_high(int flags)
 	return high;
 }
 
-static bool is_ours(int fd)
+/* Is the file behind this descriptor the recording? */
+static bool is_our_file(int fd)
 {
 	struct stat st;
 
@@ -98,20 +101,22 @@ static bool is_ours(int fd)
 }
 
 /*
- * Make the file larger. The program may have closed our descriptor, and the number
- * may be one of its own files now: that must not be touched. The size of a file
- * may be limited: then growing it is a deadly signal, not an error.
+ * Make the file larger. Returns 0 or an error number.
+ *
+ * The program may have closed our descriptor and use the number for a file of its own, which must
+ * not be touched. The size of files may be limited: then growing one is a fatal signal, not an
+ * error.
  */
-static int grow(uint64_t at, size_t bytes)
+static int grow_file(uint64_t at, size_t bytes)
 {
 	struct rlimit limit;
 	int fd;
 
-	if (!is_ours(file)) {
+	if (!is_our_file(file)) {
 		fd = open_high(0);
 		if (fd < 0)
 			return errno;
-		if (!is_ours(fd)) {
+		if (!is_our_file(fd)) {
 			syscall(SYS_close, fd);
 			return ESTALE;
 		}
@@ -122,7 +127,7 @@ static int grow(uint64_t at, size_t bytes)
 	return posix_fallocate(file, (off_t)at, (off_t)bytes);
 }
 
-static bool cannot_record(int error)
+static bool fail_to_open(int error)
 {
 	rt_say("cannot record to %s: %s", path, strerrordesc_np(error));
 	if (file >= 0)
@@ -138,23 +143,23 @@ static bool open_file(void)
 
 	file = open_high(O_CREAT);
 	if (file < 0)
-		return cannot_record(errno);
-	/* Another process is writing to it, a program that started this one: both need a file. */
+		return fail_to_open(errno);
+	/* Another process writes to it, as a rule the one that started this: use another file. */
 	if (flock(file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
 		close(file);
 		rt_format(path + strlen(path), sizeof path - strlen(path), ".%d", getpid());
 		file = open_high(O_CREAT);
 		if (file < 0)
-			return cannot_record(errno);
+			return fail_to_open(errno);
 	}
 	if (fstat(file, &identity) || ftruncate(file, 0))
-		return cannot_record(errno);
-	error = grow(0, RAW_PAGE);
+		return fail_to_open(errno);
+	error = grow_file(0, RAW_PAGE);
 	if (error)
-		return cannot_record(error);
+		return fail_to_open(error);
 	header = mmap(NULL, RAW_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	if (header == MAP_FAILED)
-		return cannot_record(errno);
+		return fail_to_open(errno);
 	header->version = RAW_VERSION;
 	header->pid = (uint32_t)getpid();
 	header->end = RAW_PAGE;
@@ -172,7 +177,7 @@ static uint64_t record_finish(void)
 	return 0;
 }
 
-/* A forked child starts anew, or records nothing. */
+/* A forked child begins a recording of its own, or records nothing. */
 static bool record_fork_child(struct rt_thread *t)
 {
 	bool was_on = rt_recording;
@@ -183,7 +188,7 @@ static bool record_fork_child(struct rt_thread *t)
 		munmap(t->rec.chunk, t->rec.chunk_bytes);
 	if (header)
 		munmap(header, RAW_PAGE);
-	if (file >= 0 && is_ours(file))
+	if (file >= 0 && is_our_file(file))
 		close(file);
 	header = NULL;
 	file = -1;
@@ -202,7 +207,8 @@ static bool record_fork_child(struct rt_thread *t)
 	return false;
 }
 
-static bool new_chunk(struct rt_thread *t, uint64_t time, uintptr_t pc)
+/* Give the thread a new chunk. False: the recorder is not at work, or has just stopped. */
+static bool begin_chunk(struct rt_thread *t, uint64_t time, uintptr_t pc)
 {
 	size_t bytes = CHUNK_FIRST << 2 * (t->rec.nchunks < 3 ? t->rec.nchunks : 3);
 	struct raw_chunk *c;
@@ -218,10 +224,10 @@ static bool new_chunk(struct rt_thread *t, uint64_t time, uintptr_t pc)
 	/* One at a time: another thread may be about to open the file again. */
 	rt_lock(&file_lock);
 	at = header->end;
-	error = grow(at, bytes);
+	error = grow_file(at, bytes);
 	if (error) {
 		rt_unlock(&file_lock);
-		give_up("writing to", error);
+		stop_recording("writing to", error);
 		return false;
 	}
 	c = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)at);
@@ -229,7 +235,7 @@ static bool new_chunk(struct rt_thread *t, uint64_t time, uintptr_t pc)
 	header->end = at + bytes;
 	rt_unlock(&file_lock);
 	if (c == MAP_FAILED) {
-		give_up("mapping", error);
+		stop_recording("mapping", error);
 		return false;
 	}
 	if (!t->rec.nchunks)
@@ -255,7 +261,7 @@ static void put_unit(struct rt_thread *t, uint64_t what, uint64_t when)
 	uint64_t *to = t->rec.log.next;
 
 	to[1] = when;
-	/* A unit without its operation is not there yet. */
+	/* The operation comes last: a unit without one does not exist for a reader. */
 	RT_COMPILER_BARRIER();
 	to[0] = what;
 	t->rec.log.next = to + 2;
@@ -267,8 +273,8 @@ static inline uint64_t unit_when(const struct rt_thread *t, uint64_t time, uintp
 }
 
 /*
- * Make room for `units` units, and see to the base and the high half of the pc. A time before the
- * base becomes the base. False: the recorder has given up.
+ * Make room for `units` units, and put units that change the base or the high half of the pc if
+ * they need to change. A time before the base becomes the base. False: the recorder has stopped.
  */
 static bool make_room(struct rt_thread *t, uint32_t units, uint64_t *time, uintptr_t pc)
 {
@@ -277,15 +283,15 @@ static bool make_room(struct rt_thread *t, uint32_t units, uint64_t *time, uintp
 	if (!rt_recording)
 		return false;
 	if (t->rec.log.end - t->rec.log.next < (ptrdiff_t)(2 * (units + 2)) &&
-	    !new_chunk(t, *time, pc)) {
+	    !begin_chunk(t, *time, pc)) {
 		if (!rt_checking)
 			t->gate.quiet |= RT_GONE;
 		errno = saved;
 		return false;
 	}
 	/*
-	 * Before the base: clocks that disagree, or a time that was taken before
-	 * something that needed a new chunk, as that of a fork is.
+	 * A time is before the base if the clocks of two processors disagree, or if it was taken
+	 * before an operation that needed a new chunk, such as a fork.
 	 */
 	if ((int64_t)(*time - t->rec.log.base) < 0) {
 		*time = t->rec.log.base;
@@ -301,7 +307,7 @@ static bool make_room(struct rt_thread *t, uint32_t units, uint64_t *time, uintp
 	return true;
 }
 
-/* One unit. */
+/* Write one unit. */
 static void record_at(struct rt_thread *t, enum raw_op op, uint64_t address, uint32_t aux,
 		      uint64_t time, uintptr_t pc)
 {
@@ -315,27 +321,27 @@ static void record_at(struct rt_thread *t, enum raw_op op, uint64_t address, uin
 	put_unit(t, unit_what(op, address, aux), unit_when(t, time, pc));
 }
 
-/* One that happens now. */
-static void record(struct rt_thread *t, enum raw_op op, uint64_t address, uint32_t aux,
-		   uintptr_t pc)
+/* Write one unit with the present time. */
+static void record_now(struct rt_thread *t, enum raw_op op, uint64_t address, uint32_t aux,
+		       uintptr_t pc)
 {
 	record_at(t, op, address, aux, clock_now(), pc);
 }
 
-/* A unit and its size. */
+/* Write a unit and its size. */
 static void record_sized(struct rt_thread *t, enum raw_op op, uint64_t address, uint64_t size,
 			 uint64_t time, uintptr_t pc)
 {
 	if (!make_room(t, 2, &time, pc))
 		return;
-	/* The second unit first: without its operation the first is not there. */
+	/* The size first: without its operation the first unit does not exist for a reader. */
 	t->rec.log.next[2] = size;
 	t->rec.log.next[3] = 0;
 	put_unit(t, unit_what(op, address, 0), unit_when(t, time, pc));
 	t->rec.log.next += 2;
 }
 
-/* A unit and its text. */
+/* Write a unit and its text, which is cut if it is long. */
 static void record_text(struct rt_thread *t, enum raw_op op, uint64_t address, const char *text,
 			size_t n)
 {
@@ -379,7 +385,7 @@ static void record_thread_begin(struct rt_thread *t, struct rt_point birth)
 
 static struct rt_point record_thread_end(struct rt_thread *t)
 {
-	record(t, RAW_EXIT, 0, 0, t->rec.log.pc_high);
+	record_now(t, RAW_EXIT, 0, 0, t->rec.log.pc_high);
 	return (struct rt_point){0};
 }
 
@@ -403,29 +409,29 @@ static void record_name(struct rt_thread *t, const char *text, size_t n)
 
 static void record_call(struct rt_thread *t, struct rt_frame *f)
 {
-	record(t, RAW_CALL, f->function, f->kind, f->caller);
+	record_now(t, RAW_CALL, f->function, f->kind, f->caller);
 }
 
 static void record_ret(struct rt_thread *t, struct rt_frame *f)
 {
 	(void)f;
-	record(t, RAW_RETURN, 0, 0, t->rec.log.pc_high);
+	record_now(t, RAW_RETURN, 0, 0, t->rec.log.pc_high);
 }
 
 static void record_mark(struct rt_thread *t, uint32_t number, uintptr_t pc)
 {
-	record(t, RAW_BEGIN, number, 0, pc);
+	record_now(t, RAW_BEGIN, number, 0, pc);
 }
 
 static void record_unmark(struct rt_thread *t, uintptr_t pc)
 {
-	record(t, RAW_END, 0, 0, pc);
+	record_now(t, RAW_END, 0, 0, pc);
 }
 
 static void record_not_atomic(struct rt_thread *t, bool applies, uintptr_t pc)
 {
 	(void)applies;
-	record(t, RAW_NOT_ATOMIC, 0, 0, pc);
+	record_now(t, RAW_NOT_ATOMIC, 0, 0, pc);
 }
 
 static void record_label(struct rt_thread *t, uint32_t number, const char *text, size_t n)

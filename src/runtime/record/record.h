@@ -1,20 +1,19 @@
 /*
- * The recorder: what happens, as units of the thread's own chunks in a mapped
- * file (trace/raw_format.h).
+ * The recorder: a tool that writes every event into a file (trace/raw_format.h), as a
+ * unit in a chunk of the thread. The file is mapped into memory, so that nothing is lost
+ * however the program ends.
  *
  * The cost of a plain access: reading the clock (some 20 cycles), two stores
  * into memory that only this thread writes, and four predicted branches.
  *
- * Every function here is called between rt_enter() and rt_leave().
- *
- * Who may include this: the runtime.
+ * Included by: the runtime's start-up code.
  */
 #ifndef ATOMSAN_RUNTIME_RECORD_RECORD_H
 #define ATOMSAN_RUNTIME_RECORD_RECORD_H
 
 #include <stdint.h>
 
-/* Open the file that the options name, and become the recorder. */
+/* Open the file that the options name and become the recorder. If that fails, print why. */
 void record_init(void);
 
 #endif

@@ -1,7 +1,8 @@
 /*
- * A cycle that an access has closed, as the order of transactions knows it.
+ * A cycle that an operation has closed, as the order of transactions knows it
+ * (engine/precise/order.h).
  *
- * Included by: report/, the checking tools.
+ * Included by: report/report.h.
  */
 #ifndef ATOMSAN_RUNTIME_REPORT_CYCLE_H
 #define ATOMSAN_RUNTIME_REPORT_CYCLE_H
@@ -10,22 +11,26 @@
 
 enum { CYCLE_STEPS = 32, CYCLE_CLOSING = 8, CYCLE_REACH = 64 };
 struct cycle {
-	uint64_t step[CYCLE_STEPS]; /* steps of the order, backwards from the closing one */
-	uint32_t n;
-	uint32_t slot;  /* of the transaction that closed it */
-	uint64_t begin; /* the time at which that transaction began */
-	uint64_t clock; /* the thread's clock then */
 	/*
-	 * By slot, for the first slots: the time from which on the transaction reaches it, or an
-	 * open transaction of its own began.
+	 * Steps of the order, backwards from the operation that closed the cycle. They come in
+	 * pairs, one for each edge: where the edge went to, then where it came from.
+	 */
+	uint64_t step[CYCLE_STEPS];
+	uint32_t n;
+	/* The transaction that closed the cycle: its slot, and its time and clock at its begin. */
+	uint32_t slot;
+	uint64_t begin, clock;
+	/*
+	 * For each of the first `nreach` slots: the time from which on the transaction reaches the
+	 * slot, or the begin of the slot's own open transaction if that is earlier.
 	 */
 	uint32_t nreach;
 	uint64_t reach[CYCLE_REACH];
-	/* What the closing access touched, the first cells of it. */
+	/* The memory of the closing access: the first cells from which an edge closed the cycle. */
 	uint32_t nclosing;
 	struct {
-		uintptr_t address; /* of a cell; 0: of a lock */
-		uint64_t bytes;
+		uintptr_t address; /* of the cell; 0: the operation is not an access */
+		uint64_t bytes;    /* a bit for each byte of the cell */
 	} closing[CYCLE_CLOSING];
 };
 

@@ -1,8 +1,11 @@
 /*
- * What was found, for the reporter: each new kind of cycle as the check knows it, with
- * what the threads did lately (snapshot.h). What is known already is counted.
+ * Findings on their way to the reporter.
  *
- * Who may include this: the runtime.
+ * A checking tool reports each cycle here. Cycles of one kind have the same block and
+ * the same places. The first cycle of a kind is sent with a snapshot of all histories
+ * (snapshot.h); the others are counted.
+ *
+ * Included by: report/, checker/, frontier/, doublechecker/, predict/.
  */
 #ifndef ATOMSAN_RUNTIME_REPORT_REPORT_H
 #define ATOMSAN_RUNTIME_REPORT_REPORT_H
@@ -12,31 +15,38 @@
 #include "trace/live_format.h"
 
 /*
- * A cycle was closed by the thread's last access. No lock is held. The reporter knows at once, so
- * that nothing is lost if the program crashes, and shows it when the transaction has ended: where
- * that is because it waits, its function is no block after all, and the reporter is told so first.
+ * Report a cycle that the thread's last operation closed. The caller holds no lock.
+ *
+ * The finding is sent at once, so that it is not lost if the program crashes. The reporter shows it
+ * when the thread's transaction has ended: see report_settled().
  */
 void report_cycle(struct rt_thread *t, const struct cycle *c);
+/*
+ * The transaction of the reported cycles has ended, so the reporter can show them. `cut`: it ended
+ * because its function waits, which means that the function is not a block; the reporter learns
+ * that first.
+ */
 void report_settled(struct rt_thread *t, bool cut);
 
 /*
- * The same, found by a replay of the histories (icd.h): closed by the unit before `last`. The
- * reporter may find that it is none after all.
+ * A cycle that a replay of the histories found (doublechecker/replay.c). The reporter checks it and
+ * may find that it is none.
  */
 struct report_found {
-	const struct history *history; /* whose unit that is, */
-	uint32_t thread;               /* and was it then */
-	const uint64_t *last;
-	uint64_t from, until; /* clocks */
-	uint64_t block;       /* that it was in */
-	uint64_t size;        /* of the access that closed it */
-	struct live_step steps[2];
+	const struct history *history; /* the history with the unit that closed the cycle */
+	uint32_t thread;               /* the thread that wrote it */
+	const uint64_t *last;          /* the end of that unit */
+	uint64_t from, until;          /* clocks of the first unit that was replayed, and of it */
+	uint64_t block;                /* the block that it was in */
+	uint64_t size;                 /* of the access that closed the cycle */
+	struct live_step steps[2];     /* the two ends of the closing edge */
 };
 void report_found(struct rt_thread *t, const struct report_found *f);
-/* Functions turned out to wait: for what is found from now on. */
+
+/* Send all functions that turned out not to be blocks, so that no later finding blames them. */
 void report_left_out(void);
 
-/* What the tools counted, for the summary; each tool adds what it has. */
+/* Numbers for the summary; each tool adds those that it has. */
 struct report_counts {
 	uint64_t transactions, edges, cycles, evicted;
 	/* doublechecker's: */
@@ -44,9 +54,10 @@ struct report_counts {
 };
 extern struct report_counts report_counts;
 
-/* The program comes to its end; how many findings stand. */
+/* The program ends: send the counts. Returns the number of findings that stand. */
 uint64_t report_end(uint32_t slots);
 
+/* In a forked child: nothing was found so far. */
 void report_child(void);
 
 #endif

@@ -6,7 +6,7 @@
 #include "runtime/blocks/block_policy.h"
 #include "runtime/link/modules.h"
 #include "runtime/history/origins.h"
-#include "runtime/report/sharing.h"
+#include "runtime/report/conflict_set.h"
 #include "runtime/shadow/time.h"
 
 #include "base/banned.h"
@@ -411,7 +411,7 @@ struct until {
  */
 static bool is_needed(const struct history *h, const struct history_walk *w, const struct cycle *c)
 {
-	if (!history_is_access(w->op) || sharing_is_shared(w->address, w->size))
+	if (!history_is_access(w->op) || conflict_set_has(w->address, w->size))
 		return true;
 	for (uint32_t i = 0; i < c->n; i++)
 		if (step_slot(c->step[i]) == h->slot && (uint64_t)step_index(c->step[i]) == w->time)
@@ -638,10 +638,10 @@ static void touch(const struct history *h, struct span span, const struct cycle 
 		while (history_walk_next(&w))
 			if (history_is_access(w.op) && writes(w.op) == written &&
 			    matters(h, &w, dead, c))
-				(written ? sharing_write : sharing_read)(h->slot, w.address,
-									 w.size);
+				(written ? conflict_set_add_write
+					 : conflict_set_add_read)(h->slot, w.address, w.size);
 			else if (!written && history_is_on_lock(w.op))
-				sharing_want(w.address);
+				conflict_set_add_lock(w.address);
 	}
 }
 
@@ -651,14 +651,14 @@ static void touch_repeats(bool written)
 		const struct repeat *r = &repeats[i];
 
 		if (r->address && !!(r->word & SHADOW_WRITE) == written && !word_is_dead(r->word))
-			(written ? sharing_write : sharing_read)(shadow_slot(r->word), r->address,
-								 8);
+			(written ? conflict_set_add_write
+				 : conflict_set_add_read)(shadow_slot(r->word), r->address, 8);
 	}
 }
 
 static void find_shared(struct reach reach)
 {
-	sharing_begin();
+	conflict_set_begin();
 	for (int written = 1; written >= 0; written--) {
 		for (struct history *h = NULL; (h = history_next(h)) != NULL;)
 			if (lived(h, reach))
@@ -673,7 +673,7 @@ static bool is_wanted(uintptr_t address, size_t size, const struct cycle *c,
 {
 	enum { LARGE = 1 << 16 }; /* there are few of them, and it takes long to ask */
 
-	if (size >= LARGE || sharing_is_shared(address, size))
+	if (size >= LARGE || conflict_set_has(address, size))
 		return true;
 	for (uint32_t i = 0; i < c->n; i++)
 		if (steps[i].address - address < size)
@@ -788,7 +788,7 @@ bool snapshot_take(struct snapshot *o, bool whole, uint64_t from, const struct c
 		out_thread(&o->facts, 0, NULL, false);
 	section_close(&o->facts, threads);
 	out_facts(&o->facts, from, told_fork);
-	sharing_end();
+	conflict_set_end();
 	history_report_end();
 	if (!o->recording.failed)
 		((struct raw_header *)o->recording.p)->end = o->recording.n;

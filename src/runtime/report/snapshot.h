@@ -1,9 +1,11 @@
 /*
- * What all threads did lately, as a raw recording (trace/raw_format.h): their histories, cut to
- * what a report of a cycle needs. What closed the cycle is the last unit of its thread, and of all.
- * What is known from before the histories are facts beside it.
+ * A snapshot: a copy of all histories, cut to what the report of one cycle needs.
  *
- * Who may include this: the runtime.
+ * The copy is a raw recording (trace/raw_format.h). The operation that closed the cycle
+ * is the last unit of its thread, and by its clock the last of all. Facts from before the
+ * histories stand beside it, in sections of their own.
+ *
+ * Included by: report/.
  */
 #ifndef ATOMSAN_RUNTIME_REPORT_SNAPSHOT_H
 #define ATOMSAN_RUNTIME_REPORT_SNAPSHOT_H
@@ -11,9 +13,9 @@
 #include "runtime/report/report.h"
 #include "trace/live_format.h"
 
-/* Grows by pages; if there is no more memory, `failed` is set and nothing more is written. */
+/* A buffer that grows. If there is no memory, `failed` is set and the rest is dropped. */
 struct snapshot_part {
-	char *p; /* rt_pages(), of `cap` bytes */
+	char *p; /* rt_pages() of `cap` bytes */
 	size_t n, cap;
 	bool failed;
 };
@@ -23,13 +25,17 @@ struct snapshot {
 };
 
 /*
- * By the thread that closed the cycle, with the histories held: from a clock on. `steps` are the
- * cycle's, in the order of time: c->step backwards. Where a replay has found it, `found` says what
- * closed it, and else is NULL. False: it does not reach back that far.
+ * Take a snapshot from the clock `from` on. The histories are held. The caller owns the pages of
+ * `o`, which is zero before.
  *
- * `whole`: all steps are in the histories. Else the cycle will not be found in what is told,
- * however much that is, and it is little: of each thread from the first step that is still there,
- * or the last chunk.
+ * A cycle that was just closed by the calling thread: `c` is the cycle, `steps` are its steps in
+ * the order of time (c->step backwards), and `found` is NULL. `whole` says that all steps are in
+ * the histories. If not, the reporter cannot find the cycle in any recording, so the snapshot is
+ * small: each history from its first step that is still there, or its last chunk.
+ *
+ * A cycle that a replay found: `found` describes it, and `c` and `steps` only name its last access.
+ *
+ * Returns false if a history does not reach back far enough.
  */
 bool snapshot_take(struct snapshot *o, bool whole, uint64_t from, const struct cycle *c,
 		   const struct live_step *steps, const struct report_found *found);
