@@ -93,8 +93,8 @@ struct rt_tool {
 
 	/*
 	 * A plain access, in a mode other than RT_CHECKING and RT_NOTHING. Called outside
-	 * rt_enter() and rt_leave(). In serial mode (shadow/stripe.h) the tool passes the access on
-	 * to rt_recorder->accessed(); otherwise the caller does.
+	 * rt_enter() and rt_leave(). In serial mode (frontier_access_serial()) the tool passes the
+	 * access on to rt_recorder->accessed(); otherwise the caller does.
 	 */
 	void (*access)(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc);
 	/* The recorder's: an access that happened at `time`. */

@@ -1,6 +1,6 @@
 /*
  * The imprecise check: DoubleChecker's first half (Biswas, Huang, Sengupta,
- * Bond, PLDI 2014) while the program runs, in place of check_access.c.
+ * Bond, PLDI 2014) while the program runs, in place of the frontier tool.
  *
  * Each block of memory has a state that says who may touch it without anybody
  * having to know (engine/doublechecker/icd.h). An access that finds its state right stores
@@ -26,7 +26,7 @@
  * Three kinds of runs:
  *
  *	single   what is suspected is replayed from the histories, precisely
- *	         (icd_replay.h), and what that finds is reported
+ *	         (replay.c), and what that finds is reported
  *	first    no histories: the names of suspected blocks go to a file
  *	second   as single, but only those blocks are looked at
  *

@@ -1,4 +1,4 @@
-/* States of memory, and accesses: see icd.h. The graph is icd_graph.c's. */
+/* States of memory, and accesses: see icd.h. The graph is in graph.c. */
 #include "runtime/doublechecker/icd.h"
 
 #include <sys/mman.h>

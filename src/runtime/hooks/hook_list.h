@@ -8,7 +8,7 @@
  *
  * Sizes are bytes for plain accesses and bits for atomic ones, as in the names.
  *
- * Who may include this: src/runtime and tests/wrapper.
+ * Who may include this: the runtime, tests/wrapper, benchmarks.
  */
 #ifndef ATOMSAN_RUNTIME_HOOKS_HOOK_LIST_H
 #define ATOMSAN_RUNTIME_HOOKS_HOOK_LIST_H
@@ -20,7 +20,7 @@
 
 /*
  * Accesses: void name##bytes(void *addr). The unaligned ones of one byte are never
- * called, but clang has the names. Only clang has read_write: a read and
+ * called, but clang has the names. Only clang has __tsan_read_write: a read and
  * a write of one statement.
  */
 #define HOOK_READS(X)                                                                              \

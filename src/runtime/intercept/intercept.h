@@ -2,7 +2,7 @@
  * What interceptors have in common: each does what the real function does, and
  * notes it if it worked.
  *
- * Included by: intercept/.
+ * Included by: intercept/, the runtime's start-up code.
  */
 #ifndef ATOMSAN_RUNTIME_INTERCEPT_INTERCEPT_H
 #define ATOMSAN_RUNTIME_INTERCEPT_INTERCEPT_H

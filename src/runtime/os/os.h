@@ -16,7 +16,7 @@
  *  - If a resource runs out, the runtime prints one message and the program goes on
  *    unchecked. Only bad options end the program: rt_die(), before main().
  *
- * Included by: the runtime.
+ * Included by: the runtime, tests.
  */
 #ifndef ATOMSAN_RUNTIME_OS_OS_H
 #define ATOMSAN_RUNTIME_OS_OS_H

@@ -33,7 +33,7 @@
  * So a program that goes round in a loop adds nothing. Memory grows with the
  * bytes that a thread touches, and the ways in which it does; not with the run.
  *
- * Who may include this: the runtime's predict*.c, their tests.
+ * Who may include this: this folder, tests.
  */
 #ifndef ATOMSAN_RUNTIME_PREDICT_LOG_H
 #define ATOMSAN_RUNTIME_PREDICT_LOG_H
@@ -313,7 +313,7 @@ static inline void plog_access(struct plog *l, enum raw_op op, uint64_t address,
 	plog_access_slow(l, op, address, size, node, pc);
 }
 
-/* --- as a raw recording: predict_out.c --- */
+/* --- as a raw recording: out.c --- */
 
 /* Where it goes, in pieces: whole chunks, at most RAW_CHUNK_MAX bytes each. */
 struct plog_out {

@@ -1,8 +1,8 @@
 /*
- * What the files of predict_log.h share: predict_log.c has the log, transactions and locks;
- * predict_access.c which accesses bring something new.
+ * What the files of log.h share: log.c has the log, transactions and locks; log_access.c decides
+ * which accesses bring something new.
  *
- * Who may include this: those two.
+ * Who may include this: log.c, log_access.c.
  */
 #ifndef ATOMSAN_RUNTIME_PREDICT_LOG_IMPL_H
 #define ATOMSAN_RUNTIME_PREDICT_LOG_IMPL_H
@@ -35,7 +35,7 @@ static inline bool plog_is_known(const struct plog *l, uint64_t state)
 	return false;
 }
 
-/* --- predict_log.c --- */
+/* --- log.c --- */
 
 /* Room for one more; zeroed behind what there is. False: there is none, and the log is full. */
 bool plog_grow(struct plog *l, void *array, size_t *cap, size_t n, size_t size);
@@ -55,7 +55,7 @@ void plog_append(struct plog *l, uint64_t what, uint64_t pc, uint64_t more, uint
  */
 void plog_refresh(struct plog *l, bool outside);
 
-/* --- predict_access.c --- */
+/* --- log_access.c --- */
 
 /*
  * What an access brings: something new; the first of these bytes in the transaction; one that is

@@ -1,7 +1,7 @@
 /*
  * Prediction while the program runs (`predict=1`), in place of the check: each
  * thread keeps, in a log of its own, what could be part of a violation in
- * another interleaving (predict_log.h). Threads have nothing to do with each
+ * another interleaving (log.h). Threads have nothing to do with each
  * other here. When the program ends, the logs go to the reporter as one raw
  * recording (trace/live_format.h), which finds what goes together and how
  * it would have to be scheduled, with the engine `predict`.

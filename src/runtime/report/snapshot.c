@@ -166,7 +166,8 @@ static bool writes(enum raw_op op)
 	return op != RAW_READ && op != RAW_READ_RANGE;
 }
 
-/* Is this the access that the edge came from? One of a line may have come later: see line.h. */
+/* Is this the access that the edge came from? One of a line may have come later: see owned_line.h.
+ */
 static bool is_repeat(const struct repeat *r, const struct history_walk *w, uint32_t slot)
 {
 	uintptr_t first = r->address + (uintptr_t)__builtin_ctzll(r->word & SHADOW_BYTES);

@@ -2,7 +2,7 @@
  * Slots: the small numbers that stand for threads in words of the shadow, and
  * what each thread lets the others know about its slot.
  *
- * The checking tools hand slots out (checker/slots.h). Slot 0 is never used, so
+ * The checking tools hand slots out (checker/checker.h). Slot 0 is never used, so
  * that no word is 0; SHADOW_NOBODY and above have other meanings.
  *
  * Included by: the runtime.

@@ -119,7 +119,7 @@ struct thread_blocks {
 	size_t cut;        /* frames below this are no blocks any more */
 	bool followed;     /* the tool wants to know of this thread's calls and blocks */
 	bool started;      /* the thread has called its first function */
-	bool active;       /* counted in mode_active() */
+	bool active;       /* counted in mode_nactive */
 	uint32_t nreports; /* findings of this transaction that wait for its end */
 	uint64_t transactions;
 	uint64_t txn_clock; /* the clock when the transaction began */
