@@ -1,7 +1,7 @@
 /*
  * Accesses that the fast path did not know: most of them are the first of their kind in a
  * transaction, or in a function, and of bytes that nobody else has to do with at the time.
- * Those end here; the others go to check_access.c.
+ * Those end here; the others go to shadow/locked.c.
  */
 #include "runtime/frontier/access.h"
 
@@ -47,7 +47,7 @@ static inline void make_young(struct rt_thread *t, struct shadow_cell *cell, int
 
 /*
  * Of what has readers: the thread keeps it for itself. Two of different bytes become one only if
- * they are of one stretch and one clock, with the older age; see alike() in check_access.c.
+ * they are of one stretch and one clock, with the older age; see alike() in shadow/cell.c.
  */
 static inline enum outcome keep(struct rt_thread *t, uint64_t readers, uintptr_t address,
 				uint64_t what, uintptr_t pc)
@@ -146,7 +146,7 @@ static inline uint32_t fits(uint64_t word, uint64_t what)
  * processor. Then the thread keeps what there is to tell for itself, and whoever comes into
  * conflict with the old word asks (cell_young_word()).
  *
- * A word of another kind is for check_access.c where there is room for two; where there is
+ * A word of another kind is for shadow/cell.c where there is room for two; where there is
  * not, it stands for both.
  */
 static inline __attribute__((always_inline)) enum outcome

@@ -36,7 +36,7 @@
  * bits are right. To the cells it goes under the lock of the stripe, by the thread or by any other.
  * A thread that sets bits at that very moment looks at the head again, and does in cells what it
  * did; where it is a few instructions too late for that its access is forgotten, as with
- * cells (check_access.c); none is invented.
+ * cells (cell.h); none is invented.
  *
  * Who may include this: the runtime.
  */

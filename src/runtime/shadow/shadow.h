@@ -2,7 +2,7 @@
  * Shadow memory: for each 8 bytes of the program's memory, who touched them
  * last. And the same for locks, in a space of their own. In front of the cells are
  * lines, of 64 bytes each, and while one thread has such a line to itself they are not used
- *(line.h).
+ *(owned_line.h).
  *
  * A word is one last access: the slot of its thread, when in the life of that
  * slot, whether it wrote, and which of the 8 bytes:
@@ -22,7 +22,7 @@
  *
  * Cells are changed under the lock of their stripe, with one exception: a
  * thread may store to a cell that has only words of its own, see
- * check_access.c.
+ * cell.h.
  *
  * Where the shadow is: the program's address space is cut into regions of
  * 1 GiB; a table gives the place of each region's shadow. Nothing is assumed
@@ -40,7 +40,7 @@ struct shadow_cell {
 	uint64_t w[2];
 };
 
-/* 64 bytes of memory, as long as one thread has them to itself: see line.h. */
+/* 64 bytes of memory, as long as one thread has them to itself: see owned_line.h. */
 struct shadow_line {
 	uint64_t head, r, w, young;
 };
