@@ -1,14 +1,14 @@
 /*
  * Blocks: which block is open in a thread, and when a transaction begins and ends.
- * This is decided here, once for every tool; the tools hear of it by their
- * callbacks (tool.h). What counts as a block is block_policy.h's.
+ * This is decided here, once for every tool; the tools' callbacks (tool.h) get the
+ * result. block_policy.h decides which functions and marks are blocks.
  *
  * The outermost open block is the transaction. A thread that waits, joins, creates
  * a thread or passes a barrier is cut: its open blocks end, and the functions that
- * are open turn out to be no blocks.
+ * are open turn out not to be blocks.
  *
- * Every function here runs between rt_enter() and rt_leave(). The thread's calls
- * and blocks are followed only while other threads exist.
+ * The caller of every function here is between rt_enter() and rt_leave(). A thread's
+ * calls and blocks are followed only while other threads exist.
  *
  * Included by: the runtime.
  */
@@ -18,11 +18,11 @@
 #include "runtime/history/history.h"
 #include "runtime/shadow/time.h"
 
-/* A function was entered; its frame is the last one. */
+/* A function was entered; `f` is its frame, the last one on the stack of calls. */
 void blocks_call_slow(struct rt_thread *t, struct rt_frame *f);
-/* A function is left; its frame has just been removed from the stack of calls. */
+/* A function is left; `f`, its frame, has just been removed from the stack of calls. */
 void blocks_return(struct rt_thread *t, struct rt_frame *f);
-/* blocks_return() is wanted even while no other thread exists. */
+/* Call blocks_return() even while no other thread exists. */
 extern bool blocks_follow_alone;
 
 /* A marked block begins or ends. */
@@ -31,19 +31,19 @@ void blocks_unmark(struct rt_thread *t, uintptr_t pc);
 /* The source says that the innermost function is not atomic. */
 void blocks_not_atomic(struct rt_thread *t, uintptr_t pc);
 
-/* Every open block ends, and the open functions are seen to wait. */
+/* End every open block of the thread; the open functions are no blocks from now on. */
 void blocks_cut(struct rt_thread *t);
-/* The thread ends: so does its transaction, if one is open. */
+/* End the thread's transaction, if one is open. */
 void blocks_close(struct rt_thread *t);
 
 /*
- * The transaction's block: an address in its function, or its label's number with BLOCK_LABEL. One
- * must be open.
+ * Returns the block of the open transaction: an address in its function, or the number of its label
+ * with BLOCK_LABEL. A transaction must be open.
  */
 #define BLOCK_LABEL (1ull << 63)
 uint64_t blocks_open_block(const struct rt_thread *t);
 
-/* The usual case needs no tool: a call within a transaction of the default tool. */
+/* Like blocks_call_slow(); a call inside a transaction of the default tool does not need it. */
 static inline void blocks_call(struct rt_thread *t, struct rt_frame *f)
 {
 	if (RT_UNLIKELY(!t->blocks.txn || rt_mode != RT_CHECKING)) {

@@ -2,12 +2,12 @@
  * The stack of calls of a thread, from the hooks at the beginning and the end of
  * each instrumented function.
  *
- * Functions may be left without notice: by longjmp, an exception, the end or the
- * cancellation of the thread. Stack pointers show that: stacks grow downwards, so a
- * function that is still running has its frame above that of the function that it
- * called. A frame that is not is one that was left.
+ * A function may be left without a call of the hook: by longjmp, an exception, the
+ * end or the cancellation of the thread. Stack pointers show that. Stacks grow
+ * downwards, so a function that is still running has its frame at a higher address
+ * than the functions that it called. A frame at a lower address was left.
  *
- * Included by: hooks/, intercept/.
+ * Included by: blocks/, hooks/, intercept/.
  */
 #ifndef ATOMSAN_RUNTIME_BLOCKS_CALLS_H
 #define ATOMSAN_RUNTIME_BLOCKS_CALLS_H
@@ -15,25 +15,26 @@
 #include "runtime/blocks/blocks.h"
 #include "runtime/thread/mode.h"
 
-/* The start function of the thread is left, and with it all others, with notice or without. */
+/* The thread leaves its start function: remove all frames. */
 void calls_leave_all(struct rt_thread *t);
 
-/* Our own functions that call a thread's start function; they are short. Set at start-up. */
+/* The addresses of our own functions that call a thread's start function. Set at start-up. */
 extern uintptr_t calls_starters[2];
 
 /* --- for the hooks --- */
 
-/* Make room for one more frame. False: no memory, and the thread is no longer checked. */
+/* Make room for more frames. Returns false if there is no memory; then the thread is unchecked. */
 bool calls_grow(struct rt_thread *t);
-/* What a function is that no other called: enum raw_call. */
+/* Returns the kind of the first function on the stack of calls: enum raw_call. */
 uint8_t calls_first_kind(const struct rt_thread *t, const struct rt_frame *f);
 /*
- * A function that ends by a jump to the hook has given up its frame by then: it looks like one that
- * was left without notice, and the hook returns to the function's caller. Returns 1 + its index, or
- * 0 if no such function is on the stack.
+ * Find a function that ended with a jump to the hook __tsan_func_exit() (a tail call). It has given
+ * up its frame already, so it looks like one that was left, and the hook returns to `pc` in the
+ * function's caller. Returns 1 + the index of its frame, or 0 if there is no such function.
  */
 size_t calls_find_jumped(const struct rt_thread *t, uintptr_t sp, uintptr_t pc);
 
+/* Remove the last frame. */
 static inline void calls_leave_one(struct rt_thread *t)
 {
 	struct rt_frame *f = &t->calls.frame[--t->calls.depth];
@@ -47,9 +48,9 @@ static inline void calls_leave_one(struct rt_thread *t)
 }
 
 /*
- * Leave the functions whose frames are below this stack pointer. On another stack (a signal
- * handler's, a coroutine's) the pointer shows nothing; but a thread that is back on its own stack
- * has left what was on the other one, for good or for a while.
+ * Remove the frames below this stack pointer: their functions were left. If the pointer is on
+ * another stack (a signal handler's, a coroutine's), it says nothing about the frames. But a thread
+ * that is back on its own stack has left the functions on the other one, for good or for a while.
  */
 static inline void calls_leave_stale(struct rt_thread *t, uintptr_t sp)
 {
@@ -62,14 +63,15 @@ static inline void calls_leave_stale(struct rt_thread *t, uintptr_t sp)
 		calls_leave_one(t);
 }
 
+/* Is this address in one of the calls_starters? They are short. */
 static inline bool calls_is_starter(uintptr_t pc)
 {
 	return pc - calls_starters[0] < 256 || pc - calls_starters[1] < 256;
 }
 
 /*
- * A function was entered. Its frame is written field by field: a whole frame that is written and
- * then copied makes the processor wait.
+ * A function was entered; `sp` is the hook's stack pointer. The frame is written field by field: to
+ * build a whole frame and copy it would make the processor wait.
  */
 static inline void calls_enter(struct rt_thread *t, uintptr_t sp, uintptr_t function,
 			       uintptr_t caller)
@@ -79,7 +81,7 @@ static inline void calls_enter(struct rt_thread *t, uintptr_t sp, uintptr_t func
 	/* Reports should not show our own function below a start function. */
 	if (RT_UNLIKELY(!t->calls.depth) && calls_is_starter(caller))
 		caller = t->calls.start_caller;
-	/* A function with the very same stack pointer has returned, too: this one has its frame. */
+	/* A function with the same stack pointer has returned, too: the new one took its place. */
 	calls_leave_stale(t, sp + 1);
 	if (RT_UNLIKELY(t->calls.depth == t->calls.cap) && !calls_grow(t))
 		return;
@@ -99,7 +101,8 @@ static inline void calls_enter(struct rt_thread *t, uintptr_t sp, uintptr_t func
 		blocks_call(t, f);
 }
 
-/* A function is about to return. */
+/* A function is about to return; the hook was called with stack pointer `sp` and returns to `pc`.
+ */
 static inline void calls_leave(struct rt_thread *t, uintptr_t sp, uintptr_t pc)
 {
 	size_t depth = t->calls.depth, jumped = 0;
@@ -112,7 +115,7 @@ static inline void calls_leave(struct rt_thread *t, uintptr_t sp, uintptr_t pc)
 		return;
 	}
 	calls_leave_stale(t, sp);
-	/* The frame of a coroutine's function may have been taken for one that was left. */
+	/* calls_leave_stale() may have removed the frame of a coroutine's function earlier. */
 	if (RT_LIKELY(t->calls.depth && (rt_on_stack(t, sp) ||
 					 !rt_on_stack(t, t->calls.frame[t->calls.depth - 1].sp))))
 		calls_leave_one(t);

@@ -6,7 +6,7 @@
 #ifndef ATOMSAN_RUNTIME_HOOKS_ANNOTATE_H
 #define ATOMSAN_RUNTIME_HOOKS_ANNOTATE_H
 
-/* In a forked child that begins a recording of its own: no label is in it yet. */
+/* In a forked child that begins again: forget all labels, so that each gets a number again. */
 void annotate_child(void);
 
 #endif

@@ -1,14 +1,14 @@
 /*
  * The hooks that gcc and clang call under -fsanitize=thread, and the interface
- * that programs call when they see that they are compiled so: each name once, as
- * tables for macros. What defines a hook for each row cannot forget one.
+ * that programs call if they see that they are compiled with it. Each name is in
+ * one table, and a file that defines a function for each row cannot forget one.
  *
  *	#define DEFINE(name, bytes) void name##bytes(void *addr) { ... }
  *	HOOK_READS(DEFINE)
  *
  * Sizes are bytes for plain accesses and bits for atomic ones, as in the names.
  *
- * Who may include this: the runtime, tests/wrapper, benchmarks.
+ * Included by: hooks/, stub/, tests/wrapper, benchmarks.
  */
 #ifndef ATOMSAN_RUNTIME_HOOKS_HOOK_LIST_H
 #define ATOMSAN_RUNTIME_HOOKS_HOOK_LIST_H
@@ -19,9 +19,9 @@
 #define HOOK_SIZES(X, name) X(name, 1) X(name, 2) X(name, 4) X(name, 8) X(name, 16)
 
 /*
- * Accesses: void name##bytes(void *addr). The unaligned ones of one byte are never
- * called, but clang has the names. Only clang has __tsan_read_write: a read and
- * a write of one statement.
+ * Accesses: void name##bytes(void *addr). The unaligned hooks of one byte are never
+ * called, but clang has the names. Only clang has HOOK_UPDATES: a read and a write
+ * by one statement.
  */
 #define HOOK_READS(X)                                                                              \
 	HOOK_SIZES(X, __tsan_read)                                                                 \
@@ -38,9 +38,10 @@
 	HOOK_SIZES(X, __tsan_unaligned_read_write)
 
 /*
- * What clang's programs call, since they have the hooks of accesses inlined (inline/hooks.c): for
- * what those do not know, void name##bytes(void *addr, void *caller); and in their place where
- * there are too many of them, void name##bytes(void *addr).
+ * What programs compiled by clang call, because the hooks of accesses are inlined into them
+ * (inline/hooks.c). The first two are called if the inlined hook needs the runtime:
+ * void name##bytes(void *addr, void *caller). The other two are called in functions that have too
+ * many hooks to inline: void name##bytes(void *addr).
  */
 #define HOOK_CALLED(READ, WRITE)                                                                   \
 	HOOK_SIZES(READ, atomsan_4_read)                                                           \
@@ -60,8 +61,8 @@
  *	val                T __tsan_atomicN_compare_exchange_val(A, T expected, T desired,
  *	                                                         int order, int on_failure)
  *
- * An order is a __ATOMIC_ constant; gcc may add bits above the lowest 15.
- * The operands of 8 and 16 bits may come with anything above their bits.
+ * An order is a __ATOMIC_ constant; gcc may add bits above the lowest 15. In an
+ * operand of 8 or 16 bits, the caller may leave any value in the bits above.
  */
 #define HOOK_ATOMIC_WIDTHS(X, operation)                                                           \
 	X(8, uint8_t, operation)                                                                   \
@@ -71,23 +72,24 @@
 #define HOOK_ATOMIC_FETCHES(X, widths)                                                             \
 	widths(X, fetch_add) widths(X, fetch_sub) widths(X, fetch_and) widths(X, fetch_or)         \
 		widths(X, fetch_xor) widths(X, fetch_nand)
-/* 16 bytes need the compare-and-exchange of the machine for everything. */
+/* With 16 bytes every operation uses the machine's compare-and-exchange. */
 #define HOOK_ATOMIC_WIDE(X, operation) X(128, unsigned __int128, operation)
 
-/* And, each with a signature of its own:
+/*
+ * Hooks that are in no table:
+ *
  *	void __tsan_init(void)
  *	void __tsan_func_entry(void *caller), void __tsan_func_exit(void)
  *	void __tsan_read_range(void *, size_t), void __tsan_write_range(void *, size_t)
  *	void __tsan_vptr_read(void **), void __tsan_vptr_update(void **, void *)
  *	void __tsan_atomic_thread_fence(int order), void __tsan_atomic_signal_fence(int order)
- *	void *__tsan_memcpy(void *, const void *, size_t), also memmove; newer clangs
+ *	void *__tsan_memcpy(void *, const void *, size_t), also memmove; by newer clangs
  *	void *__tsan_memset(void *, int, size_t)
  */
 
 /*
  * What programs call themselves: <sanitizer/tsan_interface.h> and the older
- * dynamic annotations. X(type, name). All may be left without effect, which for
- * those that give a value is 0.
+ * dynamic annotations. X(type, name). Each may do nothing and return 0.
  */
 #define HOOK_INTERFACE(X)                                                                          \
 	X(void, __tsan_ignore_thread_begin)                                                        \

@@ -1,6 +1,7 @@
 /*
- * From a hook or an interceptor to the tools: synchronisation. The order counts: a
- * release is noted (its time is taken) before it happens, an acquire after.
+ * Synchronisation: hooks and interceptors call these functions, and the events go
+ * to the tools. A release is noted, and its time is taken, before it happens; an
+ * acquire after it has happened.
  *
  * Included by: hooks/, intercept/.
  */
@@ -12,14 +13,14 @@
 #include "runtime/tool.h"
 
 /*
- * The times of operations on one lock are in the order in which the operations happened, even if
- * the clocks of two processors disagree: the last time of a release is remembered, in a table by a
- * hash of the lock. 0 if no tool wants to know.
+ * Return the time of an operation on a lock, or 0 if no tool needs it. The times of operations on
+ * one lock are in the order in which the operations happened, even if the clocks of two processors
+ * disagree: a table, indexed by a hash of the lock, keeps the time of the last release.
  */
 uint64_t note_time_acquired(const void *lock);
 uint64_t note_time_releasing(const void *lock);
 
-/* An operation that happened at `time`. */
+/* Note an operation that happened at `time`. */
 static inline void note_at(enum raw_op op, const void *object, uint32_t aux, uint64_t time,
 			   uintptr_t pc)
 {
@@ -33,21 +34,21 @@ static inline void note_at(enum raw_op op, const void *object, uint32_t aux, uin
 	rt_leave(t);
 }
 
-/* One that has just happened. */
+/* Note an operation that has just happened. */
 static inline void note(enum raw_op op, const void *object, uint32_t aux, uintptr_t pc)
 {
 	note_at(op, object, aux, rt_timed ? clock_now_ordered() : 0, pc);
 }
 
-/* After a lock was acquired. */
+/* Note that a lock was acquired. */
 static inline void note_acquired(enum raw_op op, const void *lock, enum raw_lock kind, uintptr_t pc)
 {
 	note_at(op, lock, kind, note_time_acquired(lock), pc);
 }
 
 /*
- * Before a lock is released, since its next owner must find that noted; and after it was, if that
- * did not fail.
+ * Note a release that can fail: before it happens, because the lock's next owner must find it
+ * noted, and after it has succeeded.
  */
 static inline void note_releasing(enum raw_op op, const void *lock, enum raw_lock kind,
 				  uint64_t *time, uintptr_t pc)

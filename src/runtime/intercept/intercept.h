@@ -1,8 +1,8 @@
 /*
- * What interceptors have in common: each does what the real function does, and
- * notes it if it worked.
+ * What interceptors have in common. An interceptor does what the real function does
+ * and notes it if it succeeded.
  *
- * Included by: intercept/, the runtime's start-up code.
+ * Included by: intercept/, start.c.
  */
 #ifndef ATOMSAN_RUNTIME_INTERCEPT_INTERCEPT_H
 #define ATOMSAN_RUNTIME_INTERCEPT_INTERCEPT_H
@@ -13,10 +13,10 @@
 #include "runtime/hooks/note.h"
 #include "runtime/os/real.h"
 
-/* Where the program called what this function does for it: see std.c. */
+/* Where the program called this function, directly or through the C++ library (std.c). */
 #define PROGRAM_CALLER (RT_UNLIKELY(rt_self.callers.std) ? rt_self.callers.std : RT_CALLER)
 
-/* In a forked child, forget what other threads were about to do. Called at start-up. */
+/* Register what to do at a fork(), and the addresses of our own start functions. At start-up. */
 void intercept_thread_init(void);
 
 #endif

@@ -89,11 +89,11 @@ static void keep(uint64_t bias, const char *text, size_t n)
 	kept_tail = &k->next;
 }
 
-void modules_each(void (*tell)(uint64_t bias, const char *text, size_t n, void *arg), void *arg)
+void modules_each(void (*visit)(uint64_t bias, const char *text, size_t n, void *arg), void *arg)
 {
 	for (const struct kept *k = __atomic_load_n(&kept, __ATOMIC_ACQUIRE); k;
 	     k = __atomic_load_n(&k->next, __ATOMIC_ACQUIRE))
-		tell(k->bias, k->text, k->n, arg);
+		visit(k->bias, k->text, k->n, arg);
 }
 
 static int note(struct dl_phdr_info *info, size_t size, void *arg)

@@ -1,11 +1,13 @@
 /*
- * Executables and libraries, as they are loaded: where, and which build of
- * which file. Only what was instrumented needs to be known, and that tells us
- * itself: its constructor calls __tsan_init(), in the thread that loads it and
- * so with the loader's lock held by nobody else. (Looking at any other moment
- * could wait for a thread that loads a library and waits for us.)
+ * Modules: the executable and the libraries that the program has loaded, with
+ * their addresses and build ids.
  *
- * Who may include this: the runtime.
+ * Only instrumented modules matter, and each announces itself: its constructor
+ * calls __tsan_init(), in the thread that loads it. So no other thread holds the
+ * loader's lock then. (At any other moment, reading the loader's list could wait
+ * for a thread that is loading a library and waits for us.)
+ *
+ * Included by: link/, hooks/hooks.c, intercept/thread.c, report/, start.c.
  */
 #ifndef ATOMSAN_RUNTIME_LINK_MODULES_H
 #define ATOMSAN_RUNTIME_LINK_MODULES_H
@@ -13,11 +15,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Note those that are new. */
+/* Find the modules that are new, and give them to the recorder and the reporter. */
 void modules_note(void);
-/* Each one, with the text of RAW_MODULE. */
-void modules_each(void (*tell)(uint64_t bias, const char *text, size_t n, void *arg), void *arg);
-/* A forked child's recording needs them all again. */
+/* Call `visit` for each known module, with its load bias and the text of RAW_MODULE. */
+void modules_each(void (*visit)(uint64_t bias, const char *text, size_t n, void *arg), void *arg);
+/* In a forked child: the next modules_note() finds all modules again, for the child's recording. */
 void modules_forget(void);
 
 #endif

@@ -241,7 +241,7 @@ static void hello(void)
 {
 	struct live_hello h = {LIVE_VERSION, (uint32_t)getpid()};
 	static char text[sizeof rt_options + 1024];
-	size_t n = rt_options_tell(text, sizeof text - 1), m;
+	size_t n = rt_options_format(text, sizeof text - 1), m;
 	static char command[4096];
 	int f = (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
 	long got = f >= 0 ? syscall(SYS_read, f, command, sizeof command - 1) : 0;

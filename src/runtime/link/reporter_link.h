@@ -1,13 +1,13 @@
 /*
- * The connection to the reporter (trace/live_format.h). It is made when there
- * is something to say or to ask: to the socket that the option `reporter`
- * names, or to a reporter that is started here. Where there is none, findings
- * are told in one line each, with addresses.
+ * The connection to the reporter (trace/live_format.h). It is made when the first
+ * message is sent: to the socket that the option `reporter` names, or else to a
+ * reporter process that is started here. Without a reporter, each finding is
+ * printed as one line with addresses (report/).
  *
- * One message at a time; nothing here is called with a lock of the check held.
- * A reporter that dies is not waited for.
+ * One message is sent at a time. The caller holds no lock of the check. A reporter
+ * that dies is not replaced.
  *
- * Who may include this: the runtime.
+ * Included by: link/, blocks/, report/, checker/, predict/.
  */
 #ifndef ATOMSAN_RUNTIME_LINK_REPORTER_LINK_H
 #define ATOMSAN_RUNTIME_LINK_REPORTER_LINK_H
@@ -15,37 +15,44 @@
 #include "runtime/os/os.h"
 #include "trace/live_format.h"
 
+/* A piece of a message. */
 struct link_part {
 	const void *data;
 	size_t bytes;
 };
 
 /*
- * Say something, made of parts. With `answer`, wait for a message of the type
- * that belongs to it. False: there is nobody.
+ * Send a message that consists of `n` parts; connect first if necessary. If `answer` is not NULL,
+ * wait for the answer and store it there. Returns false if there is no reporter, or if it has gone.
  */
 bool link_send(enum live_type type, const struct link_part *parts, size_t n, void *answer,
 	       size_t answer_bytes);
 
-/* Is this function a block: a set of blocks.h's answers; the standard one where nobody knows. */
+/*
+ * Is this function a block? `call`: where it was called; `kind`: enum block_kind; `start`: it was
+ * called as a start function. Returns flags of trace/block_policy.h, the default without a
+ * reporter. If `hands_on_here` is not NULL, it tells whether the caller, a start function that
+ * hands on, calls the real start function at `call`.
+ */
 uint32_t link_ask_function(uintptr_t function, uintptr_t call, char kind, bool start,
 			   bool *hands_on_here);
-/* The same of a block that is marked with the label of this number. */
+/* The same for a block that is marked with this label. */
 uint32_t link_ask_label(uint32_t number, const char *text, size_t n, uintptr_t call);
 
-/* Does somebody else have a specification, though no option of ours says so? */
+/* Does the reporter have a specification, even if the option `spec` is empty? */
 bool link_has_rules(void);
 
-/* Is there a connection? Nothing is made. */
+/* Is there a connection now? Does not make one. */
 bool link_is_up(void);
-/* Was there one, and its other end has gone? */
+/* Was there a connection, and the reporter has gone? */
 bool link_is_gone(void);
-/* Has the program closed one? What was said there is not known to the next. */
+/* Has the program closed a connection? A new reporter does not know what the old one was sent. */
 bool link_was_lost(void);
 
-/* A module was loaded: told now, or when the connection is made. */
+/* A module was loaded: send it now if there is a connection; hello messages send all of them. */
 void link_module(uint64_t bias, const char *text, size_t n);
 
+/* In a forked child: close the parent's connection; the child makes its own. */
 void link_child(void);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The machine's clock, as recordings have it (trace/raw_format.h).
+ * The machine's clock: the times of a recording (trace/raw_format.h) are its values.
  *
  * Included by: the runtime.
  */
@@ -14,7 +14,7 @@ static inline uint64_t clock_now(void)
 	return __rdtsc();
 }
 
-/* Read after everything before it in the program, and before anything after it. */
+/* Reads the clock after every instruction before the call, and before any after it. */
 static inline uint64_t clock_now_ordered(void)
 {
 	unsigned int cpu;

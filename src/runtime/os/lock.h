@@ -24,14 +24,18 @@ enum rt_rank {
 	RT_REGIONS,     /* the shadow's regions; taken before its lists at a fork */
 	RT_LEAF,        /* any other lock; only RT_MODE may be taken while it is held */
 	RT_MODE,        /* the choice of the mode */
-	RT_REPORTER,    /* the connection; taken by a thread that holds no lock, and like a leaf */
+	RT_REPORTER,    /* the connection; taken only by a thread that holds no lock */
 };
 
+/* Wait until the lock is free, and take it. */
 void rt_lock_slow(uint32_t *l);
+
 #ifdef ATOMSAN_DEBUG
+/* The calling thread is about to take a lock; die if the rank does not allow it. */
 void rt_rank_take(const uint32_t *l, enum rt_rank rank);
+/* The calling thread is about to release a lock; die if it does not hold it. */
 void rt_rank_give(const uint32_t *l);
-/* In a forked child no lock is held. */
+/* In a forked child: forget the locks that the thread held before fork(). */
 void rt_rank_child(void);
 #else
 static inline void rt_rank_take(const uint32_t *l, enum rt_rank rank)
@@ -55,7 +59,7 @@ static inline void rt_lock_ranked(uint32_t *l, enum rt_rank rank)
 		rt_lock_slow(l);
 }
 
-/* Take a leaf. */
+/* Take a lock of rank RT_LEAF. */
 static inline void rt_lock(uint32_t *l)
 {
 	rt_lock_ranked(l, RT_LEAF);

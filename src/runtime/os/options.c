@@ -37,7 +37,7 @@ static void help(void)
 		rt_say("  %s=%s  %s", table[i].name, table[i].standard, table[i].what);
 }
 
-size_t rt_options_tell(char *to, size_t size)
+size_t rt_options_format(char *to, size_t size)
 {
 	size_t n = 0;
 

@@ -13,8 +13,9 @@
  *    A hook that the thread meets there does its work and notes nothing; signals
  *    wait until rt_leave(). These sections are short and never block on the program.
  *  - errno belongs to the program: a function that may change it saves it first.
- *  - If a resource runs out, the runtime prints one message and the program goes on
- *    unchecked. Only bad options end the program: rt_die(), before main().
+ *  - If a resource runs out, the runtime prints one message and the program continues
+ *    unchecked. rt_die() is only for bad options, for functions that the C or C++
+ *    library lacks, and for memory that the order of transactions needs (mem.c).
  *
  * Included by: the runtime, tests.
  */
@@ -28,13 +29,13 @@
 #define RT_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define RT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define RT_EXPORT      __attribute__((visibility("default")))
-/* Weak, so that a program may bring its own function of that name, an allocator for example. */
+/* Weak, so that a program may define the function itself, an allocator's for example. */
 #define RT_INTERCEPT __attribute__((weak, visibility("default")))
 /* The return address of the running function. */
 #define RT_CALLER ((uintptr_t)__builtin_return_address(0))
 /*
- * Keep the compiler from moving stores across this point: a signal handler of this thread, and a
- * reader of what the thread leaves behind, see them in program order.
+ * Keep the compiler from moving loads and stores across this point: a signal handler of this
+ * thread sees them in program order.
  */
 #define RT_COMPILER_BARRIER() __asm__ volatile("" ::: "memory")
 
@@ -50,8 +51,8 @@ void rt_assert_failed(const char *condition, const char *file, int line) __attri
 /* Print one line on standard error: "atomsan: ...". */
 void rt_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /*
- * Format into a buffer, always terminated; knows %s %d %u %lu %lx %c %%. Returns the length of what
- * was written.
+ * Format into a buffer and terminate it; too long a text is cut off. Knows %s %d %u %lu %lx %c %%.
+ * Returns the length of what was written.
  */
 size_t rt_format(char *to, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 /* Print one line and end the process with status 2. */
@@ -59,8 +60,9 @@ void rt_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn)
 
 /* Map zeroed pages; NULL if there is no memory. */
 void *rt_pages(size_t bytes);
+/* Unmap them; NULL is allowed. */
 void rt_pages_free(void *p, size_t bytes);
-/* Make the pages zero again and give their memory back; the addresses stay reserved. */
+/* Make the pages zero again and release their memory; the addresses stay reserved. */
 void rt_pages_empty(void *p, size_t bytes);
 
 void rt_yield(void);
@@ -68,8 +70,8 @@ void rt_yield(void);
 void rt_nap(void);
 
 /*
- * End the process with the status that says that something was found, after rt_before_halt(), which
- * the start-up code sets.
+ * Call rt_before_halt, which the start-up code sets, and end the process with the status for
+ * findings (the option `exitcode`).
  */
 void rt_halt(void) __attribute__((noreturn));
 extern void (*rt_before_halt)(void);

@@ -1,14 +1,16 @@
 /*
- * The functions of the C library that we stand in front of. REAL(name) is the
- * next one of that name: the C library's, or that of an allocator that the
- * program was linked with.
+ * The original of each function that the runtime intercepts. REAL(name) is the
+ * next function of that name after ours: the C library's, or that of an allocator
+ * with which the program was linked.
  *
- * All of them are looked up when the first is needed, which is before the program's first line.
- * Later it would be seen: it takes away what dlerror() is to tell the program, and may be inside of
- * the loader's own work with such a message, which calls free(). What is not there then, the C++
- * library's in a program that loads it by itself, is looked up when it is needed.
+ * All originals are looked up together when the first one is needed, which is
+ * before the program's first line. A later lookup could disturb the program: it
+ * overwrites the message that dlerror() would give to the program, and it may run
+ * inside the loader's own work on such a message, because that work calls free().
+ * Only an original that does not exist yet at that time is looked up later, when
+ * it is needed: the C++ library's in a program that loads that library by itself.
  *
- * Who may include this: the runtime.
+ * Included by: the runtime.
  */
 #ifndef ATOMSAN_RUNTIME_OS_REAL_H
 #define ATOMSAN_RUNTIME_OS_REAL_H
@@ -17,22 +19,22 @@
 #include <stddef.h>
 
 /*
- * A name that REAL() was said of. `version` picks one of several that a library
- * has under that name; NULL: the one that new programs get.
+ * A function used by REAL(). `version` selects one if a library has several of that
+ * name; NULL: the one that new programs get.
  */
 struct real_name {
 	const char *name, *version;
 	void *fn; /* NULL: not found yet */
 };
 
-/* The linker puts them all into a row. */
+/* The linker collects all struct real_name in one section, as an array. */
 #define REAL_NAME __attribute__((section("atomsan_real"), aligned(8)))
 
-/* All that are there. Nothing, where that was done. */
+/* Look up all originals that exist now. Does nothing if that was done before. */
 void real_find_all(void);
-/* What r->fn was not. */
+/* Look up one original, store it in r->fn and return it; die if it does not exist. */
 void *real_find(struct real_name *r);
-/* The same, or NULL where there is none. */
+/* The same, but returns NULL if it does not exist. */
 void *real_find_if_any(struct real_name *r);
 
 #define REAL_VERSION(name, version)                                                                \
@@ -46,16 +48,19 @@ void *real_find_if_any(struct real_name *r);
 #define REAL(name) REAL_VERSION(name, NULL)
 
 /*
- * Looking names up may allocate: until all are found, malloc() hands out memory
- * from here, and free() leaves it alone.
+ * A lookup may allocate memory. Until all originals are found, malloc() takes it
+ * from here, zeroed, and free() ignores it.
  */
 void *real_early_alloc(size_t bytes);
+/* Did `p` come from real_early_alloc()? */
 _Bool real_early_owns(const void *p);
-/* This thread is looking one up. */
-extern __thread int real_finding __attribute__((tls_model("initial-exec")));
-extern bool real_found; /* all that are there */
 
-/* REAL() must not be asked: it is being looked for. */
+/* Number of lookups that the calling thread is in. */
+extern __thread int real_finding __attribute__((tls_model("initial-exec")));
+/* real_find_all() has finished. */
+extern bool real_found;
+
+/* REAL() must not be used yet: the calling thread is in real_find_all(). */
 static inline bool real_too_early(void)
 {
 	return __builtin_expect(real_finding, 0) && !__atomic_load_n(&real_found, __ATOMIC_ACQUIRE);

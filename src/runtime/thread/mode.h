@@ -2,8 +2,8 @@
  * The mode: what the hooks do with plain accesses of memory right now.
  *
  * Accesses matter only while several threads exist and a tool wants them. So the
- * mode is chosen anew whenever one of these changes: a thread is created or
- * joined, a tool becomes interested or loses interest, or checking stops.
+ * mode is chosen again when a thread is created or joined, when the answer of a
+ * tool's wants() changes, and when checking stops.
  *
  * Included by: the runtime.
  */
@@ -14,28 +14,29 @@
 
 /* Number of threads that were created and not joined yet. */
 extern volatile uint32_t rt_threads_out;
+/* Count a thread, and choose the mode again. Called before the thread can run. */
 void mode_thread_created(void);
 void mode_thread_joined(void);
 
-/* Choose the mode again, because the answer of a tool's wants() has changed. */
+/* Choose the mode again: the answer of a tool's wants() may have changed. */
 void mode_choose(void);
 
 /*
- * While no thread has a block open, nothing that the program does can matter to a check. Threads
- * say when they open a block for the first time, and take it back when they wait.
+ * While no thread has a block open, no access can be part of a finding. A thread becomes active
+ * when it first opens a block, and rests when it waits.
  */
 void mode_activate(struct rt_thread *t);
 void mode_rest(struct rt_thread *t);
-extern uint32_t mode_nactive;
+extern uint32_t mode_nactive; /* number of active threads */
 static inline bool mode_any_active(void)
 {
 	return __atomic_load_n(&mode_nactive, __ATOMIC_SEQ_CST);
 }
 
-/* Print one message, once, and check nothing from now on. */
+/* Stop checking for good and print one message. Does nothing if checking has stopped already. */
 void rt_stop_checking(const char *why);
 
-/* In a forked child the calling thread is the only one. */
+/* In a forked child, where the calling thread is the only one: count threads anew. */
 void mode_child(const struct rt_thread *t);
 
 #endif

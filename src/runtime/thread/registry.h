@@ -1,6 +1,6 @@
 /*
- * The registry of threads: numbers, and which handle of the program stands for
- * which thread.
+ * The registry of threads: it gives each thread a number, and maps the program's
+ * handles (pthread_t) to these numbers.
  *
  * Included by: the runtime.
  */
@@ -11,23 +11,30 @@
 
 #include "runtime/tool.h"
 
-/* A number that no thread has had. */
+/* Returns a number that no thread has had. */
 uint32_t registry_new_number(void);
-/* How many numbers were given out. */
+/* Returns how many numbers were given out. */
 uint32_t registry_count(void);
 
-/* A handle is known from the thread's creation to its join. */
 enum { REGISTRY_UNKNOWN = UINT32_MAX };
+/*
+ * Map the handle to the number, until registry_remove(). The creating thread and the new one both
+ * call this, in any order; an older thread that had the handle is replaced.
+ */
 void registry_add(pthread_t handle, uint32_t id);
-/* The number of the thread, or REGISTRY_UNKNOWN. */
+/* Returns the number of the thread, or REGISTRY_UNKNOWN. */
 uint32_t registry_find(pthread_t handle);
-/* The calling thread ends: remember its last point for a join. */
+/* The calling thread, number `id`, ends: keep its last point for the thread that joins it. */
 void registry_set_last(uint32_t id, struct rt_point last);
-/* Remove the thread, unless another one has got the handle meanwhile. Returns its last point. */
+/*
+ * Thread `id` was joined or detached: forget the handle, unless another thread has got it
+ * meanwhile. Returns the thread's last point.
+ */
 struct rt_point registry_remove(pthread_t handle, uint32_t id);
 
-/* In a forked child: no other thread holds the lock; numbers begin again after the first. */
+/* In a forked child: free the lock, whichever thread of the parent held it. */
 void registry_child(void);
+/* In a forked child whose thread begins again as number 0: the next number is 1. */
 void registry_child_restart(void);
 
 #endif

@@ -14,23 +14,23 @@
 #include "runtime/os/os.h"
 
 /*
- * Time, written by shadow/time.h only. Each field but `clock` has the form of a word of the shadow
- * (shadow/shadow.h): slot and time, and zero below. All of them are of this thread's slot.
+ * Time, written by shadow/time.h only. Each field except `clock` has the form of a word of the
+ * shadow (shadow/shadow.h): this thread's slot and a time, and zero below.
  */
 struct thread_time {
 	uint64_t limit;   /* words at or after this were made by the innermost open function */
 	uint64_t self;    /* the slot alone, with time 0 */
-	uint64_t now;     /* the present */
-	uint64_t dead;    /* steps before this can be on no cycle any more */
-	uint64_t raised;  /* the present when the clock went up last */
+	uint64_t now;     /* the current time */
+	uint64_t dead;    /* steps before this can never be on a cycle */
+	uint64_t raised;  /* the time when the clock last went up */
 	uint64_t clock;   /* Lamport clock */
 	uint64_t stretch; /* the beginning of the stretch */
-	uint64_t calm;    /* the beginning of the present run of calls without synchronisation */
+	uint64_t calm;    /* the beginning of the current run of calls without synchronisation */
 };
 
 /* Why a thread notes nothing; 0: it notes. */
 enum rt_quiet {
-	RT_UNBORN = 1,     /* its first hook is still to come */
+	RT_UNBORN = 1,     /* it has not called its first hook yet */
 	RT_IN_RUNTIME = 2, /* it is between rt_enter() and rt_leave() */
 	RT_GONE = 4,       /* it has ended, or checking and recording have */
 };
@@ -38,20 +38,20 @@ enum rt_quiet {
 /* The gate, written by this header and signals.c. */
 struct thread_gate {
 	volatile uint32_t quiet;   /* enum rt_quiet */
-	volatile uint32_t pending; /* number of signals that wait for rt_leave() */
-	struct rt_signal *signals; /* those signals */
+	volatile uint32_t pending; /* number of signals delayed until rt_leave() */
+	struct rt_signal *signals; /* those signals; NULL: none so far */
 	uintptr_t handler_sp;      /* if a signal handler runs: its frames are below this address */
 };
 
-/* An own access that the thread repeated or keeps for itself, by address: see shadow/cell.h. */
+/* An access that the thread repeated, or that only the thread itself remembers: shadow/cell.h. */
 struct rt_repeat {
 	uint64_t word;         /* the access as a word */
-	uintptr_t address, pc; /* of the memory; of the instruction */
+	uintptr_t address, pc; /* the memory; the instruction */
 	uint64_t kept; /* the word that the cell still holds instead; 0: the cell holds `word` */
 };
 enum { RT_REPEATS = 1 << 13 };
 
-/* What the thread has read of a read-shared line: see shadow/owned_line.h. */
+/* What the thread has read of a read-shared line: shadow/owned_line.h. */
 struct rt_read {
 	uint64_t kept;  /* the line's head; 0: no entry */
 	uint64_t head;  /* time of the reads, and RT_READ_OLD */
@@ -59,8 +59,8 @@ struct rt_read {
 	uint64_t young; /* which cells were read again later, and when */
 } __attribute__((aligned(32)));
 /*
- * Reads of the same line in an earlier stretch that are not dead yet. They stand in a second table
- * beside the first, so that they do not take room in what is looked up all the time.
+ * Reads of the same line in an earlier stretch that are not dead yet. They have a table of their
+ * own, so that the first table, which is searched all the time, stays small.
  */
 struct rt_read_old {
 	uint64_t head, r;
@@ -72,13 +72,13 @@ struct thread_shadow {
 	struct rt_read *reads;    /* RT_READS by address, followed by as many rt_read_old */
 	struct rt_repeat *repeat; /* RT_REPEATS by address */
 	const int64_t *seen;      /* by slot: the latest time from which this thread took an edge */
-	const uint32_t
-		*others; /* number of open transactions of other threads that reach this one */
-	bool outside; /* outside transactions, and not reached: its accesses leave nothing behind */
-	bool closed;  /* an access closed a cycle that is still to be reported */
-	uint32_t tries;        /* how often the thread could have had a line to itself */
-	uintptr_t loaded;      /* address of its last atomic operation if that was a load, else 0 */
-	uintptr_t at;          /* the memory whose edges are being taken; 0: a lock or a thread */
+	/* Number of open transactions of other threads that reach this one. */
+	const uint32_t *others;
+	bool outside;     /* outside transactions, and not reached: its accesses need no words */
+	bool closed;      /* an access closed a cycle that is not reported yet */
+	uint32_t tries;   /* how often the thread could have had a line to itself */
+	uintptr_t loaded; /* address of its last atomic operation if that was a load, else 0 */
+	uintptr_t at;     /* the memory whose edges are being taken; 0: a lock or a thread */
 	uint32_t *atomic_lock; /* the stripe that an atomic operation holds right now */
 };
 
@@ -89,14 +89,14 @@ struct rt_frame {
 	uintptr_t caller;
 	uint64_t limit; /* the caller's limit */
 	uint64_t begin; /* the time of the call */
-	uint64_t *unit; /* the unit behind its call in the history */
+	uint64_t *unit; /* the unit after its call in the history */
 	uint8_t kind;   /* enum raw_call */
 	bool starts;    /* the thread began with it */
-	bool hands_on;  /* it only calls the function that the thread really starts with */
+	bool hands_on;  /* it is a start function that only calls the real one */
 	uint32_t node;  /* predict's node of this call; 0: not known yet */
 };
 
-/* The calls that are open, written by blocks/calls.c. */
+/* The stack of calls, written by blocks/calls.h. */
 struct thread_calls {
 	struct rt_frame *frame;
 	size_t depth, cap;
@@ -105,7 +105,7 @@ struct thread_calls {
 
 /* A marked block that is open. */
 struct rt_mark {
-	size_t depth; /* of the function that it stands in */
+	size_t depth; /* number of open calls at the mark */
 	uint32_t label;
 	uintptr_t pc;
 };
@@ -114,24 +114,24 @@ enum { RT_MARKS = 32 };
 /* Blocks, written by blocks/blocks.c. */
 struct thread_blocks {
 	size_t txn; /* 1 + depth of the frame that the transaction began in; 0: none is open */
-	uint32_t txn_mark; /* 1 + index of the mark that it began with; 0: with the function */
-	uint32_t nmarks;   /* marks that are open; only the first RT_MARKS of them are in `mark` */
-	size_t cut;        /* frames below this are no blocks any more */
-	bool followed;     /* the tool wants to know of this thread's calls and blocks */
-	bool started;      /* the thread has called its first function */
-	bool active;       /* counted in mode_nactive */
-	uint32_t nreports; /* findings of this transaction that wait for its end */
-	uint64_t transactions;
-	uint64_t txn_clock; /* the clock when the transaction began */
-	uint64_t txn_begin; /* the time then */
+	uint32_t txn_mark;     /* 1 + index of the mark that it began with; 0: with the function */
+	uint32_t nmarks;       /* number of open marks; only the first RT_MARKS are in `mark` */
+	size_t cut;            /* frames with a lower index are no longer blocks */
+	bool followed;         /* the tool wants this thread's calls and blocks */
+	bool started;          /* the thread has called its start function */
+	bool active;           /* counted in mode_nactive */
+	uint32_t nreports;     /* findings of this transaction that are held back until its end */
+	uint64_t transactions; /* number of transactions so far */
+	uint64_t txn_clock;    /* the clock when the transaction began */
+	uint64_t txn_begin;    /* the time when the transaction began */
 	struct rt_mark mark[RT_MARKS];
 };
 
 /* A lock that the thread holds. */
 struct rt_held {
 	uintptr_t address;
-	uint32_t times;
-	uint8_t kind; /* enum raw_lock */
+	uint32_t times; /* how often it was acquired and not released yet */
+	uint8_t kind;   /* enum raw_lock */
 	bool shared;
 };
 
@@ -141,33 +141,37 @@ struct thread_locks {
 	size_t n, cap;
 };
 
-/* A writer of units (trace/raw_format.h): where the next one goes, and what it counts from. */
+/* A writer of units (trace/raw_format.h). */
 struct rt_log {
-	uint64_t *next, *end;
-	uint64_t base, pc_high;
-	uint64_t clock; /* used by the history */
+	uint64_t *next, *end;   /* where the next unit goes; the end of the chunk */
+	uint64_t base, pc_high; /* the values that units count from */
+	uint64_t clock;         /* used by the history */
 };
 
-/* doublechecker: an edge that came in, and since when both sides did what they did. */
+/*
+ * doublechecker: an edge that came in. While both threads are in the same transactions as then, the
+ * same edge is not needed again.
+ */
 struct rt_came {
-	uint64_t since, own;
-	uint32_t slot;
+	uint64_t since, own; /* the other thread's icd_line.since, and this one's */
+	uint32_t slot;       /* the other thread's */
 };
 enum { RT_CAME = 8 };
 
-/* What a thread has to do at an access; 0: nothing. */
+/* What doublechecker has to do at an access of the thread; 0: nothing. */
 enum { ICD_STATES = 1, ICD_LOG = 2, ICD_SLOW = 4 };
 
-/* doublechecker's part: see doublechecker/icd.h. The first three are for its fast path. */
+/* doublechecker's part: doublechecker/icd.h. The first three are for its fast path. */
 struct thread_icd {
 	uint32_t owner, mask, shared;
-	uint32_t todo;             /* ICD_STATES | ... */
-	uint32_t wrex, rdex, seen; /* its own states; the newest count of shared states it knows */
-	uint32_t left;             /* how often it did not make memory shared */
+	uint32_t todo;                /* ICD_STATES | ... */
+	uint32_t wrex, rdex;          /* the thread's own states */
+	uint32_t seen;                /* the newest count of shared states that the thread knows */
+	uint32_t left;                /* how often it could have made memory shared and did not */
 	struct rt_came came[RT_CAME]; /* by slot */
 	struct icd_logged *logged;
 	uint64_t nlogged;
-	const uint64_t *ended_at; /* where its history was when its last transaction ended */
+	const uint64_t *ended_at; /* the end of its history when its last transaction ended */
 };
 
 /* predict's part. */
@@ -187,7 +191,7 @@ struct thread_record {
 struct rt_thread {
 	struct thread_time time;
 	struct thread_gate gate;
-	uint32_t ignoring; /* how often the program asked to ignore its accesses */
+	uint32_t ignoring; /* open requests of the program to ignore its accesses */
 	uint32_t slot;     /* 0: this thread is not checked */
 	struct rt_log hist;
 	struct thread_shadow shadow;
@@ -207,21 +211,23 @@ struct rt_thread {
 		uintptr_t alloc; /* operator new() */
 		uintptr_t std;   /* std::thread and std::condition_variable */
 	} callers;
-	uint32_t at_lock; /* it is at work on a lock of the program's own: hooks/annotate_tsan.c */
+	uint32_t at_lock; /* open calls that work on the program's own locks: hooks/annotate_tsan.c
+			   */
 } __attribute__((aligned(64)));
 
 extern __thread struct rt_thread rt_self __attribute__((tls_model("initial-exec")));
 
-extern int rt_process; /* the process number */
+extern int rt_process; /* the process id */
 
+/* Is this stack pointer on the thread's own stack? */
 static inline bool rt_on_stack(const struct rt_thread *t, uintptr_t sp)
 {
 	return sp - t->stack.low < t->stack.high - t->stack.low;
 }
 
 /*
- * Was the function with this stack pointer called by a signal handler? A handler that was left by a
- * jump no longer runs: then the stack pointer is above its frames, or on another stack.
+ * Was the function with this stack pointer called by a signal handler? If a handler was left by a
+ * jump, the stack pointer is above its frames, or on another stack.
  */
 static inline bool rt_in_handler(const struct rt_thread *t, uintptr_t sp)
 {
@@ -231,18 +237,22 @@ static inline bool rt_in_handler(const struct rt_thread *t, uintptr_t sp)
 
 /* --- the gate --- */
 
-/* The thread's first hook: give it a number. False: this thread notes nothing. */
+/*
+ * The thread called its first hook and no interceptor saw its creation: begin it, with a new
+ * number. Returns false if the thread notes nothing.
+ */
 bool rt_thread_born(struct rt_thread *t);
+/* Call the program's handlers of the delayed signals. */
 void rt_signals_deliver(struct rt_thread *t);
 
-/* The halves of rt_enter() and rt_leave() that call no other function. */
+/* The parts of rt_enter() and rt_leave() that call no other function. */
 static inline void rt_begin(struct rt_thread *t)
 {
 	t->gate.quiet = RT_IN_RUNTIME;
 	RT_COMPILER_BARRIER();
 }
 
-/* True: there are signals to deliver. */
+/* Returns true if the caller has to call rt_signals_deliver(). */
 static inline bool rt_end(struct rt_thread *t)
 {
 	RT_COMPILER_BARRIER();
@@ -251,7 +261,7 @@ static inline bool rt_end(struct rt_thread *t)
 	return RT_UNLIKELY(t->gate.pending);
 }
 
-/* False: note nothing, and do not call rt_leave(). */
+/* Enter the runtime. If this returns false, note nothing and do not call rt_leave(). */
 static inline bool rt_enter(struct rt_thread *t)
 {
 	if (RT_UNLIKELY(t->gate.quiet) && (t->gate.quiet != RT_UNBORN || !rt_thread_born(t)))

@@ -1,7 +1,7 @@
 /*
- * The beginning and the end of a thread, and its stack.
+ * The beginning and the end of a thread, and where its stack is.
  *
- * Included by: the runtime.
+ * Included by: thread/, intercept/thread.c, start.c.
  */
 #ifndef ATOMSAN_RUNTIME_THREAD_THREAD_H
 #define ATOMSAN_RUNTIME_THREAD_THREAD_H
@@ -9,12 +9,12 @@
 #include "runtime/thread/state.h"
 #include "runtime/tool.h"
 
-/* The first thread begins; once. */
+/* The first thread begins. Called once, at start-up. */
 void thread_init(void);
 
 /*
- * The calling thread begins, under that number, after the point of its creation. Its end is seen by
- * a destructor of thread-local data, which runs however the thread ends.
+ * The calling thread begins, with number `id`; `birth` is the point of its creation. From now on a
+ * destructor of thread-local data notes the thread's end, however the thread ends.
  */
 void thread_begin(struct rt_thread *t, uint32_t id, struct rt_point birth);
 
