@@ -1,4 +1,4 @@
-/* The runtime's start, and what becomes of the program's status at its end. */
+/* The start of the runtime, and the program's exit status at its end. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,15 +17,16 @@
 
 #include "base/banned.h"
 
-/* Libraries that were instrumented look for this to know that a runtime is there. */
+/* Instrumented libraries look for this symbol to see whether the program has a runtime (stub.c). */
 RT_EXPORT const char atomsan_rt_version[] = ATOMSAN_VERSION;
 
-/* What the program's status becomes. */
-static int ends(int status)
+/* Finish the recorder and, once, the tool. Returns the exit status of the program, whose own is
+ * `status`. */
+static int finish_tools(int status)
 {
 	static uint32_t once;
 
-	/* A child made by vfork() is not the program, though it is in its memory. */
+	/* A child made by vfork() runs in the program's memory, but is not the program. */
 	if (getpid() != rt_process)
 		return status;
 	rt_recorder->finish();
@@ -35,33 +36,33 @@ static int ends(int status)
 }
 
 /*
- * Registered before anything else, and so called after everything else: only
- * the C library's own files are still to be written.
+ * Registered before any handler of the program, and so called after all of them. Only
+ * the C library's open streams are not written yet.
  */
 static void at_exit(int status, void *arg)
 {
-	int becomes = ends(status);
+	int result = finish_tools(status);
 
 	(void)arg;
-	if (becomes == status)
+	if (result == status)
 		return;
 	fflush(NULL);
 	for (;;)
-		syscall(SYS_exit_group, becomes);
+		syscall(SYS_exit_group, result);
 }
 
 RT_INTERCEPT void _exit(int status)
 {
-	status = ends(status);
+	status = finish_tools(status);
 	for (;;)
 		syscall(SYS_exit_group, status);
 }
 
-/* What is found by its end is told, and the rest is the program's. */
+/* If the tool reports at the end only, it reports now; nothing else changes for the program. */
 RT_INTERCEPT void abort(void)
 {
 	if (rt_tool->reports_at_end)
-		ends(1);
+		finish_tools(1);
 	REAL(abort)();
 	__builtin_unreachable();
 }
@@ -71,7 +72,7 @@ RT_INTERCEPT void _Exit(int status)
 	_exit(status);
 }
 
-/* The handlers of the program run first. */
+/* The program's own handlers of quick_exit() run first. */
 static int quick_status;
 
 static void at_quick_exit_last(void)
@@ -86,18 +87,18 @@ RT_INTERCEPT void quick_exit(int status)
 	__builtin_unreachable();
 }
 
-/* The program stops at a finding. */
-static void finish_all(void)
+/* Before the program is stopped at a finding: rt_halt(). */
+static void finish_before_halt(void)
 {
 	rt_recorder->finish();
 	rt_tool->finish();
 }
 
-/* Bad options end the program. */
+/* Choose the tool by the options. Bad options end the program. */
 static void choose_tool(void)
 {
 	bool first = *rt_options.first_run, second = *rt_options.second_run;
-	bool named = !strcmp(rt_options.engine, "doublechecker");
+	bool doublechecker = !strcmp(rt_options.engine, "doublechecker");
 
 	if (rt_options.predict) {
 		predict_init();
@@ -105,25 +106,25 @@ static void choose_tool(void)
 	}
 	if (!rt_options.check)
 		return;
-	if (!named && strcmp(rt_options.engine, "frontier"))
+	if (!doublechecker && strcmp(rt_options.engine, "frontier"))
 		rt_die("ATOMSAN_OPTIONS: 'engine' takes frontier or doublechecker");
 	if (first && second)
-		rt_die("ATOMSAN_OPTIONS: a run is a first one or a second one");
-	if (first || second || named)
+		rt_die("ATOMSAN_OPTIONS: first_run and second_run exclude each other");
+	if (first || second || doublechecker)
 		doublechecker_init(first, second);
 	else
 		frontier_init();
 }
 
-/* Before the constructors of the program and its libraries, see below. */
-static void init(int argc, char **argv, char **environment)
+/* Start the runtime, before the constructors of the program and its libraries (.preinit_array). */
+static void start_runtime(int argc, char **argv, char **environment)
 {
 	(void)argc;
 	(void)argv;
 	real_find_all();
 	rt_options_init(environment);
 	rt_process = getpid();
-	rt_before_halt = finish_all;
+	rt_before_halt = finish_before_halt;
 	if (*rt_options.record)
 		record_init();
 	choose_tool();
@@ -134,8 +135,8 @@ static void init(int argc, char **argv, char **environment)
 		rt_say("version %s, process %d%s%s", atomsan_rt_version, getpid(),
 		       rt_recording ? ", records to " : "", rt_recording ? rt_options.record : "");
 	if (on_exit(at_exit, NULL) || at_quick_exit(at_quick_exit_last))
-		rt_say("no memory to be called at the program's end");
+		rt_say("no memory for an exit handler: the exit status will not show findings");
 }
 
-__attribute__((section(".preinit_array"), used)) static void (*const preinit)(int, char **,
-									      char **) = init;
+__attribute__((section(".preinit_array"),
+	       used)) static void (*const preinit)(int, char **, char **) = start_runtime;

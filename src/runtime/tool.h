@@ -148,7 +148,8 @@ struct rt_tool {
 	void (*fork_parent)(void);
 	/*
 	 * After fork() in the child, where the calling thread is the only one. Returns true if the
-	 * thread continues as it is, false if it has to begin again with thread_begin().
+	 * thread continues as it is, false if it has to begin again with thread_begin(). Outside
+	 * rt_enter().
 	 */
 	bool (*fork_child)(struct rt_thread *t);
 	/* The program ends. Returns the number of findings that still stand. Outside rt_enter(). */

@@ -8,25 +8,27 @@
 
 #include "base/banned.h"
 
+/* The flags of an answer; they fit into 4 bits. */
 enum { ANSWERS = BLOCK_ATOMIC | BLOCK_BY_RULE | BLOCK_HANDS_ON | BLOCK_SUSPECTED };
+_Static_assert(ANSWERS < 1 << 4, "two answers are packed at ANSWER");
 
-/* By address, open addressing; entries are never removed. */
+/* A table by address, with open addressing. Entries are never removed. */
 enum { SIZE = 1 << 16, FULL = SIZE / 4 * 3, LABELS = 1 << 12 };
 enum {
-	LEFT_OUT = 1,
-	SAID_NOT = 2,
-	ASKED = 4,         /* as called by others; as a start: 8 */
-	ANSWER = 4,        /* bits: where the first answer is; the second is 4 above */
-	SUSPECT = 1 << 12, /* by this run */
+	LEFT_OUT = 1,      /* seen to wait, or said not to be atomic */
+	SAID_NOT = 2,      /* said not to be atomic, by the source */
+	ASKED = 4,         /* the reporter answered for a plain call; ASKED << 1: for a start */
+	ANSWER = 4,        /* number of the lowest bit of the first answer; + 4: of the second */
+	SUSPECT = 1 << 12, /* this first run suspects it */
 };
 static struct function {
-	uintptr_t address;
-	uint32_t what;  /* LEFT_OUT .. | answers << ANSWER */
-	uint64_t clock; /* when it was left out */
+	uintptr_t address; /* in the function, or a label's number with BLOCK_LABEL; 0: empty */
+	uint32_t what;     /* LEFT_OUT | ... | answers << ANSWER */
+	uint64_t clock;    /* when it was left out */
 } functions[SIZE];
 static uint32_t nfunctions, lock;
 
-static struct function *find(uintptr_t address)
+static struct function *find_function(uintptr_t address)
 {
 	size_t i = address * 0x9e3779b97f4a7c15ull >> 48;
 	uintptr_t at;
@@ -39,12 +41,13 @@ static struct function *find(uintptr_t address)
 	return &functions[i];
 }
 
-static struct function *make(uintptr_t address)
+/* Find a function, or add it. Returns NULL if the table is full. */
+static struct function *add_function(uintptr_t address)
 {
 	struct function *f;
 
 	rt_lock(&lock);
-	f = find(address);
+	f = find_function(address);
 	if (!f && nfunctions < FULL) {
 		size_t i = address * 0x9e3779b97f4a7c15ull >> 48;
 
@@ -58,7 +61,7 @@ static struct function *make(uintptr_t address)
 	return f;
 }
 
-/* Starts that hand on are the C++ library's: is it there? */
+/* Is the C++ library there? Only its start functions hand on to the program's. */
 static bool has_cxx(void)
 {
 	extern RT_EXPORT __attribute__((weak)) void _ZSt9terminatev(void);
@@ -66,7 +69,12 @@ static bool has_cxx(void)
 	return &_ZSt9terminatev;
 }
 
-static uint32_t ask(struct function *f, uintptr_t call, char kind, bool start, bool *hands_on_here)
+/*
+ * Returns the answer for this function, from the table or from the reporter. `f` is NULL if the
+ * table is full. If `hands_on_here` is not NULL, always asks: the answer depends on `call`.
+ */
+static uint32_t ask_reporter(struct function *f, uintptr_t call, char kind, bool start,
+			     bool *hands_on_here)
 {
 	uint32_t asked = ASKED << start, at = ANSWER + 4 * (uint32_t)start, answer;
 
@@ -78,7 +86,8 @@ static uint32_t ask(struct function *f, uintptr_t call, char kind, bool start, b
 	return answer;
 }
 
-static char kind_of(struct rt_thread *t, const struct rt_frame *f)
+/* Returns what the called function is: enum block_kind. */
+static char get_call_kind(struct rt_thread *t, const struct rt_frame *f)
 {
 	if (f->kind == RAW_CALL_MAIN)
 		return BLOCK_MAIN;
@@ -89,7 +98,7 @@ static char kind_of(struct rt_thread *t, const struct rt_frame *f)
 
 bool block_policy_of_call(struct rt_thread *t, struct rt_frame *f)
 {
-	char kind = kind_of(t, f);
+	char kind = get_call_kind(t, f);
 	const struct rt_frame *caller = t->calls.depth > 1 ? f - 1 : NULL;
 	bool rules = *rt_options.spec || *rt_options.second_run || link_has_rules();
 	bool start = kind == BLOCK_START, hands_on_here = false;
@@ -99,17 +108,18 @@ bool block_policy_of_call(struct rt_thread *t, struct rt_frame *f)
 	f->starts = start;
 	t->blocks.started |= f->starts;
 	if (RT_UNLIKELY(kind == BLOCK_FUNCTION && caller && caller->hands_on)) {
-		known = make(f->function);
-		ask(known, f->caller, kind, true, &hands_on_here);
+		known = add_function(f->function);
+		ask_reporter(known, f->caller, kind, true, &hands_on_here);
 		start = hands_on_here;
 	}
-	known = find(f->function);
+	known = find_function(f->function);
 	what = known ? __atomic_load_n(&known->what, __ATOMIC_RELAXED) : 0;
 	if (RT_LIKELY(!rules && !(start && has_cxx())))
 		answer = block_default(kind, start);
 	else
-		answer = ask(known ? known : make(f->function), f->caller, kind, start, NULL);
-	/* What the thread does comes after what others did when they found that out. */
+		answer = ask_reporter(known ? known : add_function(f->function), f->caller, kind,
+				      start, NULL);
+	/* What the thread does now comes after what the thread did that left the function out. */
 	if (what & LEFT_OUT && t->slot)
 		time_raise_clock(t, known->clock);
 	f->hands_on = start && answer & BLOCK_HANDS_ON;
@@ -137,15 +147,15 @@ bool block_policy_of_mark(uint32_t number, const char *label, uintptr_t pc)
 	return known == IS;
 }
 
-/* Whoever called it before, as a block, did so before this. */
+/* Threads that called it as a block did so before this: raise the clock above all others. */
 void block_policy_leave_out(struct rt_thread *t, uintptr_t function, bool said)
 {
-	struct function *f = find(function);
+	struct function *f = find_function(function);
 	uint32_t what = LEFT_OUT | (said ? SAID_NOT : 0);
 	bool first;
 
 	if (!f)
-		f = make(function);
+		f = add_function(function);
 	if (!f || (f->what & what) == what)
 		return;
 	first = !(__atomic_fetch_or(&f->what, what, __ATOMIC_SEQ_CST) & LEFT_OUT);
@@ -158,7 +168,7 @@ void block_policy_leave_out(struct rt_thread *t, uintptr_t function, bool said)
 
 bool block_policy_said_not(uintptr_t function)
 {
-	const struct function *f = find(function);
+	const struct function *f = find_function(function);
 
 	return f && __atomic_load_n(&f->what, __ATOMIC_RELAXED) & SAID_NOT;
 }
@@ -173,16 +183,16 @@ size_t block_policy_left_out(uint64_t *to, size_t max, uint64_t before)
 	return n;
 }
 
-/* --- what is suspected --- */
+/* --- suspects of a first run --- */
 
 static bool suspect_outside;
 
 void block_policy_suspect(uint64_t block)
 {
-	struct function *f = find(block);
+	struct function *f = find_function(block);
 
 	if (!f)
-		f = make(block);
+		f = add_function(block);
 	if (f)
 		__atomic_fetch_or(&f->what, SUSPECT, __ATOMIC_RELAXED);
 }
@@ -217,7 +227,7 @@ void block_policy_send_suspects(void)
 
 void block_policy_set_suspected(uint64_t block, bool is)
 {
-	struct function *f = make(block);
+	struct function *f = add_function(block);
 
 	if (f && is)
 		__atomic_fetch_or(&f->what, BLOCK_SUSPECTED << ANSWER, __ATOMIC_RELAXED);
@@ -225,7 +235,7 @@ void block_policy_set_suspected(uint64_t block, bool is)
 
 bool block_policy_is_suspected(uint64_t block)
 {
-	const struct function *f = find(block);
+	const struct function *f = find_function(block);
 
 	return !f || f->what >> ANSWER & BLOCK_SUSPECTED ||
 	       f->what >> (ANSWER + 4) & BLOCK_SUSPECTED;

@@ -18,6 +18,7 @@ uint64_t blocks_open_block(const struct rt_thread *t)
 
 static void begin_transaction(struct rt_thread *t, size_t txn, uint32_t mark)
 {
+	RT_ASSERT(rt_is_inside(t));
 	RT_ASSERT(!t->blocks.txn);
 	t->blocks.txn = txn;
 	t->blocks.txn_mark = mark;
@@ -27,6 +28,7 @@ static void begin_transaction(struct rt_thread *t, size_t txn, uint32_t mark)
 
 static void end_transaction(struct rt_thread *t)
 {
+	RT_ASSERT(rt_is_inside(t));
 	RT_ASSERT(t->blocks.txn);
 	t->blocks.txn = 0;
 	t->blocks.txn_mark = 0;
@@ -53,20 +55,23 @@ void blocks_call_slow(struct rt_thread *t, struct rt_frame *f)
 	rt_tool->call(t, f);
 }
 
-/* The innermost mark that is open, if it is among those that are kept; else NULL. */
-static const struct rt_mark *innermost_mark(const struct rt_thread *t)
+/* Returns the innermost open mark, or NULL if there is none or if it is not kept. */
+static const struct rt_mark *get_innermost_mark(const struct rt_thread *t)
 {
 	uint32_t n = t->blocks.nmarks;
 
 	return n && n <= RT_MARKS ? &t->blocks.mark[n - 1] : NULL;
 }
 
-/* Marks that a function left open end with it. `depth`: 1 + the number of frames that are left. */
+/*
+ * A function returns: end the marks that it left open. `depth`: the number of frames before it
+ * returned.
+ */
 static void close_marks(struct rt_thread *t, size_t depth)
 {
 	const struct rt_mark *m;
 
-	while (RT_UNLIKELY((m = innermost_mark(t)) && m->depth >= depth)) {
+	while (RT_UNLIKELY((m = get_innermost_mark(t)) && m->depth >= depth)) {
 		if (t->blocks.txn_mark == t->blocks.nmarks)
 			blocks_close(t);
 		t->blocks.nmarks--;
@@ -77,6 +82,7 @@ void blocks_return(struct rt_thread *t, struct rt_frame *f)
 {
 	size_t depth = t->calls.depth + 1;
 
+	RT_ASSERT(rt_is_inside(t));
 	RT_ASSERT(f == &t->calls.frame[t->calls.depth]);
 	if (t->blocks.cut > t->calls.depth)
 		t->blocks.cut = t->calls.depth;
@@ -95,6 +101,7 @@ void blocks_return(struct rt_thread *t, struct rt_frame *f)
 
 void blocks_cut(struct rt_thread *t)
 {
+	RT_ASSERT(rt_is_inside(t));
 	if (t->blocks.txn)
 		end_transaction(t);
 	for (size_t i = t->blocks.cut; i < t->calls.depth; i++)
@@ -123,11 +130,11 @@ void blocks_mark(struct rt_thread *t, uint32_t label, const char *text, uintptr_
 
 void blocks_unmark(struct rt_thread *t, uintptr_t pc)
 {
-	const struct rt_mark *m = innermost_mark(t);
+	const struct rt_mark *m = get_innermost_mark(t);
 
 	if (!t->blocks.followed || !t->blocks.nmarks)
 		return;
-	/* As the reader of recordings has it: a mark of another function stays open. */
+	/* A mark of another function stays open; the reader of recordings agrees. */
 	if (m && m->depth != t->calls.depth)
 		return;
 	rt_tool->unmark(t, pc);
@@ -136,10 +143,10 @@ void blocks_unmark(struct rt_thread *t, uintptr_t pc)
 	t->blocks.nmarks--;
 }
 
-/* Only the innermost function is meant; not if it was cut already, or if a mark of it is open. */
+/* Does not apply if the innermost function was cut already, or if a mark in it is open. */
 void blocks_not_atomic(struct rt_thread *t, uintptr_t pc)
 {
-	const struct rt_mark *m = innermost_mark(t);
+	const struct rt_mark *m = get_innermost_mark(t);
 	size_t depth = t->calls.depth;
 	bool applies;
 

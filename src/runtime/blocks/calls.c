@@ -4,7 +4,7 @@
 
 uintptr_t calls_starters[2];
 
-/* The hook of main() is called near its beginning. */
+/* Is this address in main()? Its hook is called near the beginning. */
 static bool is_main(uintptr_t pc)
 {
 	extern RT_EXPORT __attribute__((weak)) int main(int, char **);
@@ -26,7 +26,7 @@ bool calls_grow(struct rt_thread *t)
 	struct rt_frame *grown = rt_pages(cap * sizeof *grown);
 
 	if (!grown) {
-		rt_say("no memory for the stack of thread %u: it is no longer checked", t->id);
+		rt_say("no memory for the calls of thread %u: it is no longer checked", t->id);
 		t->gate.quiet |= RT_GONE;
 		return false;
 	}

@@ -37,8 +37,10 @@ size_t calls_find_jumped(const struct rt_thread *t, uintptr_t sp, uintptr_t pc);
 /* Remove the last frame. */
 static inline void calls_leave_one(struct rt_thread *t)
 {
-	struct rt_frame *f = &t->calls.frame[--t->calls.depth];
+	struct rt_frame *f;
 
+	RT_ASSERT(t->calls.depth);
+	f = &t->calls.frame[--t->calls.depth];
 	if (rt_threads_out || blocks_follow_alone)
 		blocks_return(t, f);
 	else if (t->blocks.cut > t->calls.depth)

@@ -15,17 +15,21 @@
 
 enum { MAX = 4096 };
 
-/* What was noted: a module is new where its base or its name's place is. Only the loading thread
- * looks. */
+/*
+ * The modules that were noted. A module is new if its base, or the address of its name, is new.
+ * Only the thread that loads a module searches here.
+ */
 static struct known {
 	uintptr_t base;
 	const char *name;
 } known[MAX];
-static uint32_t nknown, nfirst;     /* the first ones stay */
-static unsigned long long unloaded; /* modules, when we last looked */
+static uint32_t nknown;
+static uint32_t nfirst;             /* modules of the program's start: these are never unloaded */
+static unsigned long long unloaded; /* number of modules unloaded before the last modules_note() */
 static uint32_t lock;
 
-static size_t build_id(const struct dl_phdr_info *info, char *to, size_t size)
+/* Write the build id in hexadecimal, or "-" if there is none. Returns its length. */
+static size_t format_build_id(const struct dl_phdr_info *info, char *to, size_t size)
 {
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
@@ -58,18 +62,19 @@ static size_t build_id(const struct dl_phdr_info *info, char *to, size_t size)
 	return 1;
 }
 
-/* For the reports: each text behind its head, the last one's bytes 0. */
+/* A list of the modules, for the reports. Entries are never removed. */
 struct kept {
 	struct kept *next;
 	uint64_t bias;
 	uint32_t n;
-	uint32_t told; /* to the reporter, if there is one */
+	uint32_t sent; /* link_module() was called */
 	char text[];
 };
 static struct kept *kept, **kept_tail = &kept;
-static char *store, *store_end;
+static char *store, *store_end; /* memory for more entries */
 
-static void keep(uint64_t bias, const char *text, size_t n)
+/* Append a module to the list. Without memory, the reports do without it. */
+static void keep_module(uint64_t bias, const char *text, size_t n)
 {
 	size_t bytes = (sizeof(struct kept) + n + 15) & ~15ul;
 	struct kept *k;
@@ -96,7 +101,8 @@ void modules_each(void (*visit)(uint64_t bias, const char *text, size_t n, void 
 		visit(k->bias, k->text, k->n, arg);
 }
 
-static int note(struct dl_phdr_info *info, size_t size, void *arg)
+/* Called for each module: note it if it is new. */
+static int note_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct rt_thread *t = arg;
 	char id[2 * 64 + 1], text[3000], self[2048], cwd[2048] = "";
@@ -117,8 +123,9 @@ static int note(struct dl_phdr_info *info, size_t size, void *arg)
 	while (at < nknown && (known[at].base != info->dlpi_addr || known[at].name != name))
 		at++;
 	/*
-	 * A module that was loaded later has new variables. One that is known may have
-	 * been unloaded and loaded again: nothing tells, so where any was, all are new.
+	 * A module that is loaded later has new variables. A known one may have been
+	 * unloaded and loaded again, and nothing shows that: if any module was unloaded,
+	 * all except the first ones count as loaded again.
 	 */
 	if (nfirst && at >= nfirst && (at == nknown || info->dlpi_subs != unloaded)) {
 		rt_tool->forget(t, info->dlpi_addr, end, 0);
@@ -136,8 +143,8 @@ static int note(struct dl_phdr_info *info, size_t size, void *arg)
 		self[got] = 0;
 		name = self;
 	}
-	build_id(info, id, sizeof id);
-	/* dlopen("./plugin.so") means the folder of today; "linux-vdso.so.1" is no file. */
+	format_build_id(info, id, sizeof id);
+	/* dlopen("./plugin.so") means the current folder; "linux-vdso.so.1" is not a file. */
 	if (*name != '/' && strchr(name, '/') && syscall(SYS_getcwd, cwd, sizeof cwd - 1) > 0)
 		slash = "/";
 	n = rt_format(text, sizeof text, "%lu %s %s%s%s", end, id, cwd, slash,
@@ -146,7 +153,7 @@ static int note(struct dl_phdr_info *info, size_t size, void *arg)
 					       : name + 2);
 	rt_recorder->module(t, info->dlpi_addr, text, n);
 	if (rt_checking)
-		keep(info->dlpi_addr, text, n);
+		keep_module(info->dlpi_addr, text, n);
 	return 0;
 }
 
@@ -158,12 +165,12 @@ static int count_unloaded(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-/* Of what is new, with no lock held. */
-static void tell_reporter(void)
+/* Send the new modules to the reporter. The caller holds no lock. */
+static void send_new_modules(void)
 {
 	for (struct kept *k = __atomic_load_n(&kept, __ATOMIC_ACQUIRE); k;
 	     k = __atomic_load_n(&k->next, __ATOMIC_ACQUIRE))
-		if (!__atomic_exchange_n(&k->told, 1, __ATOMIC_RELAXED))
+		if (!__atomic_exchange_n(&k->sent, 1, __ATOMIC_RELAXED))
 			link_module(k->bias, k->text, k->n);
 }
 
@@ -174,12 +181,12 @@ void modules_note(void)
 	if (!tool_any() || !rt_enter(t))
 		return;
 	rt_lock_ranked(&lock, RT_MODULES);
-	dl_iterate_phdr(note, t);
+	dl_iterate_phdr(note_module, t);
 	dl_iterate_phdr(count_unloaded, NULL);
 	if (!nfirst)
 		nfirst = nknown;
 	rt_unlock(&lock);
-	tell_reporter();
+	send_new_modules();
 	rt_leave(t);
 }
 

@@ -16,20 +16,24 @@
 #include "runtime/link/modules.h"
 #include "runtime/os/lock.h"
 #include "runtime/os/options.h"
+#include "trace/block_policy.h"
 
 #include "base/banned.h"
 
-/* Where the program `atomsan` is: the wrapper links it in. */
+/* The folder of the program `atomsan`; the compiler wrapper links it into the program. */
 extern const char atomsan_home[] __attribute__((weak));
 
-static int fd = -1;
-static dev_t device; /* what is behind it: the program may close any number, and use it again */
+static int fd = -1; /* the socket; -1: no connection */
+/* The identity of the socket: the program may close any descriptor and use its number again. */
+static dev_t device;
 static ino_t inode;
-static bool tried, started, lost;
+static bool tried;   /* to connect */
+static bool started; /* a connection was made */
+static bool lost;    /* the program closed it */
 static uint32_t lock;
 
-/* All of it, or false. What errno was is kept by link_send(). */
-static bool transfer(bool out, void *data, size_t n)
+/* Send or receive all of it; false if that fails. link_send() restores errno. */
+static bool transfer_all(bool out, void *data, size_t n)
 {
 	char *p = data;
 
@@ -49,23 +53,23 @@ static bool transfer(bool out, void *data, size_t n)
 
 static bool write_all(const void *data, size_t n)
 {
-	return transfer(true, (void *)(uintptr_t)data, n);
+	return transfer_all(true, (void *)(uintptr_t)data, n);
 }
 
 static bool read_all(void *data, size_t n)
 {
-	return transfer(false, data, n);
+	return transfer_all(false, data, n);
 }
 
-static void gone(void)
+static void close_link(void)
 {
 	if (fd >= 0)
 		syscall(SYS_close, fd);
 	fd = -1;
 }
 
-/* The program likes the low numbers. */
-static void use(int low)
+/* Use this socket, under a high number: programs expect to get low ones for their own files. */
+static void use_socket(int low)
 {
 	int up = (int)syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, 500);
 	struct stat st = {0};
@@ -78,8 +82,8 @@ static void use(int low)
 	inode = st.st_ino;
 }
 
-/* Is it still what it was? Else a connection is to be made again. */
-static void look_again(void)
+/* If the program closed the socket, forget it, so that the next message makes a new connection. */
+static void check_socket(void)
 {
 	struct stat st;
 
@@ -90,6 +94,7 @@ static void look_again(void)
 	lost = true;
 }
 
+/* Connect to a socket by name; "@" stands for the first byte of an abstract one. */
 static bool connect_to(const char *name)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
@@ -108,7 +113,7 @@ static bool connect_to(const char *name)
 		syscall(SYS_close, s);
 		return false;
 	}
-	use(s);
+	use_socket(s);
 	return true;
 }
 
@@ -119,11 +124,14 @@ struct start {
 	const char *path;
 	int ours, theirs;
 	sigset_t mask;
-	char *stack; /* for one more */
+	char *stack; /* for the grandchild */
 };
 
-/* It holds nothing open that the program has: somebody may wait for the end of a pipe. */
-static void close_others(void)
+/*
+ * Close all files of the program, in the reporter: another process may wait for the end of a pipe
+ * that the program writes to.
+ */
+static void close_program_files(void)
 {
 	if (!syscall(SYS_close_range, 3, ~0u, 0))
 		return;
@@ -132,11 +140,11 @@ static void close_others(void)
 }
 
 /*
- * In a child that borrows our memory until it becomes another program. It
- * belongs to no process group of the terminal: who interrupts the program wants
- * to see what was found.
+ * Become the reporter, in a child that shares our memory until then. It gets a
+ * process group of its own: if the user interrupts the program at the terminal, the
+ * reporter must live on to print what was found.
  */
-static int grandchild(void *arg)
+static int exec_reporter(void *arg)
 {
 	const struct start *s = arg;
 	char *const argv[] = {(char *)"atomsan", (char *)"live", NULL};
@@ -146,23 +154,29 @@ static int grandchild(void *arg)
 	syscall(SYS_dup2, s->theirs, 0);
 	if (syscall(SYS_dup2, 2, 1) < 0)
 		syscall(SYS_close, 1);
-	close_others();
+	close_program_files();
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &s->mask, NULL, _NSIG / 8);
 	syscall(SYS_execve, s->path, argv, environ);
 	syscall(SYS_exit, 127);
 	return 0;
 }
 
-/* A program that was executed is a child like others, and wait() would find it: it is not ours. */
-static int child(void *arg)
+/*
+ * In the child: create the grandchild that becomes the reporter, and end. A child that has executed
+ * a program is an ordinary child, and the program's wait() would find it; a grandchild it cannot.
+ */
+static int start_grandchild(void *arg)
 {
 	const struct start *s = arg;
 
-	return clone(grandchild, s->stack, CLONE_VM | CLONE_VFORK, arg) < 0;
+	return clone(exec_reporter, s->stack, CLONE_VM | CLONE_VFORK, arg) < 0;
 }
 
-/* A number that the reporter's standard input, output and error do not have, whoever closed his. */
-static int above_standard(int low)
+/*
+ * Move a descriptor to a number above 2, which it could have if the program has closed its standard
+ * files. Returns the new number, or -1.
+ */
+static int move_above_standard(int low)
 {
 	int up = low > 2 ? low : (int)syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, 3);
 
@@ -171,11 +185,12 @@ static int above_standard(int low)
 	return up;
 }
 
-static bool start_one(void)
+/* Start a reporter and connect to it. Called with the lock held: the static buffers are shared. */
+static bool start_reporter(void)
 {
 	static char stack[2][STACK] __attribute__((aligned(16)));
 	const char *home = atomsan_home;
-	static char path[4096]; /* with the lock held: threads may have little stack */
+	static char path[4096]; /* static, because threads may have little stack */
 	struct start s = {.path = path, .stack = stack[1]};
 	sigset_t all;
 	int pair[2];
@@ -189,8 +204,8 @@ static bool start_one(void)
 		return false;
 	if (syscall(SYS_socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair))
 		return false;
-	s.ours = above_standard(pair[0]);
-	s.theirs = above_standard(pair[1]);
+	s.ours = move_above_standard(pair[0]);
+	s.theirs = move_above_standard(pair[1]);
 	if (s.ours < 0 || s.theirs < 0) {
 		syscall(SYS_close, s.ours);
 		syscall(SYS_close, s.theirs);
@@ -198,8 +213,9 @@ static bool start_one(void)
 	}
 	sigfillset(&all);
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &s.mask, _NSIG / 8);
-	/* No signal at its end, and wait() does not see it: the program knows nothing of it. */
-	pid = clone(child, stack[0] + sizeof stack, CLONE_VM | CLONE_VFORK, &s);
+	/* Without SIGCHLD in the flags the child sends no signal at its end, and wait() ignores it.
+	 */
+	pid = clone(start_grandchild, stack[0] + sizeof stack, CLONE_VM | CLONE_VFORK, &s);
 	if (pid >= 0)
 		while (syscall(SYS_wait4, pid, &status, __WALL, NULL) < 0 && errno == EINTR)
 			;
@@ -209,10 +225,11 @@ static bool start_one(void)
 		syscall(SYS_close, s.ours);
 		return false;
 	}
-	use(s.ours);
+	use_socket(s.ours);
 	return true;
 }
 
+/* Send one message. Closes the connection if that fails. */
 static bool send_parts(enum live_type type, const struct link_part *parts, size_t n)
 {
 	struct live_head head = {.type = type};
@@ -224,11 +241,11 @@ static bool send_parts(enum live_type type, const struct link_part *parts, size_
 	for (size_t i = 0; ok && i < n; i++)
 		ok = write_all(parts[i].data, parts[i].bytes);
 	if (!ok)
-		gone();
+		close_link();
 	return ok;
 }
 
-static void say_module(uint64_t bias, const char *text, size_t n, void *arg)
+static void send_module(uint64_t bias, const char *text, size_t n, void *arg)
 {
 	const struct link_part parts[] = {{&bias, sizeof bias}, {text, n}};
 
@@ -237,7 +254,8 @@ static void say_module(uint64_t bias, const char *text, size_t n, void *arg)
 		send_parts(LIVE_MODULE, parts, 2);
 }
 
-static void hello(void)
+/* The first messages: options, command line, all modules. */
+static void send_hello(void)
 {
 	struct live_hello h = {LIVE_VERSION, (uint32_t)getpid()};
 	static char text[sizeof rt_options + 1024];
@@ -257,17 +275,18 @@ static void hello(void)
 	parts[2].bytes = m;
 	text[n] = 0;
 	send_parts(LIVE_HELLO, parts, 3);
-	modules_each(say_module, NULL);
+	modules_each(send_module, NULL);
 }
 
-static bool connected(void)
+/* Connect, unless that was tried before. Returns whether there is a connection. */
+static bool connect_once(void)
 {
 	if (tried)
 		return fd >= 0;
 	tried = true;
-	started = *rt_options.reporter ? connect_to(rt_options.reporter) : start_one();
+	started = *rt_options.reporter ? connect_to(rt_options.reporter) : start_reporter();
 	if (started)
-		hello();
+		send_hello();
 	return fd >= 0;
 }
 
@@ -299,13 +318,13 @@ bool link_send(enum live_type type, const struct link_part *parts, size_t n, voi
 	bool ok;
 
 	rt_lock_ranked(&lock, RT_REPORTER);
-	look_again();
-	ok = connected() && send_parts(type, parts, n);
+	check_socket();
+	ok = connect_once() && send_parts(type, parts, n);
 	if (ok && answer) {
 		ok = read_all(&head, sizeof head) && head.bytes == answer_bytes &&
 		     read_all(answer, answer_bytes);
 		if (!ok)
-			gone();
+			close_link();
 	}
 	rt_unlock(&lock);
 	errno = saved;
@@ -321,34 +340,37 @@ uint32_t link_ask_function(uintptr_t function, uintptr_t call_place, char kind, 
 	if (!link_send(LIVE_ASK, &(struct link_part){&q, sizeof q}, 1, &a, sizeof a)) {
 		if (hands_on_here)
 			*hands_on_here = false;
-		return (kind == 'f' && !start) | 8; /* then everything is worth a look */
+		/* Without a reporter every block counts as suspected. */
+		return block_default(kind, start) | BLOCK_SUSPECTED;
 	}
 	if (hands_on_here)
 		*hands_on_here = a.hands_on;
-	return a.decide & 15;
+	return a.decide & (BLOCK_ATOMIC | BLOCK_BY_RULE | BLOCK_HANDS_ON | BLOCK_SUSPECTED);
 }
 
 uint32_t link_ask_label(uint32_t number, const char *text, size_t n, uintptr_t call_place)
 {
-	struct live_ask q = {.pc = number, .call = call_place, .kind = 'a'};
+	struct live_ask q = {.pc = number, .call = call_place, .kind = BLOCK_MARKED};
 	const struct link_part parts[] = {{&q, sizeof q}, {text, n}};
 	struct live_answer a = {0};
 
-	return link_send(LIVE_ASK, parts, 2, &a, sizeof a) ? a.decide & 7 : 1;
+	if (!link_send(LIVE_ASK, parts, 2, &a, sizeof a))
+		return BLOCK_ATOMIC;
+	return a.decide & (BLOCK_ATOMIC | BLOCK_BY_RULE | BLOCK_HANDS_ON);
 }
 
 void link_module(uint64_t bias, const char *text, size_t n)
 {
 	rt_lock_ranked(&lock, RT_REPORTER);
-	look_again();
-	say_module(bias, text, n, NULL);
+	check_socket();
+	send_module(bias, text, n, NULL);
 	rt_unlock(&lock);
 }
 
 void link_child(void)
 {
 	lock = 0;
-	look_again();
-	gone();
+	check_socket();
+	close_link();
 	tried = started = lost = false;
 }

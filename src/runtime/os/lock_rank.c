@@ -1,7 +1,7 @@
 /*
- * Which locks a thread holds, in a runtime that is compiled with ATOMSAN_DEBUG: taken
- * out of their order (enum rt_rank), they could make two threads wait for each other. That is said
- * at the first time, whether somebody waits or not.
+ * The locks that each thread holds, in a runtime that is compiled with ATOMSAN_DEBUG. If a thread
+ * takes a lock out of the order of enum rt_rank, two threads could wait for each other; the program
+ * ends with a message at once, even if no thread waits.
  */
 #include "runtime/os/lock.h"
 
@@ -39,7 +39,7 @@ void rt_rank_take(const uint32_t *l, enum rt_rank rank)
 			rt_die("locks out of order: %s is taken while %s is held", names[rank],
 			       names[held.v[i].rank]);
 	if (held.n == MAX)
-		rt_die("a thread holds %d locks", MAX);
+		rt_die("a thread holds more than %d locks", MAX);
 	held.v[held.n].lock = l;
 	held.v[held.n++].rank = rank;
 }
@@ -51,7 +51,7 @@ void rt_rank_give(const uint32_t *l)
 			held.v[i] = held.v[--held.n];
 			return;
 		}
-	rt_die("a lock is given back that is not held");
+	rt_die("a thread releases a lock that it does not hold");
 }
 
 void rt_rank_child(void)

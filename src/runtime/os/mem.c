@@ -1,7 +1,7 @@
 /*
  * base/mem.h for the order of transactions (engine/precise/order.c), which the runtime
- * shares with the engines: from pages of our own, never from malloc. It asks
- * rarely, and for large pieces.
+ * shares with the engines. The memory comes from mapped pages, never from malloc:
+ * the order allocates rarely, and large pieces.
  */
 #include "base/mem.h"
 
@@ -13,18 +13,19 @@
 #include "base/banned.h"
 
 struct head {
-	size_t bytes; /* with this */
-	char pad[56]; /* what follows begins a line */
+	size_t bytes; /* including this header */
+	char pad[56]; /* so that the memory after it begins a cache line */
 };
+_Static_assert(sizeof(struct head) == 64, "the memory after it begins a cache line");
 
 void *mem_zalloc(size_t n)
 {
 	size_t bytes = (n + sizeof(struct head) + RAW_PAGE - 1) & ~(size_t)(RAW_PAGE - 1);
 	struct head *h = rt_pages(bytes);
 
-	/* A few pages at a program's start, or with its thousandth thread. */
+	/* This is rare: a few pages at a program's start, or with its thousandth thread. */
 	if (!h)
-		rt_die("no memory to check the program with (ATOMSAN_OPTIONS=check=0 runs it "
+		rt_die("no memory to check the program (ATOMSAN_OPTIONS=check=0 runs it "
 		       "unchecked)");
 	h->bytes = bytes;
 	return h + 1;
@@ -63,7 +64,7 @@ void *mem_resize(void *p, size_t n)
 	return q;
 }
 
-/* Pages come zeroed, and nobody wrote behind the old end. */
+/* The new part is always zero: pages are mapped zeroed, and nothing wrote past the old end. */
 void *mem_grow_bytes(void *p, size_t *cap, size_t need, size_t elem, int zero)
 {
 	size_t next = 2 * *cap > need ? 2 * *cap : need;

@@ -30,9 +30,9 @@ static const struct option {
 };
 enum { OPTIONS = sizeof table / sizeof *table };
 
-static void help(void)
+static void print_help(void)
 {
-	rt_say("options of the runtime, as in ATOMSAN_OPTIONS=key=value:key=value");
+	rt_say("options of the runtime, set by ATOMSAN_OPTIONS=key=value:key=value");
 	for (size_t i = 0; i < OPTIONS; i++)
 		rt_say("  %s=%s  %s", table[i].name, table[i].standard, table[i].what);
 }
@@ -54,7 +54,7 @@ size_t rt_options_format(char *to, size_t size)
 	return n;
 }
 
-static void set(const struct option *o, const char *value, size_t n)
+static void set_option(const struct option *o, const char *value, size_t n)
 {
 	long number = 0;
 	size_t i = n && value[0] == '-';
@@ -95,8 +95,11 @@ bad:
 	rt_die("ATOMSAN_OPTIONS: '%s' takes %s", o->name, o->kind == BOOL ? "0 or 1" : "a number");
 }
 
-/* A reporter may be started when the program has gone to another folder. */
-static void from_here(char *path)
+/*
+ * Make a path absolute: the program may be in another folder when it starts a reporter. A path that
+ * would be too long stays as it is.
+ */
+static void make_absolute(char *path)
 {
 	char here[sizeof rt_options.log_path];
 	size_t n = strlen(path);
@@ -104,7 +107,7 @@ static void from_here(char *path)
 
 	if (!n || *path == '/')
 		return;
-	folder = syscall(SYS_getcwd, here, sizeof here); /* with its 0 */
+	folder = syscall(SYS_getcwd, here, sizeof here); /* with the final 0 */
 	if (folder <= 1 || (size_t)folder + n + 1 > sizeof here)
 		return;
 	here[folder - 1] = '/';
@@ -112,7 +115,7 @@ static void from_here(char *path)
 	__builtin_memcpy(path, here, (size_t)folder);
 }
 
-/* A value may be in quotes, so that it can hold a colon. */
+/* A value that contains a colon is in quotes. */
 void rt_options_init(char **environment)
 {
 	static const char key_is[] = "ATOMSAN_OPTIONS=";
@@ -145,7 +148,7 @@ void rt_options_init(char **environment)
 				rt_die("ATOMSAN_OPTIONS: there is no option '%s' (help=1 lists "
 				       "them)",
 				       name);
-			rt_die("ATOMSAN_OPTIONS: '%s' wants a value, as in %s=1", name, name);
+			rt_die("ATOMSAN_OPTIONS: '%s' needs a value, as in %s=1", name, name);
 		}
 		value = ++p;
 		if (*p == '"' || *p == '\'') {
@@ -156,7 +159,7 @@ void rt_options_init(char **environment)
 				p++;
 			vlen = (size_t)(p - value);
 			if (!*p)
-				rt_die("ATOMSAN_OPTIONS: the quote behind '%s=' has no end",
+				rt_die("ATOMSAN_OPTIONS: the quote after '%s=' is not closed",
 				       table[i].name);
 			p++;
 		} else {
@@ -164,13 +167,13 @@ void rt_options_init(char **environment)
 				p++;
 			vlen = (size_t)(p - value);
 		}
-		set(&table[i], value, vlen);
+		set_option(&table[i], value, vlen);
 	}
-	from_here(rt_options.log_path);
+	make_absolute(rt_options.log_path);
 	if (!*rt_options.reporter) {
-		from_here(rt_options.suppressions);
-		from_here(rt_options.spec);
+		make_absolute(rt_options.suppressions);
+		make_absolute(rt_options.spec);
 	}
 	if (rt_options.help)
-		help();
+		print_help();
 }

@@ -52,7 +52,7 @@ struct out {
 	size_t n, size;
 };
 
-static void put(struct out *o, char c)
+static void put_char(struct out *o, char c)
 {
 	if (o->n + 1 < o->size)
 		o->to[o->n++] = c;
@@ -67,10 +67,10 @@ static void put_number(struct out *o, unsigned long v, unsigned int radix)
 		digits[n++] = "0123456789abcdef"[v % radix];
 	while (v /= radix);
 	while (n)
-		put(o, digits[--n]);
+		put_char(o, digits[--n]);
 }
 
-static size_t format(char *to, size_t size, const char *fmt, va_list args)
+static size_t format_args(char *to, size_t size, const char *fmt, va_list args)
 {
 	struct out o = {to, 0, size};
 
@@ -78,7 +78,7 @@ static size_t format(char *to, size_t size, const char *fmt, va_list args)
 		bool wide = false;
 
 		if (*fmt != '%') {
-			put(&o, *fmt);
+			put_char(&o, *fmt);
 			continue;
 		}
 		if (*++fmt == 'l') {
@@ -88,16 +88,16 @@ static size_t format(char *to, size_t size, const char *fmt, va_list args)
 		switch (*fmt) {
 		case 's':
 			for (const char *s = va_arg(args, const char *); *s; s++)
-				put(&o, *s);
+				put_char(&o, *s);
 			break;
 		case 'c':
-			put(&o, (char)va_arg(args, int));
+			put_char(&o, (char)va_arg(args, int));
 			break;
 		case 'd': {
 			long v = wide ? va_arg(args, long) : va_arg(args, int);
 
 			if (v < 0)
-				put(&o, '-');
+				put_char(&o, '-');
 			put_number(&o, v < 0 ? -(unsigned long)v : (unsigned long)v, 10);
 			break;
 		}
@@ -112,7 +112,7 @@ static size_t format(char *to, size_t size, const char *fmt, va_list args)
 				   16);
 			break;
 		default:
-			put(&o, *fmt);
+			put_char(&o, *fmt);
 		}
 	}
 	if (size)
@@ -126,23 +126,23 @@ size_t rt_format(char *to, size_t size, const char *fmt, ...)
 	size_t n;
 
 	va_start(args, fmt);
-	n = format(to, size, fmt, args);
+	n = format_args(to, size, fmt, args);
 	va_end(args);
 	return n;
 }
 
 /*
- * One write, so that lines of several threads do not mix. The stack may be small: a long line is in
- * a page, as long as there are any.
+ * Print a line with one write, so that the lines of several threads do not mix. The line is in a
+ * page, because the stack may be small; if there is no page, the line is cut short.
  */
-static void say(const char *fmt, va_list args)
+static void print_line(const char *fmt, va_list args)
 {
 	enum { LINE = 4096 };
 	char cut[256], *page = rt_pages(LINE), *line = page ? page : cut;
 	size_t size = page ? LINE : sizeof cut, n = rt_format(line, size, "atomsan: ");
 	long written;
 
-	n += format(line + n, size - n - 1, fmt, args);
+	n += format_args(line + n, size - n - 1, fmt, args);
 	line[n++] = '\n';
 	written = syscall(SYS_write, 2, line, n);
 	(void)written;
@@ -154,7 +154,7 @@ void rt_say(const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	say(fmt, args);
+	print_line(fmt, args);
 	va_end(args);
 }
 
@@ -163,7 +163,7 @@ void rt_die(const char *fmt, ...)
 	va_list args;
 
 	va_start(args, fmt);
-	say(fmt, args);
+	print_line(fmt, args);
 	va_end(args);
 	for (;;)
 		syscall(SYS_exit_group, 2);
@@ -177,10 +177,10 @@ void rt_yield(void)
 void rt_nap(void)
 {
 	struct timespec nap = {.tv_nsec = 100000};
-	int kept = errno;
+	int saved = errno;
 
 	syscall(SYS_nanosleep, &nap, NULL);
-	errno = kept;
+	errno = saved;
 }
 
 void rt_assert_failed(const char *condition, const char *file, int line)

@@ -7,7 +7,7 @@
 
 #include "base/banned.h"
 
-/* Where the row begins and ends: the linker knows. */
+/* The array of all struct real_name; the linker defines these. */
 extern __attribute__((visibility("hidden"))) struct real_name __start_atomsan_real[],
 	__stop_atomsan_real[];
 
@@ -21,8 +21,8 @@ void *real_early_alloc(size_t bytes)
 	size_t at = __atomic_fetch_add(&early_used, (bytes + 31) & ~(size_t)15, __ATOMIC_RELAXED);
 
 	if (at + bytes + 16 > sizeof early)
-		rt_die("no memory to look up the C library's functions with");
-	/* Its size stands before it: realloc() wants to know. */
+		rt_die("no memory to look up the C library's functions");
+	/* The size is stored in front of the memory, for realloc(). */
 	*(size_t *)(early + at) = bytes;
 	return early + at + 16;
 }
@@ -32,7 +32,7 @@ _Bool real_early_owns(const void *p)
 	return (uintptr_t)p - (uintptr_t)early < sizeof early;
 }
 
-static void *look_up(const struct real_name *r)
+static void *look_up_original(const struct real_name *r)
 {
 	void *fn = NULL;
 
@@ -41,37 +41,40 @@ static void *look_up(const struct real_name *r)
 	return fn ? fn : dlsym(RTLD_NEXT, r->name);
 }
 
-/* The program did not ask for what was not found. The second call gives its memory back. */
-static void forget_error(void)
+/*
+ * Clear the message about an original that was not found: the program did not ask for it. The
+ * second call frees the message's memory.
+ */
+static void clear_dlerror(void)
 {
 	if (dlerror())
 		dlerror();
 }
 
-/* Names that stand in several places are one string. */
-static void tell_same(struct real_name *found)
+/* Store what was found in all entries of the same name; equal names are one string. */
+static void store_found(struct real_name *found)
 {
 	for (struct real_name *r = found; r < __stop_atomsan_real; r++)
 		if (r->name == found->name && r->version == found->version)
 			__atomic_store_n(&r->fn, found->fn, __ATOMIC_RELAXED);
 }
 
-/* Of the C++ library. */
+/* Does it belong to the C++ library? */
 static bool is_mangled(const struct real_name *r)
 {
 	return r->name[0] == '_' && r->name[1] == 'Z';
 }
 
 /*
- * What is missing costs most. Where one of the C++ library's is, the others are, as a rule: a
- * program in C is not asked for them all.
+ * A lookup that fails costs most. As a rule the C++ library's functions are all missing or none:
+ * after the first that is missing (a program in C), do not look up the others.
  *
- * Several threads may do this at a time, in libraries that start some before the program begins.
- * None waits: it may hold a lock of the loader's, which the others need.
+ * Several threads may do this at the same time, if libraries start threads before the program
+ * begins. No thread waits for another: it may hold a lock of the loader that the other needs.
  */
 void real_find_all(void)
 {
-	bool missed = false, plain = false;
+	bool missed = false, no_cxx = false;
 
 	if (__atomic_load_n(&real_found, __ATOMIC_ACQUIRE))
 		return;
@@ -79,19 +82,19 @@ void real_find_all(void)
 	for (struct real_name *r = __start_atomsan_real; r < __stop_atomsan_real; r++) {
 		void *fn;
 
-		if (__atomic_load_n(&r->fn, __ATOMIC_RELAXED) || (plain && is_mangled(r)))
+		if (__atomic_load_n(&r->fn, __ATOMIC_RELAXED) || (no_cxx && is_mangled(r)))
 			continue;
-		fn = look_up(r);
+		fn = look_up_original(r);
 		if (fn) {
 			__atomic_store_n(&r->fn, fn, __ATOMIC_RELAXED);
-			tell_same(r);
+			store_found(r);
 		} else {
 			missed = true;
-			plain = plain || is_mangled(r);
+			no_cxx = no_cxx || is_mangled(r);
 		}
 	}
 	if (missed)
-		forget_error();
+		clear_dlerror();
 	__atomic_store_n(&real_found, true, __ATOMIC_RELEASE);
 	real_finding--;
 }
@@ -100,16 +103,16 @@ void *real_find_if_any(struct real_name *r)
 {
 	void *fn;
 
-	/* While all are being looked for, one alone can be: somebody is in need of it. */
+	/* While this thread looks up all, the lookup itself may need one: find that one alone. */
 	if (!real_finding)
 		real_find_all();
 	fn = __atomic_load_n(&r->fn, __ATOMIC_RELAXED);
 	if (fn)
 		return fn;
 	real_finding++;
-	fn = look_up(r);
+	fn = look_up_original(r);
 	if (!fn)
-		forget_error();
+		clear_dlerror();
 	real_finding--;
 	__atomic_store_n(&r->fn, fn, __ATOMIC_RELAXED);
 	return fn;

@@ -12,7 +12,10 @@ volatile uint32_t rt_threads_out;
 uint32_t mode_nactive;
 static uint32_t mode_lock;
 
-/* Callers may be outside the runtime: keep their signal handlers, which may come here too, away. */
+/*
+ * The caller may be outside the runtime. A signal handler must not interrupt this, because it may
+ * come here itself: so the thread is in the runtime meanwhile.
+ */
 void mode_choose(void)
 {
 	struct rt_thread *t = &rt_self;
@@ -34,7 +37,7 @@ void mode_choose(void)
 		rt_leave(t);
 }
 
-/* A thread is counted before it can run, so that no access of it is missed. */
+/* The caller counts a thread before it can run, so that none of its accesses is missed. */
 void mode_thread_created(void)
 {
 	__atomic_fetch_add(&rt_threads_out, 1, __ATOMIC_SEQ_CST);
@@ -50,6 +53,7 @@ void mode_thread_joined(void)
 /* Always choose again: a thread that comes to rest may be about to switch checking off. */
 void mode_activate(struct rt_thread *t)
 {
+	RT_ASSERT(!t->blocks.active);
 	t->blocks.active = true;
 	__atomic_fetch_add(&mode_nactive, 1, __ATOMIC_SEQ_CST);
 	mode_choose();
@@ -69,7 +73,7 @@ void rt_stop_checking(const char *why)
 	if (!__atomic_exchange_n(&rt_checking, false, __ATOMIC_RELAXED))
 		return;
 	mode_choose();
-	rt_say("the check stopped: %s; the program goes on", why);
+	rt_say("the check stopped: %s; the program continues", why);
 }
 
 void mode_child(const struct rt_thread *t)

@@ -7,27 +7,30 @@
 
 static uint32_t next_id;
 
-/* Handles to numbers: open addressing, grown under its lock; entries are removed by moving others
- * up. */
+/*
+ * From handles to numbers: a table with open addressing, protected by its lock and at most half
+ * full. When an entry is removed, later entries move into the gap.
+ */
 struct entry {
 	pthread_t handle; /* 0: empty */
 	uint32_t id;
-	struct rt_point last; /* when it has ended */
+	struct rt_point last; /* the thread's last point, if it has ended */
 };
 static struct entry *entries;
 static size_t nentries, entries_cap;
 static uint32_t entries_lock;
 
-static size_t home(pthread_t handle)
+/* Returns the index at which a search for the handle begins. */
+static size_t hash_handle(pthread_t handle)
 {
 	return ((uintptr_t)handle * 0x9e3779b97f4a7c15ull) >> 32 & (entries_cap - 1);
 }
 
-static struct entry *find(pthread_t handle)
+static struct entry *find_entry(pthread_t handle)
 {
 	if (!entries_cap)
 		return NULL;
-	for (size_t i = home(handle);; i = (i + 1) & (entries_cap - 1)) {
+	for (size_t i = hash_handle(handle);; i = (i + 1) & (entries_cap - 1)) {
 		if (entries[i].handle == handle)
 			return &entries[i];
 		if (!entries[i].handle)
@@ -35,10 +38,11 @@ static struct entry *find(pthread_t handle)
 	}
 }
 
-static void insert(struct entry e)
+static void insert_entry(struct entry e)
 {
-	size_t i = home(e.handle);
+	size_t i = hash_handle(e.handle);
 
+	RT_ASSERT(2 * (nentries + 1) <= entries_cap);
 	while (entries[i].handle)
 		i = (i + 1) & (entries_cap - 1);
 	entries[i] = e;
@@ -57,7 +61,7 @@ static void remove_entry(struct entry *gone)
 		i = (i + 1) & (entries_cap - 1);
 		if (!entries[i].handle)
 			return;
-		want = home(entries[i].handle);
+		want = hash_handle(entries[i].handle);
 		if (((i - want) & (entries_cap - 1)) >= ((i - hole) & (entries_cap - 1))) {
 			entries[hole] = entries[i];
 			entries[i].handle = 0;
@@ -66,7 +70,8 @@ static void remove_entry(struct entry *gone)
 	}
 }
 
-static bool room(void)
+/* Make room for one more entry. Returns false if there is no memory. */
+static bool make_room(void)
 {
 	struct entry *old = entries;
 	size_t old_cap = entries_cap;
@@ -82,12 +87,15 @@ static bool room(void)
 	nentries = 0;
 	for (size_t i = 0; i < old_cap; i++)
 		if (old[i].handle)
-			insert(old[i]);
+			insert_entry(old[i]);
 	rt_pages_free(old, old_cap * sizeof *old);
 	return true;
 }
 
-/* The table's lock is a leaf; a signal handler must not meet it held. */
+/*
+ * Take the table's lock. The thread is in the runtime meanwhile, so that no signal handler runs
+ * while the lock is held. Returns what table_leave() needs.
+ */
 static struct rt_thread *table_enter(void)
 {
 	struct rt_thread *t = rt_enter(&rt_self) ? &rt_self : NULL;
@@ -106,20 +114,20 @@ static void table_leave(struct rt_thread *t)
 void registry_add(pthread_t handle, uint32_t id)
 {
 	struct rt_thread *t = table_enter();
-	struct entry *e = find(handle);
+	struct entry *e = find_entry(handle);
 
-	/* Creator and created both do this. An older one of that handle was never joined. */
+	/* A smaller number: an older thread with this handle, which was never joined. */
 	if (e && e->id < id)
 		e->id = id;
-	else if (!e && room())
-		insert((struct entry){handle, id, {0}});
+	else if (!e && make_room())
+		insert_entry((struct entry){handle, id, {0}});
 	table_leave(t);
 }
 
 uint32_t registry_find(pthread_t handle)
 {
 	struct rt_thread *t = table_enter();
-	struct entry *e = find(handle);
+	struct entry *e = find_entry(handle);
 	uint32_t id = e ? e->id : REGISTRY_UNKNOWN;
 
 	table_leave(t);
@@ -129,7 +137,7 @@ uint32_t registry_find(pthread_t handle)
 struct rt_point registry_remove(pthread_t handle, uint32_t id)
 {
 	struct rt_thread *t = table_enter();
-	struct entry *e = find(handle);
+	struct entry *e = find_entry(handle);
 	struct rt_point last = {0};
 
 	if (e && e->id == id) {
@@ -145,7 +153,7 @@ void registry_set_last(uint32_t id, struct rt_point last)
 	struct entry *e;
 
 	rt_lock(&entries_lock);
-	e = find(pthread_self());
+	e = find_entry(pthread_self());
 	if (e && e->id == id)
 		e->last = last;
 	rt_unlock(&entries_lock);

@@ -13,28 +13,29 @@
 
 #include "base/banned.h"
 
-/* The C library cancels threads with this one, which it keeps for itself. */
-#define CANCELS __SIGRTMIN
+/* The signal with which the C library cancels threads. Programs cannot use it. */
+#define CANCEL_SIGNAL __SIGRTMIN
 
-/* What the program asked for. */
+/* The handlers that the program asked for. */
 static struct sigaction handlers[NSIG];
 
-/* More of them at one time than this, in these few instructions: the rest is lost. */
-enum { WAITING = 16 };
+/* If more signals come to one thread while it is in the runtime, the rest is lost. */
+enum { MAX_DELAYED = 16 };
 struct rt_signal {
 	int number; /* 0: free */
 	siginfo_t info;
 	ucontext_t context;
 };
 
-static void call(int number, siginfo_t *info, void *context)
+/* Call the program's handler. */
+static void call_handler(int number, siginfo_t *info, void *context)
 {
 	struct sigaction *a = &handlers[number];
 	struct rt_thread *t = &rt_self;
 	uintptr_t outer = t->gate.handler_sp;
 
-	/* It may end the thread, and never come back; and it is none of the program's. */
-	if (number == CANCELS) {
+	/* The C library's own handler; it may end the thread and not return. */
+	if (number == CANCEL_SIGNAL) {
 		a->sa_sigaction(number, info, context);
 		return;
 	}
@@ -46,8 +47,8 @@ static void call(int number, siginfo_t *info, void *context)
 	t->gate.handler_sp = outer;
 }
 
-/* Did the instruction that was running cause it? */
-static bool cannot_wait(int number, const siginfo_t *info)
+/* Did the instruction that was running cause the signal? */
+static bool is_caused_by_instruction(int number, const siginfo_t *info)
 {
 	switch (number) {
 	case SIGSEGV:
@@ -62,26 +63,30 @@ static bool cannot_wait(int number, const siginfo_t *info)
 	}
 }
 
+/* The handler that is installed for every signal that the program handles. */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
 	struct rt_thread *t = &rt_self;
 	struct rt_signal *slot;
 
 	if (!(t->gate.quiet & RT_IN_RUNTIME)) {
-		call(number, info, context);
+		call_handler(number, info, context);
 		if (t->gate.pending)
 			rt_signals_deliver(t);
 		return;
 	}
-	if (cannot_wait(number, info)) {
+	if (is_caused_by_instruction(number, info)) {
 		uint32_t quiet = t->gate.quiet, *lock = t->shadow.atomic_lock;
 
-		/* The handler may go on elsewhere; if it comes back, the hook is as it was. */
+		/*
+		 * The handler may jump elsewhere and never return: release the stripe's lock, and
+		 * leave the runtime. If the handler returns, restore both for the interrupted hook.
+		 */
 		t->shadow.atomic_lock = NULL;
 		if (lock)
 			rt_unlock(lock);
 		t->gate.quiet &= ~(uint32_t)RT_IN_RUNTIME;
-		call(number, info, context);
+		call_handler(number, info, context);
 		t->gate.quiet = quiet;
 		if (lock)
 			rt_lock_ranked(lock, RT_STRIPE);
@@ -89,10 +94,10 @@ static void on_signal(int number, siginfo_t *info, void *context)
 		return;
 	}
 	if (!t->gate.signals)
-		t->gate.signals = rt_pages(WAITING * sizeof *t->gate.signals);
+		t->gate.signals = rt_pages(MAX_DELAYED * sizeof *t->gate.signals);
 	if (!t->gate.signals)
 		return;
-	for (slot = t->gate.signals; slot < t->gate.signals + WAITING; slot++) {
+	for (slot = t->gate.signals; slot < t->gate.signals + MAX_DELAYED; slot++) {
 		if (slot->number)
 			continue;
 		slot->info = *info;
@@ -103,8 +108,9 @@ static void on_signal(int number, siginfo_t *info, void *context)
 	}
 }
 
-/* With the signals blocked that would be blocked if it came now; those of a handler, when it is
- * done.
+/*
+ * The handler runs with the signals blocked that would be blocked if the signal came now. If the
+ * thread is in a handler already, the signals stay delayed until that handler has returned.
  */
 void rt_signals_deliver(struct rt_thread *t)
 {
@@ -112,7 +118,8 @@ void rt_signals_deliver(struct rt_thread *t)
 
 	if (rt_in_handler(t, (uintptr_t)__builtin_frame_address(0)))
 		return;
-	for (struct rt_signal *slot = t->gate.signals; slot < t->gate.signals + WAITING; slot++) {
+	for (struct rt_signal *slot = t->gate.signals; slot < t->gate.signals + MAX_DELAYED;
+	     slot++) {
 		int number = slot->number;
 		sigset_t mask, before;
 		siginfo_t info;
@@ -132,7 +139,7 @@ void rt_signals_deliver(struct rt_thread *t)
 			sigaddset(&mask, number);
 		syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, _NSIG / 8);
 		errno = saved;
-		call(number, &info, &context);
+		call_handler(number, &info, &context);
 		syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, _NSIG / 8);
 	}
 	errno = saved;
@@ -142,14 +149,14 @@ void signals_thread_gone(struct rt_thread *t)
 {
 	struct rt_signal *signals = t->gate.signals;
 
-	/* One may come at any moment from here on, and must not look for those that wait. */
+	/* A signal may still come at any moment; it must not find the freed memory. */
 	t->gate.pending = 0;
 	t->gate.signals = NULL;
 	RT_COMPILER_BARRIER();
-	rt_pages_free(signals, WAITING * sizeof *signals);
+	rt_pages_free(signals, MAX_DELAYED * sizeof *signals);
 }
 
-static bool ours(const struct sigaction *a)
+static bool is_on_signal(const struct sigaction *a)
 {
 	return a->sa_flags & SA_SIGINFO && a->sa_sigaction == on_signal;
 }
@@ -160,7 +167,7 @@ RT_INTERCEPT int sigaction(int number, const struct sigaction *restrict new,
 	struct sigaction wrapped, was, mine;
 	int rc;
 
-	if (number <= 0 || number >= NSIG || number == CANCELS)
+	if (number <= 0 || number >= NSIG || number == CANCEL_SIGNAL)
 		return REAL(sigaction)(number, new, old);
 	was = handlers[number];
 	if (new) {
@@ -169,19 +176,20 @@ RT_INTERCEPT int sigaction(int number, const struct sigaction *restrict new,
 		    (new->sa_handler != SIG_DFL &&new->sa_handler != SIG_IGN)) {
 			wrapped.sa_sigaction = on_signal;
 			wrapped.sa_flags |= SA_SIGINFO;
-			/* Before the first one can come. */
+			/* Store it before the first signal can come. */
 			handlers[number] = mine;
 		}
 	}
 	rc = REAL(sigaction)(number, new ? &wrapped : NULL, old);
 	if (rc)
 		handlers[number] = was;
-	else if (old && ours(old))
+	else if (old && is_on_signal(old))
 		*old = was;
 	return rc;
 }
 
-static sighandler_t set(int number, sighandler_t handler, int flags)
+/* Install a handler as signal() and its variants do. */
+static sighandler_t set_handler(int number, sighandler_t handler, int flags)
 {
 	struct sigaction new = {.sa_handler = handler, .sa_flags = flags}, old;
 
@@ -194,34 +202,35 @@ static sighandler_t set(int number, sighandler_t handler, int flags)
 
 RT_INTERCEPT sighandler_t signal(int number, sighandler_t handler)
 {
-	return set(number, handler, SA_RESTART);
+	return set_handler(number, handler, SA_RESTART);
 }
 
 sighandler_t bsd_signal(int number, sighandler_t handler);
 RT_INTERCEPT sighandler_t bsd_signal(int number, sighandler_t handler)
 {
-	return set(number, handler, SA_RESTART);
+	return set_handler(number, handler, SA_RESTART);
 }
 
-/* What signal() is to programs that ask for System V or plain POSIX. */
+/* signal() in programs that are compiled for System V or plain POSIX. */
 RT_INTERCEPT sighandler_t sysv_signal(int number, sighandler_t handler)
 {
-	return set(number, handler, (int)(SA_RESETHAND | SA_NODEFER));
+	return set_handler(number, handler, (int)(SA_RESETHAND | SA_NODEFER));
 }
 
 RT_EXPORT __attribute__((weak, alias("sysv_signal"))) sighandler_t
 __sysv_signal(int number, sighandler_t handler);
 
 /*
- * A thread that may be cancelled at any moment would be so in the middle of a hook, with locks of
- * ours held. So the signal for that has to wait, too: we get it, and hand it on to the C library.
- * The C library asks for it when a thread is first cancelled, and may send it at
- * once; the first one has to be a thread of ours.
+ * A thread that can be cancelled at any moment could be cancelled in the middle of a hook, while it
+ * holds our locks. So the signal that does it is delayed, too: on_signal() is installed in place of
+ * the C library's handler, which it calls. The C library installs that handler when a thread is
+ * first cancelled, and may send the signal at once; so the first thread to be cancelled is one that
+ * we create.
  */
-enum { NOT_IN_FRONT, GETTING_THERE, IN_FRONT };
-static uint32_t in_front;
+enum { NOT_TAKEN, BEING_TAKEN, TAKEN };
+static uint32_t cancel_signal; /* is it ours? NOT_TAKEN, ... */
 
-/* What the system call wants. */
+/* The system call's form of struct sigaction. */
 struct kernel_action {
 	void (*handler)(int, siginfo_t *, void *);
 	unsigned long flags;
@@ -229,57 +238,62 @@ struct kernel_action {
 	unsigned long mask;
 };
 
-static void *to_be_cancelled(void *over)
+static void *wait_until_cancelled(void *cancelled)
 {
 	rt_self.gate.quiet = RT_GONE;
-	while (!__atomic_load_n((uint32_t *)over, __ATOMIC_ACQUIRE))
-		rt_nap(); /* is no point where threads are cancelled */
+	while (!__atomic_load_n((uint32_t *)cancelled, __ATOMIC_ACQUIRE))
+		rt_nap(); /* not a cancellation point */
 	return NULL;
 }
 
-static bool cancel_one(void)
+/* Create a thread and cancel it, so that the C library installs its handler. */
+static bool cancel_own_thread(void)
 {
-	uint32_t over = 0;
-	pthread_t one;
+	uint32_t cancelled = 0;
+	pthread_t thread;
 
-	if (REAL(pthread_create)(&one, NULL, to_be_cancelled, &over))
+	if (REAL(pthread_create)(&thread, NULL, wait_until_cancelled, &cancelled))
 		return false;
-	pthread_cancel(one);
-	__atomic_store_n(&over, 1, __ATOMIC_RELEASE);
-	REAL(pthread_join)(one, NULL);
+	pthread_cancel(thread);
+	__atomic_store_n(&cancelled, 1, __ATOMIC_RELEASE);
+	REAL(pthread_join)(thread, NULL);
 	return true;
 }
 
-static bool get_in_front(void)
+/* Install on_signal() in place of the C library's handler. Returns false if that fails. */
+static bool replace_cancel_handler(void)
 {
 	struct kernel_action action;
 
-	if (!cancel_one() || syscall(SYS_rt_sigaction, CANCELS, NULL, &action, _NSIG / 8) ||
-	    !action.handler)
+	if (!cancel_own_thread() ||
+	    syscall(SYS_rt_sigaction, CANCEL_SIGNAL, NULL, &action, _NSIG / 8) || !action.handler)
 		return false;
-	if (action.handler == on_signal) /* a parent was at it when it forked */
+	if (action.handler == on_signal) /* the parent had just installed it when it forked */
 		return true;
-	handlers[CANCELS].sa_sigaction = action.handler;
-	handlers[CANCELS].sa_flags = SA_SIGINFO;
+	handlers[CANCEL_SIGNAL].sa_sigaction = action.handler;
+	handlers[CANCEL_SIGNAL].sa_flags = SA_SIGINFO;
 	action.handler = on_signal;
-	return !syscall(SYS_rt_sigaction, CANCELS, &action, NULL, _NSIG / 8);
+	return !syscall(SYS_rt_sigaction, CANCEL_SIGNAL, &action, NULL, _NSIG / 8);
 }
 
-/* Nothing of the program's runs here in the meantime, and the thread is not cancelled. */
-static void be_in_front(void)
+/*
+ * Take over the cancel signal, or wait until another thread has done so. Meanwhile all signals are
+ * blocked, and the thread cannot be cancelled.
+ */
+static void take_cancel_signal(void)
 {
-	uint32_t expected = NOT_IN_FRONT;
+	uint32_t expected = NOT_TAKEN;
 	sigset_t all, before;
 	int state;
 
 	sigfillset(&all);
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, _NSIG / 8);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	if (__atomic_compare_exchange_n(&in_front, &expected, GETTING_THERE, false,
+	if (__atomic_compare_exchange_n(&cancel_signal, &expected, BEING_TAKEN, false,
 					__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))
-		__atomic_store_n(&in_front, get_in_front() ? IN_FRONT : NOT_IN_FRONT,
+		__atomic_store_n(&cancel_signal, replace_cancel_handler() ? TAKEN : NOT_TAKEN,
 				 __ATOMIC_RELEASE);
-	while (__atomic_load_n(&in_front, __ATOMIC_ACQUIRE) == GETTING_THERE)
+	while (__atomic_load_n(&cancel_signal, __ATOMIC_ACQUIRE) == BEING_TAKEN)
 		rt_nap();
 	pthread_setcancelstate(state, NULL);
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, _NSIG / 8);
@@ -290,18 +304,18 @@ RT_INTERCEPT int pthread_setcanceltype(int type, int *old)
 	int saved = errno;
 
 	if (type == PTHREAD_CANCEL_ASYNCHRONOUS &&
-	    __atomic_load_n(&in_front, __ATOMIC_ACQUIRE) != IN_FRONT)
-		be_in_front();
+	    __atomic_load_n(&cancel_signal, __ATOMIC_ACQUIRE) != TAKEN)
+		take_cancel_signal();
 	errno = saved;
 	return REAL(pthread_setcanceltype)(type, old);
 }
 
 void signals_child(struct rt_thread *t)
 {
-	/* Whoever was at it is in the parent. */
-	if (in_front == GETTING_THERE)
-		in_front = NOT_IN_FRONT;
-	for (size_t i = 0; t->gate.signals && i < WAITING; i++)
+	/* The thread that was taking it exists only in the parent. */
+	if (cancel_signal == BEING_TAKEN)
+		cancel_signal = NOT_TAKEN;
+	for (size_t i = 0; t->gate.signals && i < MAX_DELAYED; i++)
 		t->gate.signals[i].number = 0;
 	t->gate.pending = 0;
 }

@@ -5,7 +5,7 @@
 #include "base/banned.h"
 
 int rt_process;
-/* doublechecker's fast path must know nothing of a thread that is not born yet. */
+/* doublechecker's fast path must not skip an access of a thread that is not born yet. */
 __thread struct rt_thread rt_self = {
 	.gate.quiet = RT_UNBORN,
 	.icd = {.todo = ICD_SLOW, .owner = ICD_MAX << 2 | ICD_WREX, .mask = UINT32_MAX}};

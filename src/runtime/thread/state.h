@@ -245,6 +245,12 @@ bool rt_thread_born(struct rt_thread *t);
 /* Call the program's handlers of the delayed signals. */
 void rt_signals_deliver(struct rt_thread *t);
 
+/* Is the thread between rt_enter() and rt_leave()? */
+static inline bool rt_is_inside(const struct rt_thread *t)
+{
+	return t->gate.quiet & RT_IN_RUNTIME;
+}
+
 /* The parts of rt_enter() and rt_leave() that call no other function. */
 static inline void rt_begin(struct rt_thread *t)
 {
@@ -255,6 +261,7 @@ static inline void rt_begin(struct rt_thread *t)
 /* Returns true if the caller has to call rt_signals_deliver(). */
 static inline bool rt_end(struct rt_thread *t)
 {
+	RT_ASSERT(rt_is_inside(t));
 	RT_COMPILER_BARRIER();
 	t->gate.quiet &= ~(uint32_t)RT_IN_RUNTIME;
 	RT_COMPILER_BARRIER();

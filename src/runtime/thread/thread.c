@@ -15,7 +15,7 @@
 
 extern void *__libc_stack_end; /* the C library's; no header declares it */
 
-static pthread_key_t at_end;
+static pthread_key_t end_key; /* its destructor is end_thread() */
 
 static void find_stack(struct rt_thread *t)
 {
@@ -24,7 +24,7 @@ static void find_stack(struct rt_thread *t)
 	void *low;
 	size_t size;
 
-	/* For the first thread the C library would read /proc. */
+	/* For the first thread the C library would read /proc: compute it here. */
 	if (syscall(SYS_gettid) == getpid()) {
 		t->stack.high = ((uintptr_t)__libc_stack_end | 4095) + 1;
 		if (getrlimit(RLIMIT_STACK, &limit) || limit.rlim_cur > 1u << 30)
@@ -56,12 +56,12 @@ void thread_begin(struct rt_thread *t, uint32_t id, struct rt_point birth)
 	b->txn_mark = b->nmarks = 0;
 	b->followed = b->started = false;
 	find_stack(t);
-	/* What was on this stack before was another thread's. */
+	/* The accesses of this stack so far were another thread's. */
 	if (id)
 		rt_tool->forget(t, t->stack.low, t->stack.high - t->stack.low, 0);
 	rt_tool->thread_begin(t, birth);
 	rt_recorder->thread_begin(t, birth);
-	pthread_setspecific(at_end, (void *)1);
+	pthread_setspecific(end_key, (void *)1);
 	errno = saved;
 	rt_leave(t);
 }
@@ -79,18 +79,18 @@ bool rt_thread_born(struct rt_thread *t)
 }
 
 /*
- * Destructors of thread-local data run in rounds, ours among the others. It asks for another round
- * until the last one, so that what the others do is still seen.
+ * Destructors of thread-local data run in rounds, this one among the program's. It asks for another
+ * round until the last one, so that what the program's destructors do is still noted.
  */
-static void thread_ends(void *round)
+static void end_thread(void *round)
 {
 	struct rt_thread *t = &rt_self;
 
 	if ((uintptr_t)round < PTHREAD_DESTRUCTOR_ITERATIONS) {
-		pthread_setspecific(at_end, (void *)((uintptr_t)round + 1));
+		pthread_setspecific(end_key, (void *)((uintptr_t)round + 1));
 		return;
 	}
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL); /* it ends as it is */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL); /* it ends anyway */
 	if (rt_enter(t)) {
 		rt_recorder->thread_end(t);
 		registry_set_last(t->id, rt_tool->thread_end(t));
@@ -107,6 +107,6 @@ static void thread_ends(void *round)
 
 void thread_init(void)
 {
-	pthread_key_create(&at_end, thread_ends);
+	pthread_key_create(&end_key, end_thread);
 	thread_begin(&rt_self, registry_new_number(), (struct rt_point){0});
 }

@@ -4,7 +4,7 @@
 
 #include "base/banned.h"
 
-/* --- callbacks that do nothing, one for each form --- */
+/* --- callbacks that do nothing, one for each signature --- */
 
 static enum rt_mode wants_nothing(void)
 {
@@ -214,8 +214,14 @@ static const struct rt_tool no_tool = {
 const struct rt_tool *rt_tool = &no_tool, *rt_recorder = &no_tool;
 bool rt_checking, rt_recording, rt_timed;
 
-/* Fill in what is missing: all members of the table but the last are pointers to functions. */
-static const struct rt_tool *complete(struct rt_tool *tool)
+/* All members of the table except the last, `reports_at_end`, are pointers to functions. */
+_Static_assert(offsetof(struct rt_tool, reports_at_end) % sizeof(void *) == 0 &&
+		       sizeof(struct rt_tool) - offsetof(struct rt_tool, reports_at_end) <=
+			       sizeof(void *),
+	       "a table of pointers and one flag");
+
+/* Fill in the callbacks that the tool leaves out. */
+static const struct rt_tool *fill_in_callbacks(struct rt_tool *tool)
 {
 	const void *const *from = (const void *const *)&no_tool;
 	const void **to = (const void **)tool;
@@ -228,12 +234,12 @@ static const struct rt_tool *complete(struct rt_tool *tool)
 
 void tool_use(struct rt_tool *tool)
 {
-	rt_tool = complete(tool);
+	rt_tool = fill_in_callbacks(tool);
 	rt_checking = true;
 }
 
 void tool_use_recorder(struct rt_tool *recorder)
 {
-	rt_recorder = complete(recorder);
+	rt_recorder = fill_in_callbacks(recorder);
 	rt_recording = true;
 }
