@@ -1,5 +1,5 @@
 /*
- * What a program may tell us: include/atomsan/atomsan.h.
+ * The annotations of include/atomsan/atomsan.h: marked blocks, and functions that are not atomic.
  */
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 #include "base/banned.h"
 
-/* Labels by their text: an open-addressing table, never shrunk. */
+/* A table of labels by the hash of their text, with open addressing. It never gets full. */
 enum { LABELS = 1 << 12, LABEL_MAX = 512 };
 static struct label {
 	uint64_t hash; /* 0: empty */
@@ -19,13 +19,14 @@ static struct label {
 } labels[LABELS];
 static uint32_t nlabels, lock;
 
-static uint32_t label_number(struct rt_thread *t, const char *text)
+/* Returns the number of a label, a new one if necessary; 0 if there are too many labels. */
+static uint32_t find_label_number(struct rt_thread *t, const char *text)
 {
 	uint64_t hash = 14695981039346656037ull;
 	size_t n = 0, i;
 	uint32_t number = 0;
 
-	/* cppcheck-suppress arrayIndexOutOfBoundsCond // it ends with its string */
+	/* cppcheck-suppress arrayIndexOutOfBoundsCond // the loop ends at the end of the string */
 	while (n < LABEL_MAX && text[n])
 		hash = (hash ^ (unsigned char)text[n++]) * 1099511628211ull;
 	hash |= 1;
@@ -62,7 +63,7 @@ void atomsan_begin(const char *label)
 	if (!rt_enter(t))
 		return;
 	label = label ? label : "";
-	number = label_number(t, label);
+	number = find_label_number(t, label);
 	if (rt_threads_out)
 		blocks_mark(t, number, label, RT_CALLER);
 	rt_recorder->mark(t, number, RT_CALLER);

@@ -1,7 +1,7 @@
 /*
- * The interface of ThreadSanitizer, which programs that know of it call when they are compiled for
- * it, as they are here: what they synchronise by, what is not to be looked at, and locks of
- * their own.
+ * ThreadSanitizer's interface. Programs that know it call it if they are compiled with
+ * -fsanitize=thread, as they are here. With it they announce their own synchronisation, accesses
+ * to ignore, and locks that they implement themselves.
  */
 #include "runtime/hooks/access.h"
 #include "runtime/hooks/note.h"
@@ -9,8 +9,8 @@
 #include "base/banned.h"
 
 /*
- * A release and an acquire of an object that the program says it synchronises by:
- * an access of one byte there, a write and a read.
+ * The program synchronises by this object. A release counts as an update of its first
+ * byte, an acquire as a read.
  */
 RT_EXPORT void __tsan_release(void *object);
 void __tsan_release(void *object)
@@ -24,64 +24,66 @@ void __tsan_acquire(void *object)
 	access_plain(RAW_READ, object, 1, RT_CALLER);
 }
 
-/* --- looking away --- */
+/* --- accesses to ignore --- */
 
-/* Reads and writes of this thread are of no interest, until it has said so as often. */
-static void look_away(void)
+/* Ignore the accesses of this thread until stop_ignoring() was called as often. */
+static void start_ignoring(void)
 {
 	rt_self.ignoring++;
 }
 
-static void look_again(void)
+static void stop_ignoring(void)
 {
 	rt_self.ignoring -= rt_self.ignoring > 0;
 }
 
-#define LOOK(name, params, does)                                                                   \
+/* Define a function of the interface that only calls another. */
+#define FORWARD(name, params, does)                                                                \
 	RT_EXPORT void name params;                                                                \
 	void name params                                                                           \
 	{                                                                                          \
 		does();                                                                            \
 	}
-LOOK(__tsan_ignore_thread_begin, (void), look_away)
-LOOK(__tsan_ignore_thread_end, (void), look_again)
-LOOK(AnnotateIgnoreReadsBegin, (void), look_away)
-LOOK(AnnotateIgnoreReadsEnd, (void), look_again)
-LOOK(AnnotateIgnoreWritesBegin, (void), look_away)
-LOOK(AnnotateIgnoreWritesEnd, (void), look_again)
+FORWARD(__tsan_ignore_thread_begin, (void), start_ignoring)
+FORWARD(__tsan_ignore_thread_end, (void), stop_ignoring)
+FORWARD(AnnotateIgnoreReadsBegin, (void), start_ignoring)
+FORWARD(AnnotateIgnoreReadsEnd, (void), stop_ignoring)
+FORWARD(AnnotateIgnoreWritesBegin, (void), start_ignoring)
+FORWARD(AnnotateIgnoreWritesEnd, (void), stop_ignoring)
 
-/* --- locks of the program's own --- */
+/* --- locks that the program implements --- */
 
 /*
- * Before and after it takes one, or gives it back, it says so. In between it is at work on the
- * lock: it tries and fails, waits, wakes others, and none of that is more than a part of taking it.
- * What its work calls that has nothing to do with the lock is `diverted`.
+ * The program announces each acquire and release before and after it happens. In between the thread
+ * works on the lock: it tries, waits, wakes other threads. All of that is only a part of the
+ * acquire or release, and is not noted. If that work calls something that does not belong to the
+ * lock, the program announces this as diverted, and it is noted.
  */
 enum { FLAG_SHARED = 1 << 3, FLAG_FAILED = 1 << 5 };
 
-static void begin_work(void)
+static void begin_lock_work(void)
 {
-	look_away();
+	start_ignoring();
 	rt_self.at_lock++;
 }
 
-static void end_work(void)
+static void end_lock_work(void)
 {
-	look_again();
+	stop_ignoring();
 	rt_self.at_lock -= rt_self.at_lock > 0;
 }
 
-static void took(const void *lock, bool shared, uintptr_t pc)
+static void note_taken(const void *lock, bool shared, uintptr_t pc)
 {
 	note_acquired(shared ? RAW_ACQUIRE_SHARED : RAW_ACQUIRE, lock, RAW_RWLOCK, pc);
 }
 
-static void gives(const void *lock, uintptr_t pc)
+static void note_giving(const void *lock, uintptr_t pc)
 {
 	note_at(RAW_RELEASE, lock, RAW_RWLOCK, note_time_releasing(lock), pc);
 }
 
-static void is_new(const void *lock, uintptr_t pc)
+static void note_new(const void *lock, uintptr_t pc)
 {
 	note(RAW_LOCK_NEW, lock, 0, pc);
 }
@@ -90,50 +92,50 @@ RT_EXPORT void __tsan_mutex_create(void *lock, unsigned flags);
 void __tsan_mutex_create(void *lock, unsigned flags)
 {
 	(void)flags;
-	is_new(lock, RT_CALLER);
+	note_new(lock, RT_CALLER);
 }
 
 RT_EXPORT void __tsan_mutex_destroy(void *lock, unsigned flags);
 void __tsan_mutex_destroy(void *lock, unsigned flags)
 {
 	(void)flags;
-	is_new(lock, RT_CALLER);
+	note_new(lock, RT_CALLER);
 }
 
-LOOK(__tsan_mutex_pre_lock, (void), begin_work)
+FORWARD(__tsan_mutex_pre_lock, (void), begin_lock_work)
 
 RT_EXPORT void __tsan_mutex_post_lock(void *lock, unsigned flags, int times);
 void __tsan_mutex_post_lock(void *lock, unsigned flags, int times)
 {
 	(void)times;
-	end_work();
+	end_lock_work();
 	if (!(flags & FLAG_FAILED))
-		took(lock, flags & FLAG_SHARED, RT_CALLER);
+		note_taken(lock, flags & FLAG_SHARED, RT_CALLER);
 }
 
-/* How often it was held is asked for by none that holds it once. */
+/* The result is how often a recursive lock was held. The callers hold the lock once. */
 RT_EXPORT int __tsan_mutex_pre_unlock(void *lock, unsigned flags);
 int __tsan_mutex_pre_unlock(void *lock, unsigned flags)
 {
 	(void)flags;
-	gives(lock, RT_CALLER);
-	begin_work();
+	note_giving(lock, RT_CALLER);
+	begin_lock_work();
 	return 1;
 }
 
-LOOK(__tsan_mutex_post_unlock, (void), end_work)
-LOOK(__tsan_mutex_pre_signal, (void), begin_work)
-LOOK(__tsan_mutex_post_signal, (void), end_work)
-LOOK(__tsan_mutex_pre_divert, (void), end_work)
-LOOK(__tsan_mutex_post_divert, (void), begin_work)
+FORWARD(__tsan_mutex_post_unlock, (void), end_lock_work)
+FORWARD(__tsan_mutex_pre_signal, (void), begin_lock_work)
+FORWARD(__tsan_mutex_post_signal, (void), end_lock_work)
+FORWARD(__tsan_mutex_pre_divert, (void), end_lock_work)
+FORWARD(__tsan_mutex_post_divert, (void), begin_lock_work)
 
-/* The older ones tell when it was taken, and is about to be given back. */
+/* The older annotations come after an acquire and before a release. */
 RT_EXPORT void AnnotateRWLockCreate(const char *file, int line, const void *lock);
 void AnnotateRWLockCreate(const char *file, int line, const void *lock)
 {
 	(void)file;
 	(void)line;
-	is_new(lock, RT_CALLER);
+	note_new(lock, RT_CALLER);
 }
 
 RT_EXPORT void AnnotateRWLockAcquired(const char *file, int line, const void *lock, long writes);
@@ -141,7 +143,7 @@ void AnnotateRWLockAcquired(const char *file, int line, const void *lock, long w
 {
 	(void)file;
 	(void)line;
-	took(lock, !writes, RT_CALLER);
+	note_taken(lock, !writes, RT_CALLER);
 }
 
 RT_EXPORT void AnnotateRWLockReleased(const char *file, int line, const void *lock, long writes);
@@ -150,5 +152,5 @@ void AnnotateRWLockReleased(const char *file, int line, const void *lock, long w
 	(void)file;
 	(void)line;
 	(void)writes;
-	gives(lock, RT_CALLER);
+	note_giving(lock, RT_CALLER);
 }

@@ -1,9 +1,9 @@
 /*
- * Atomic operations: the hook performs them. Each excludes the others on the
- * same 64 bytes while it happens and takes its time, so their order in the
- * recording is the order in which they happened.
+ * Atomic operations: the hook performs them. The stripe's lock is held while an
+ * operation happens and its time is taken, so the operations on the same 64 bytes
+ * are recorded in the order in which they happened.
  *
- * They are all performed as sequentially consistent ones. That is one of the
+ * All are performed as sequentially consistent operations. That is one of the
  * behaviours that any weaker order allows.
  */
 #include "runtime/hooks/access.h"
@@ -16,17 +16,20 @@ typedef int32_t a32;
 typedef int64_t a64;
 typedef __int128 a128;
 
-static inline struct shadow_stripe *enter(struct rt_thread *t, const volatile void *address)
+/* Take the lock of the stripe. on_signal() releases it if the operation faults. */
+static inline struct shadow_stripe *lock_stripe(struct rt_thread *t, const volatile void *address)
 {
 	struct shadow_stripe *s = shadow_stripe((uintptr_t)address);
 
+	RT_ASSERT(!t->shadow.atomic_lock);
 	rt_lock_ranked(&s->lock, RT_STRIPE);
 	t->shadow.atomic_lock = &s->lock;
 	return s;
 }
 
-static inline void leave(struct rt_thread *t, struct shadow_stripe *s, enum raw_op op,
-			 const volatile void *address, uint32_t size, uintptr_t pc)
+/* The operation has happened: note it, release the lock and leave the runtime. */
+static inline void note_and_unlock(struct rt_thread *t, struct shadow_stripe *s, enum raw_op op,
+				   const volatile void *address, uint32_t size, uintptr_t pc)
 {
 	uint64_t time = rt_recording ? shadow_stamp(s) : 0;
 
@@ -39,20 +42,22 @@ static inline void leave(struct rt_thread *t, struct shadow_stripe *s, enum raw_
 	rt_leave(t);
 }
 
-/* Does it have to be noted? */
-static inline bool noted(struct rt_thread *t)
+/* Enter the runtime if operations of this thread are enter_to_note now; returns false if not. */
+static inline bool enter_to_note(struct rt_thread *t)
 {
 	return RT_LIKELY(rt_threads_out && !t->ignoring) && rt_enter(t);
 }
 
 /*
- * A load that repeats another of its stretch changes nothing, and who waits in a loop does little
- * else. Whoever stores holds the lock of the stripe from before the store until the shadow knows of
- * it: where nobody does, behind the load, the shadow knows all that was loaded. A load that repeats
- * the operation before it need not be told apart, whichever function it is in: who waits may call
- * one for each load.
+ * Does the load, which has just happened, repeat another one of its stretch? Then it changes
+ * nothing. This matters to threads that wait in a loop, which do little else.
+ *
+ * A thread that stores holds the stripe's lock from before the store until the shadow has it. So if
+ * the lock is free after the load, the shadow has the store that was loaded. A load that repeats
+ * the thread's last atomic operation need not be distinguished by function: a waiting thread may
+ * call a function for each load.
  */
-static inline bool repeats(const volatile void *p, uint32_t size)
+static inline bool is_repeated_load(const volatile void *p, uint32_t size)
 {
 	uintptr_t address = (uintptr_t)p;
 	const struct shadow_cell *cell = shadow_find(SHADOW_DATA, address);
@@ -72,7 +77,7 @@ static inline bool repeats(const volatile void *p, uint32_t size)
 	return true;
 }
 
-/* What compilers have instructions for; 16 bytes only by compare and exchange. */
+/* The operations themselves. The machine has instructions for up to 8 bytes. */
 #define DO_LOAD(bits)                                                                              \
 	static inline a##bits do_load##bits(const volatile a##bits *p)                             \
 	{                                                                                          \
@@ -108,6 +113,7 @@ DO(16)
 DO(32)
 DO(64)
 
+/* Of 16 bytes it only has compare-and-exchange: the other operations use that. */
 static inline a128 do_cas128(volatile a128 *p, a128 old, a128 v)
 {
 	return __sync_val_compare_and_swap(p, old, v);
@@ -144,7 +150,7 @@ static inline void do_store128(volatile a128 *p, a128 v)
 	do_exchange128(p, v);
 }
 
-/* A function of the name that compilers call, whose body is told apart. */
+/* The head of a hook; its body follows. */
 #define HOOK(bits, name, type, params)                                                             \
 	RT_EXPORT type __tsan_atomic##bits##_##name params;                                        \
 	type __tsan_atomic##bits##_##name params
@@ -157,11 +163,11 @@ static inline void do_store128(volatile a128 *p, a128 v)
 		a##bits old;                                                                       \
                                                                                                    \
 		(void)order;                                                                       \
-		if (!noted(t))                                                                     \
+		if (!enter_to_note(t))                                                             \
 			return do_##name##bits(p, v);                                              \
-		s = enter(t, p);                                                                   \
+		s = lock_stripe(t, p);                                                             \
 		old = do_##name##bits(p, v);                                                       \
-		leave(t, s, RAW_UPDATE, p, bits / 8, RT_CALLER);                                   \
+		note_and_unlock(t, s, RAW_UPDATE, p, bits / 8, RT_CALLER);                         \
 		return old;                                                                        \
 	}
 
@@ -187,11 +193,11 @@ static inline void do_store128(volatile a128 *p, a128 v)
 		a##bits v = do_load##bits(p);                                                      \
                                                                                                    \
 		(void)order;                                                                       \
-		if (repeats(p, bits / 8) || !noted(t))                                             \
+		if (is_repeated_load(p, bits / 8) || !enter_to_note(t))                            \
 			return v;                                                                  \
-		s = enter(t, p);                                                                   \
+		s = lock_stripe(t, p);                                                             \
 		v = do_load##bits(p);                                                              \
-		leave(t, s, RAW_READ, p, bits / 8, RT_CALLER);                                     \
+		note_and_unlock(t, s, RAW_READ, p, bits / 8, RT_CALLER);                           \
 		return v;                                                                          \
 	}                                                                                          \
 	HOOK(bits, store, void, (volatile a##bits * p, a##bits v, int order))                      \
@@ -200,13 +206,13 @@ static inline void do_store128(volatile a128 *p, a128 v)
 		struct shadow_stripe *s;                                                           \
                                                                                                    \
 		(void)order;                                                                       \
-		if (!noted(t)) {                                                                   \
+		if (!enter_to_note(t)) {                                                           \
 			do_store##bits(p, v);                                                      \
 			return;                                                                    \
 		}                                                                                  \
-		s = enter(t, p);                                                                   \
+		s = lock_stripe(t, p);                                                             \
 		do_store##bits(p, v);                                                              \
-		leave(t, s, RAW_WRITE, p, bits / 8, RT_CALLER);                                    \
+		note_and_unlock(t, s, RAW_WRITE, p, bits / 8, RT_CALLER);                          \
 	}                                                                                          \
 	FETCH(bits, exchange)                                                                      \
 	FETCH(bits, fetch_add)                                                                     \
@@ -215,18 +221,18 @@ static inline void do_store128(volatile a128 *p, a128 v)
 	FETCH(bits, fetch_or)                                                                      \
 	FETCH(bits, fetch_xor)                                                                     \
 	FETCH(bits, fetch_nand)                                                                    \
-	/* One that fails has only read. */                                                        \
+	/* If it fails, it has only read. */                                                       \
 	static inline a##bits cas##bits(volatile a##bits *p, a##bits old, a##bits v, uintptr_t pc) \
 	{                                                                                          \
 		struct rt_thread *t = &rt_self;                                                    \
 		struct shadow_stripe *s;                                                           \
 		a##bits seen;                                                                      \
                                                                                                    \
-		if (!noted(t))                                                                     \
+		if (!enter_to_note(t))                                                             \
 			return do_cas##bits(p, old, v);                                            \
-		s = enter(t, p);                                                                   \
+		s = lock_stripe(t, p);                                                             \
 		seen = do_cas##bits(p, old, v);                                                    \
-		leave(t, s, seen == old ? RAW_UPDATE : RAW_READ, p, bits / 8, pc);                 \
+		note_and_unlock(t, s, seen == old ? RAW_UPDATE : RAW_READ, p, bits / 8, pc);       \
 		return seen;                                                                       \
 	}                                                                                          \
 	CAS(bits, compare_exchange_strong)                                                         \
@@ -245,7 +251,7 @@ HOOKS(32)
 HOOKS(64)
 HOOKS(128)
 
-/* Fences order what the hooks above order anyway. */
+/* A fence needs no event: the operations above are sequentially consistent anyway. */
 RT_EXPORT void __tsan_atomic_thread_fence(int order);
 void __tsan_atomic_thread_fence(int order)
 {

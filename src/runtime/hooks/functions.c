@@ -1,11 +1,11 @@
-/* What the compilers call at the beginning and the end of each function. */
+/* The hooks at the beginning and the end of each function. */
 #include "runtime/blocks/calls.h"
 
 #include "base/banned.h"
 
 /*
- * `caller` is where the function was called. The function itself is known by our own return
- * address, so this hook must not be inlined.
+ * `caller` is the function's return address. The function itself is known by the hook's return
+ * address, so the hook must not be inlined.
  */
 RT_EXPORT __attribute__((noinline)) void __tsan_func_entry(void *caller);
 void __tsan_func_entry(void *caller)

@@ -1,6 +1,6 @@
 /*
- * What the compilers call before each access of memory. See atomics.c for atomic
- * operations, functions.c for the beginning and end of each function.
+ * The hooks of plain accesses. atomics.c has those of atomic operations, functions.c
+ * those at the beginning and the end of each function.
  */
 #include "runtime/hooks/access.h"
 #include "runtime/hooks/hook_list.h"
@@ -31,7 +31,7 @@ void __tsan_init(void)
 		    !access_done_otherwise(true, (uintptr_t)address, bytes))                       \
 			access_write##bytes(address, RT_CALLER);                                   \
 	}
-/* Not one event: nothing keeps others out between the two. */
+/* Two events, because other threads can come between the read and the write. */
 #define UPDATE(name, bytes)                                                                        \
 	RT_EXPORT void name##bytes(void *address);                                                 \
 	void name##bytes(void *address)                                                            \
@@ -45,7 +45,7 @@ HOOK_READS(READ)
 HOOK_WRITES(WRITE)
 HOOK_UPDATES(UPDATE)
 
-/* What inline/hooks.c calls, and what is called in its place where there are too many of them. */
+/* HOOK_CALLED: what the inlined hooks call, and the hooks that are called instead of them. */
 #define INLINED(name, bytes)                                                                       \
 	RT_EXPORT void atomsan_4_read##bytes(void *address, void *caller);                         \
 	void atomsan_4_read##bytes(void *address, void *caller)                                    \
@@ -74,8 +74,8 @@ void __tsan_write_range(void *address, unsigned long size)
 }
 
 /*
- * A destructor puts the table of virtual functions of its own class in place,
- * mostly the one that is there: that changes nothing for anybody.
+ * A destructor stores the table of virtual functions of its own class. In most cases
+ * that is the table that is there already: then it is not a write.
  */
 RT_EXPORT void __tsan_vptr_update(void **table, void *value);
 void __tsan_vptr_update(void **table, void *value)

@@ -1,7 +1,7 @@
 /*
- * What programs that know ThreadSanitizer call when they are compiled for it.
- * Each is here, so that they can be linked, and has no effect; a definition
- * elsewhere in the runtime, or in the program, comes first.
+ * ThreadSanitizer's interface, without effect, so that programs that call it can be
+ * linked. These definitions are weak: one elsewhere in the runtime (annotate_tsan.c),
+ * or in the program, replaces them.
  */
 #include "runtime/hooks/hook_list.h"
 

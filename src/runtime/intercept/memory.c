@@ -1,6 +1,6 @@
 /*
- * Memory that comes and goes: a block that was freed and handed out again is
- * other memory than before. free() is noted before it happens, malloc() after.
+ * Allocation: memory that was freed and allocated again counts as new memory.
+ * free() is noted before it happens, malloc() after.
  */
 #define ATOMSAN_MAY_MALLOC
 #include <malloc.h>
@@ -12,6 +12,7 @@
 
 #include "base/banned.h"
 
+/* Memory was allocated at `p`, or NULL: note it. */
 static inline void note_alloc(const void *p, size_t size, uintptr_t pc)
 {
 	struct rt_thread *t = &rt_self;
@@ -55,7 +56,7 @@ RT_INTERCEPT void *calloc(size_t n, size_t size)
 {
 	void *p;
 
-	if (real_too_early()) /* never handed out before: zeroed */
+	if (real_too_early()) /* this memory is zeroed */
 		return real_early_alloc(n * size);
 	p = REAL(calloc)(n, size);
 	note_alloc(p, n * size, RT_CALLER);
@@ -66,7 +67,7 @@ RT_INTERCEPT void free(void *p)
 {
 	if (RT_UNLIKELY(real_early_owns(p)))
 		return;
-	/* Nobody to give it to yet: it is lost. */
+	/* The allocator's free() is not known yet: the memory is lost. */
 	if (real_too_early())
 		return;
 	note_free(p, RT_CALLER);
@@ -87,7 +88,7 @@ RT_INTERCEPT void *realloc(void *old, size_t size)
 	}
 	note_free(old, RT_CALLER);
 	p = REAL(realloc)(old, size);
-	/* Where it failed the old block lives on: as other memory, which harms nobody. */
+	/* If it failed, the old memory lives on and counts as new, which does no harm. */
 	note_alloc(p, size, RT_CALLER);
 	return p;
 }
@@ -138,13 +139,13 @@ RT_INTERCEPT int posix_memalign(void **to, size_t alignment, size_t size)
 	return rc;
 }
 
+/* The memory gets a new use: what it was used for before does not matter to that. */
 static void note_forget(const void *p, size_t size, uintptr_t pc)
 {
 	struct rt_thread *t = &rt_self;
 
 	if (!rt_enter(t))
 		return;
-	/* Whoever gets this memory next has nothing to do with what was there. */
 	if (rt_checking)
 		rt_tool->forget(t, (uintptr_t)p, size, pc);
 	rt_recorder->forget(t, (uintptr_t)p, size, pc);
@@ -176,17 +177,18 @@ RT_INTERCEPT int munmap(void *p, size_t size)
 }
 
 /*
- * C++: operator new calls malloc, from the library; who called it is what a
- * reader wants to know. An exception may leave it.
+ * C++: operator new() calls malloc() inside the library. Reports should show the caller
+ * of operator new(), so its address is kept meanwhile. A cleanup restores the outer
+ * one, also if an exception leaves the operator.
  */
-static void outside(uintptr_t *before)
+static void restore_caller(const uintptr_t *before)
 {
 	rt_self.callers.alloc = *before;
 }
 
 /*
- * Where the C++ library is linked statically, ours took the place of its own:
- * then there is no other, and this is what they do.
+ * What operator new() does. Needed if the C++ library is linked statically: then ours
+ * replaced its own, and there is no original.
  */
 static void *new_by_malloc(size_t n, size_t alignment, bool may_throw)
 {
@@ -203,6 +205,7 @@ static void *new_by_malloc(size_t n, size_t alignment, bool may_throw)
 	return p;
 }
 
+/* Declares real_fn: the original, or NULL if there is none. A missing one is looked up once. */
 #define FIND_ONCE(mangled)                                                                         \
 	static REAL_NAME struct real_name real_ = {#mangled, NULL, NULL};                          \
 	static bool looked;                                                                        \
@@ -217,7 +220,7 @@ static void *new_by_malloc(size_t n, size_t alignment, bool may_throw)
 	void *mangled params;                                                                      \
 	RT_INTERCEPT void *mangled params                                                          \
 	{                                                                                          \
-		__attribute__((cleanup(outside))) uintptr_t before = rt_self.callers.alloc;        \
+		__attribute__((cleanup(restore_caller))) uintptr_t before = rt_self.callers.alloc; \
 		FIND_ONCE(mangled)                                                                 \
                                                                                                    \
 		if (!before)                                                                       \
@@ -228,7 +231,7 @@ static void *new_by_malloc(size_t n, size_t alignment, bool may_throw)
 	void mangled params;                                                                       \
 	RT_INTERCEPT void mangled params                                                           \
 	{                                                                                          \
-		__attribute__((cleanup(outside))) uintptr_t before = rt_self.callers.alloc;        \
+		__attribute__((cleanup(restore_caller))) uintptr_t before = rt_self.callers.alloc; \
 		FIND_ONCE(mangled)                                                                 \
                                                                                                    \
 		if (!before)                                                                       \

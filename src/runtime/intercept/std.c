@@ -1,10 +1,11 @@
 /*
- * What the C++ library does with threads and conditions on behalf of the program:
- * it has no call of its own noted, so that a place inside of it would leave out
- * the function of the program that wanted it. It is noted where that called.
+ * Functions of the C++ library that create and join threads and use condition
+ * variables for the program. Their own calls are not noted, so a place inside the
+ * library would not show which function of the program called it. So these
+ * interceptors keep the program's place, and sync.c and thread.c note that one.
  *
- * Of libstdc++; what libc++ has for this is inline. Where the library is linked
- * statically its own functions are called, and places are inside of it.
+ * Only libstdc++ has them; in libc++ they are inline. If the library is linked
+ * statically, its own functions are called instead, and places are inside it.
  */
 #include <dlfcn.h>
 
@@ -13,17 +14,18 @@
 #include "base/banned.h"
 
 /*
- * A program in C may have the library by a plugin of its own, where others do not see it; or have
- * it in the plugin, which is asked each time, since another one may have another.
+ * Find the original. A program in C may get the library through a plugin that it loads, and then
+ * dlsym(RTLD_NEXT) does not find it. Or the library is linked into the plugin; then it is looked up
+ * at each call, because another plugin may have its own copy.
  */
-static void *find(struct real_name *r, uintptr_t caller)
+static void *find_original(struct real_name *r, uintptr_t caller)
 {
 	void *fn = real_find_if_any(r), *library = NULL;
 	Dl_info info;
 
 	if (fn)
 		return fn;
-	/* It is not given back: the function stays where it is. */
+	/* It is never closed: the function must stay valid. */
 	library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
 	fn = library ? dlsym(library, r->name) : NULL;
 	if (fn)
@@ -35,7 +37,7 @@ static void *find(struct real_name *r, uintptr_t caller)
 	return fn;
 }
 
-static void outside(const uintptr_t *before)
+static void restore_caller(const uintptr_t *before)
 {
 	rt_self.callers.std = *before;
 }
@@ -44,12 +46,12 @@ static void outside(const uintptr_t *before)
 	void name params;                                                                          \
 	RT_INTERCEPT void name params                                                              \
 	{                                                                                          \
-		__attribute__((cleanup(outside))) uintptr_t before = rt_self.callers.std;          \
+		__attribute__((cleanup(restore_caller))) uintptr_t before = rt_self.callers.std;   \
 		static REAL_NAME struct real_name real = {#name, NULL, NULL};                      \
 		void *fn = __atomic_load_n(&real.fn, __ATOMIC_RELAXED);                            \
                                                                                                    \
 		if (RT_UNLIKELY(!fn))                                                              \
-			fn = find(&real, RT_CALLER);                                               \
+			fn = find_original(&real, RT_CALLER);                                      \
 		if (!before)                                                                       \
 			rt_self.callers.std = RT_CALLER;                                           \
 		((__typeof__(&name))fn) args;                                                      \
@@ -59,7 +61,7 @@ FOR_CALLER(_ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE, (void *con
 	   (condition, lock))
 FOR_CALLER(_ZNSt18condition_variable10notify_oneEv, (void *condition), (condition))
 FOR_CALLER(_ZNSt18condition_variable10notify_allEv, (void *condition), (condition))
-/* clang-format off: these are names of the linker's */
+/* clang-format off: mangled names are long */
 FOR_CALLER(_ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE,
 	   (void *state, void (*depend)(void)), (state, depend))
 FOR_CALLER(_ZNSt6thread15_M_start_threadESt10shared_ptrINS_10_Impl_baseEEPFvvE,

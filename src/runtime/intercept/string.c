@@ -2,14 +2,16 @@
  * Functions of the C library that read or write the program's memory: those of
  * string.h, and input and output.
  *
- * What is noted is what the function must have touched: of a string, its
- * characters up to the end that was found; of a comparison, up to the first
- * difference.
+ * The bytes that are noted are those that the function must have accessed: a
+ * string's up to its end, or up to the character that was found; a comparison's up
+ * to the first difference.
  *
- * Left out: wide strings; printf and scanf and what else takes a format (their
- * work is inside the library, and a lock of the stream orders it); functions that
- * fill structures of the system (stat, getaddrinfo), which programs rarely
- * share while they are being filled.
+ * Not intercepted:
+ *  - functions on wide strings
+ *  - printf, scanf and others that take a format: they work inside the library, and
+ *    the stream's lock orders them
+ *  - functions that fill structures of the system (stat, getaddrinfo): programs
+ *    rarely share these while they are being filled
  */
 #define ATOMSAN_MAY_MALLOC
 #define ATOMSAN_MAY_STRCPY
@@ -28,10 +30,10 @@
 #define WRITES(p, n) access_range(RAW_WRITE_RANGE, p, n, RT_CALLER)
 
 /*
- * These three are called so early, by the loader's relocation code of others,
- * that looking the real ones up may not be possible yet.
+ * memcpy(), memset() and strlen() may be called while the originals are being looked
+ * up, or even earlier, by code that runs while libraries are relocated.
  */
-static void *copy_plain(void *to, const void *from, size_t n)
+static void *copy_bytes(void *to, const void *from, size_t n)
 {
 	void *at = to;
 
@@ -45,10 +47,10 @@ static void *copy_plain(void *to, const void *from, size_t n)
 RT_INTERCEPT void *memcpy(void *restrict to, const void *restrict from, size_t n)
 {
 	if (RT_UNLIKELY(rt_self.gate.quiet))
-		return real_finding ? copy_plain(to, from, n) : REAL(memmove)(to, from, n);
+		return real_finding ? copy_bytes(to, from, n) : REAL(memmove)(to, from, n);
 	READS(from, n);
 	WRITES(to, n);
-	/* As the oldest version does it, which some programs count on. */
+	/* memmove(), because some programs rely on the oldest memcpy(), which allowed overlap. */
 	return REAL(memmove)(to, from, n);
 }
 
@@ -71,7 +73,7 @@ RT_INTERCEPT void *memset(void *to, int c, size_t n)
 	return REAL(memset)(to, c, n);
 }
 
-/* What clang calls for copies that it makes itself. */
+/* clang calls these for copies that it generates. */
 RT_EXPORT void *__tsan_memcpy(void *to, const void *from, size_t n);
 void *__tsan_memcpy(void *to, const void *from, size_t n)
 {
@@ -246,7 +248,7 @@ RT_INTERCEPT char *strchr(const char *s, int c)
 	return found;
 }
 
-/* Functions that look at a string to its end. */
+/* Functions that read a string to its end. */
 #define WHOLE(type, name, params, args)                                                            \
 	RT_INTERCEPT type name params                                                              \
 	{                                                                                          \
@@ -272,8 +274,8 @@ RT_INTERCEPT char *strndup(const char *s, size_t max)
 }
 
 /*
- * With _FORTIFY_SOURCE programs call these, which compare with the room that
- * there is before they do their work.
+ * With _FORTIFY_SOURCE programs call these, which first check that the destination has
+ * room. `what` notes the accesses.
  */
 #define CHECKED(type, name, params, args, what)                                                    \
 	type name params;                                                                          \
@@ -305,7 +307,7 @@ CHECKED(char *, __strncat_chk, (char *to, const char *from, size_t n, size_t roo
 	(READS(from, REAL(strnlen)(from, n)),
 	 WRITES(to + REAL(strlen)(to), REAL(strnlen)(from, n) + 1)))
 
-/* Input writes what it got, output reads what it was given. */
+/* Input functions write the bytes that they got, output functions read their argument. */
 #define INPUT(name, params, args)                                                                  \
 	RT_INTERCEPT ssize_t name params                                                           \
 	{                                                                                          \

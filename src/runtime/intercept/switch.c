@@ -1,6 +1,7 @@
 /*
- * Coroutines: who hands the thread to another is cut there as if it waited, since what comes next
- * is the other's. By the C library's functions, or as told by those who have their own.
+ * Coroutines: a coroutine that switches to another one is cut as if it waited, because what the
+ * thread does next belongs to the other coroutine. Programs switch by the C library's functions, or
+ * announce their own switches.
  */
 #include <ucontext.h>
 

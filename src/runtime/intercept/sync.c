@@ -1,11 +1,13 @@
 /*
  * Locks, condition variables, semaphores, barriers, once; POSIX and C11.
  *
- * Left out: file and record locks (flock, lockf, fcntl), which exclude processes;
- * System V semaphores, which nobody uses between threads; futex by system
- * call, whose users build their locks of atomics, which are seen (std::future
- * alone is known to wait so); process
- * shared locks are seen as far as this process goes.
+ * Not intercepted:
+ *  - file and record locks (flock, lockf, fcntl): they exclude processes, not threads
+ *  - System V semaphores: programs do not use them between threads
+ *  - the futex system call: locks that use it are built from atomic operations, which
+ *    are seen; only std::future is known to wait by a futex alone (see below)
+ *
+ * Of locks shared between processes, only this process's operations are seen.
  */
 #include <linux/futex.h>
 #include <pthread.h>
@@ -20,13 +22,13 @@
 
 #include "base/banned.h"
 
-/* A mutex whose last owner died is held all the same. */
-static inline bool got(int rc)
+/* Is the lock held after this result? A mutex whose last owner died is. */
+static inline bool is_acquired(int rc)
 {
 	return rc == 0 || rc == EOWNERDEAD;
 }
 
-/* Spin locks are volatile; only their address counts. */
+/* The address of a lock, without volatile (spin locks are volatile). */
 #define OBJECT(lock) ((const void *)(uintptr_t)(lock))
 /* A lock function: noted after it succeeded. */
 #define ACQUIRE(op, kind, name, params, args)                                                      \
@@ -34,11 +36,11 @@ static inline bool got(int rc)
 	{                                                                                          \
 		int rc = REAL(name) args;                                                          \
                                                                                                    \
-		if (got(rc))                                                                       \
+		if (is_acquired(rc))                                                               \
 			note_acquired(op, OBJECT(lock), kind, RT_CALLER);                          \
 		return rc;                                                                         \
 	}
-/* An unlock function: its time is taken before, and noted only if it worked. */
+/* An unlock function: its time is taken before it happens. */
 #define RELEASE(op, kind, name, params)                                                            \
 	RT_INTERCEPT int name params                                                               \
 	{                                                                                          \
@@ -51,7 +53,7 @@ static inline bool got(int rc)
 			note_released(op, OBJECT(lock), kind, time, RT_CALLER);                    \
 		return rc;                                                                         \
 	}
-/* At this address is a new lock: one that was there is gone. */
+/* A function after which the memory holds a new lock, or none. */
 #define FRESH(name, params, args)                                                                  \
 	RT_INTERCEPT int name params                                                               \
 	{                                                                                          \
@@ -90,7 +92,7 @@ ACQUIRE(RAW_ACQUIRE_SHARED, RAW_RWLOCK, pthread_rwlock_timedrdlock,
 ACQUIRE(RAW_ACQUIRE_SHARED, RAW_RWLOCK, pthread_rwlock_clockrdlock,
 	(pthread_rwlock_t * lock, clockid_t clock, const struct timespec *until),
 	(lock, clock, until))
-/* Of either kind: the reader of the recording knows how the thread holds it. */
+/* Releases a shared or an exclusive lock: the reader of the recording knows which is held. */
 RELEASE(RAW_RELEASE, RAW_RWLOCK, pthread_rwlock_unlock, (pthread_rwlock_t * lock))
 
 FRESH(pthread_spin_init, (pthread_spinlock_t * lock, int shared), (lock, shared))
@@ -113,20 +115,20 @@ RT_INTERCEPT void mtx_destroy(mtx_t *lock)
 }
 
 /*
- * Waiting for a condition: the mutex is given up, and held again however the
- * wait ends, also where the thread is cancelled in it.
+ * Waiting for a condition: the mutex is released, and held again however the wait
+ * ends, even if the thread is cancelled in it.
  */
 struct waiting {
 	const void *lock;
 	uintptr_t pc;
 };
 
-static void waited(struct waiting *w)
+static void note_wait_end(const struct waiting *w)
 {
 	note_acquired(RAW_ACQUIRE, w->lock, RAW_MUTEX, w->pc);
 }
 
-static inline void wait_begins(const void *condition, const void *lock, uintptr_t pc)
+static inline void note_wait_begin(const void *condition, const void *lock, uintptr_t pc)
 {
 	note(RAW_WAIT, condition, RAW_CONDITION, pc);
 	note_at(RAW_RELEASE, lock, RAW_MUTEX, note_time_releasing(lock), pc);
@@ -135,10 +137,10 @@ static inline void wait_begins(const void *condition, const void *lock, uintptr_
 #define WAIT(version, name, params, args)                                                          \
 	RT_INTERCEPT int name params                                                               \
 	{                                                                                          \
-		__attribute__((cleanup(waited), unused)) struct waiting w = {lock,                 \
-									     PROGRAM_CALLER};      \
+		__attribute__((cleanup(note_wait_end), unused)) struct waiting w = {               \
+			lock, PROGRAM_CALLER};                                                     \
                                                                                                    \
-		wait_begins(condition, lock, PROGRAM_CALLER);                                      \
+		note_wait_begin(condition, lock, PROGRAM_CALLER);                                  \
 		return REAL_VERSION(name, version) args;                                           \
 	}
 #define NOTIFY(version, name, params)                                                              \
@@ -148,7 +150,7 @@ static inline void wait_begins(const void *condition, const void *lock, uintptr_
 		return REAL_VERSION(name, version)(condition);                                     \
 	}
 
-/* Of these the C library has an older version, with another idea of what is in a condition. */
+/* The C library also has older versions of these, with another layout of pthread_cond_t. */
 #define COND_VERSION "GLIBC_2.3.2"
 WAIT(COND_VERSION, pthread_cond_wait, (pthread_cond_t * condition, pthread_mutex_t *lock),
      (condition, lock))
@@ -161,7 +163,7 @@ WAIT(NULL, pthread_cond_clockwait,
      (condition, lock, clock, until))
 NOTIFY(COND_VERSION, pthread_cond_signal, (pthread_cond_t * condition))
 NOTIFY(COND_VERSION, pthread_cond_broadcast, (pthread_cond_t * condition))
-/* Only so that the program gets the version that goes with the others. */
+/* Intercepted only so that the program gets the version that belongs to the others. */
 RT_INTERCEPT int pthread_cond_init(pthread_cond_t *condition, const pthread_condattr_t *attr)
 {
 	return REAL_VERSION(pthread_cond_init, COND_VERSION)(condition, attr);
@@ -178,9 +180,9 @@ NOTIFY(NULL, cnd_signal, (cnd_t * condition))
 NOTIFY(NULL, cnd_broadcast, (cnd_t * condition))
 
 /*
- * std::future waits by these two of the C++ library, which differ in the clock.
- * They are done here and not passed on: where the library is linked statically,
- * there is no other one. False: the time was over.
+ * std::future waits by these two functions of the C++ library, which differ in the
+ * clock. They are implemented here: if the library is linked statically, there is no
+ * original. Returns false if the time is over.
  */
 static bool wait_for_word(uint32_t *word, uint32_t value, bool limited, long seconds,
 			  long nanoseconds, int clock, uintptr_t pc)
@@ -209,7 +211,7 @@ static bool wait_for_word(uint32_t *word, uint32_t value, bool limited, long sec
 		return wait_for_word(word, value, limited, seconds, nanoseconds, clock,            \
 				     RT_CALLER);                                                   \
 	}
-/* clang-format off: these are names of the linker's */
+/* clang-format off: mangled names are long */
 WAIT_FOR_WORD(
 	FUTEX_CLOCK_REALTIME,
 	_ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_untilEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE)
@@ -218,7 +220,7 @@ WAIT_FOR_WORD(
 	_ZNSt28__atomic_futex_unsigned_base26_M_futex_wait_until_steadyEPjjbNSt6chrono8durationIlSt5ratioILl1ELl1EEEENS2_IlS3_ILl1ELl1000000000EEEE)
 /* clang-format on */
 
-/* Semaphores: the reader finds out which are used as locks. */
+/* Semaphores: the reader of the recording finds out which are used as locks. */
 static void note_new_semaphore(sem_t *s, unsigned int value, uintptr_t pc)
 {
 	note(RAW_LOCK_NEW, s, value < 255 ? value : 255, pc);
@@ -306,7 +308,7 @@ RT_INTERCEPT int sem_post(sem_t *s)
 	return rc;
 }
 
-/* An arrival. */
+/* Noted when the thread arrives. */
 RT_INTERCEPT int pthread_barrier_wait(pthread_barrier_t *barrier)
 {
 	note(RAW_BARRIER, barrier, RAW_BARRIER_OBJECT, RT_CALLER);
@@ -314,8 +316,8 @@ RT_INTERCEPT int pthread_barrier_wait(pthread_barrier_t *barrier)
 }
 
 /*
- * Once: whoever runs the function writes, everybody else reads what was
- * written. Not a lock: later calls do not exclude each other.
+ * Once: the thread that runs the function writes to the control, and every other thread
+ * reads it. It is not a lock: later calls do not exclude each other.
  */
 static __thread struct once_call {
 	void (*fn)(void);
@@ -331,11 +333,11 @@ static void run_once(void)
 
 	c->fn();
 	c->ran = true;
-	/* Before the others are let go. */
+	/* Noted before the waiting threads continue. */
 	access_plain(RAW_WRITE, c->control, sizeof(int), c->pc);
 }
 
-static void once_end(struct once_call *c)
+static void end_once(struct once_call *c)
 {
 	once_call = c->outer;
 	if (!c->ran)
@@ -344,7 +346,7 @@ static void once_end(struct once_call *c)
 
 RT_INTERCEPT int pthread_once(pthread_once_t *control, void (*fn)(void))
 {
-	__attribute__((cleanup(once_end))) struct once_call c = {fn, control, RT_CALLER, false,
+	__attribute__((cleanup(end_once))) struct once_call c = {fn, control, RT_CALLER, false,
 								 once_call};
 
 	once_call = &c;
@@ -353,17 +355,18 @@ RT_INTERCEPT int pthread_once(pthread_once_t *control, void (*fn)(void))
 
 RT_INTERCEPT void call_once(once_flag *control, void (*fn)(void))
 {
-	__attribute__((cleanup(once_end))) struct once_call c = {fn, control, RT_CALLER, false,
+	__attribute__((cleanup(end_once))) struct once_call c = {fn, control, RT_CALLER, false,
 								 once_call};
 
 	once_call = &c;
 	REAL(call_once)(control, run_once);
 }
 
-/* C++: the initialisation of a static variable in a function. */
 /*
- * Not the first byte, which compiled code reads to see whether it has to come
- * here at all: who reads it, waits here and reads it again was not disturbed.
+ * C++: the initialisation of a static variable in a function. The noted access is not of
+ * the guard's first byte: compiled code reads that byte before it calls this function, and
+ * again afterwards. The write for which the thread waits here in between must not count as
+ * an interruption.
  */
 int __cxa_guard_acquire(uint64_t *guard);
 void __cxa_guard_release(uint64_t *guard);

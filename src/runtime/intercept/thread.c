@@ -1,13 +1,14 @@
 /*
  * Threads and processes: creation, end, join; fork.
  *
- * Left out, since nothing needs to be done: pthread_exit and pthread_cancel (a
- * thread's end is seen by a destructor of thread-local data, which runs
- * however it ends; signals.c sees to it that none ends in a hook); vfork (its
- * child borrows the thread, and what it does is noted as the thread's); exec,
- * posix_spawn and system (another program, which records for itself if it was
- * instrumented); _exit, abort and quick_exit (the recording is in the file
- * already).
+ * Not intercepted here, because nothing needs to be done:
+ *  - pthread_exit and pthread_cancel: a destructor of thread-local data notes the end
+ *    of a thread, however it ends; signals.c ensures that no thread ends in a hook
+ *  - vfork: its child borrows the thread, and what it does is noted as the thread's
+ *  - exec, posix_spawn and system: the new program has its own runtime, if it was
+ *    instrumented
+ *
+ * start.c intercepts _exit, abort and quick_exit.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -29,7 +30,7 @@
 
 #include "base/banned.h"
 
-/* What a new thread needs to know. */
+/* What a new thread needs; from a list of free ones. */
 struct start {
 	union {
 		void *(*posix)(void *);
@@ -38,13 +39,14 @@ struct start {
 	} u;
 	void *arg;
 	uint32_t id;
-	struct rt_point birth; /* for the check */
+	struct rt_point birth; /* the point of its creation */
 	bool detached;
 };
 static struct start *free_starts;
 static uint32_t free_lock;
 
-static struct start *start_new(void *arg, bool detached)
+/* Returns a struct start with a new thread number, or NULL if there is no memory. */
+static struct start *alloc_start(void *arg, bool detached)
 {
 	struct rt_thread *t = rt_enter(&rt_self) ? &rt_self : NULL;
 	struct start *s;
@@ -73,7 +75,7 @@ static struct start *start_new(void *arg, bool detached)
 	return s;
 }
 
-static void start_free(struct start *s)
+static void free_start(struct start *s)
 {
 	struct rt_thread *t = rt_enter(&rt_self) ? &rt_self : NULL;
 
@@ -85,19 +87,23 @@ static void start_free(struct start *s)
 		rt_leave(t);
 }
 
-static struct start begin(void *arg)
+/* The new thread begins. Returns a copy of *arg, which is freed. */
+static struct start begin_thread(void *arg)
 {
 	struct start s = *(struct start *)arg;
 
 	thread_begin(&rt_self, s.id, s.birth);
 	if (!s.detached)
 		registry_add(pthread_self(), s.id);
-	start_free(arg);
+	free_start(arg);
 	return s;
 }
 
-/* The function is left: by return, pthread_exit() or cancellation, whose handlers have run. */
-static void left(const struct start *s)
+/*
+ * The thread leaves its start function: by return, pthread_exit() or cancellation. The cancellation
+ * handlers have run.
+ */
+static void leave_start_function(const struct start *s)
 {
 	(void)s;
 	calls_leave_all(&rt_self);
@@ -105,7 +111,7 @@ static void left(const struct start *s)
 
 static void *start_posix(void *arg)
 {
-	__attribute__((cleanup(left))) struct start s = begin(arg);
+	__attribute__((cleanup(leave_start_function))) struct start s = begin_thread(arg);
 
 	rt_self.calls.start_caller = RT_CALLER;
 	return s.u.posix(s.arg);
@@ -113,18 +119,18 @@ static void *start_posix(void *arg)
 
 static int start_c11(void *arg)
 {
-	__attribute__((cleanup(left))) struct start s = begin(arg);
+	__attribute__((cleanup(leave_start_function))) struct start s = begin_thread(arg);
 
 	rt_self.calls.start_caller = RT_CALLER;
 	return s.u.c11(s.arg);
 }
 
 /*
- * The fork is noted before the thread can run, and before any signal handler
- * that comes while it is being made. Where that fails, a thread was forked that
- * never did anything.
+ * Note the creation of a thread before the thread can run, and before any signal handler
+ * that interrupts the creation. If the creation fails, a thread was noted that never does
+ * anything.
  */
-static void creating(struct start *s, uintptr_t pc)
+static void note_create(struct start *s, uintptr_t pc)
 {
 	struct rt_thread *t = &rt_self;
 	uint64_t now;
@@ -151,15 +157,15 @@ RT_INTERCEPT int pthread_create(pthread_t *restrict handle, const pthread_attr_t
 	if (attr)
 		pthread_attr_getdetachstate(attr, &state);
 	detached = state == PTHREAD_CREATE_DETACHED;
-	s = start_new(arg, detached);
+	s = alloc_start(arg, detached);
 	if (!s)
 		return EAGAIN;
 	s->u.posix = fn;
 	id = s->id;
-	creating(s, PROGRAM_CALLER);
+	note_create(s, PROGRAM_CALLER);
 	rc = REAL(pthread_create)(handle, attr, start_posix, s);
 	if (rc) {
-		start_free(s);
+		free_start(s);
 		mode_thread_joined();
 	} else if (!detached) {
 		registry_add(*handle, id);
@@ -175,15 +181,15 @@ RT_INTERCEPT int thrd_create(thrd_t *handle, thrd_start_t fn, void *arg)
 
 	if (rt_self.gate.quiet & RT_GONE)
 		return REAL(thrd_create)(handle, fn, arg);
-	s = start_new(arg, false);
+	s = alloc_start(arg, false);
 	if (!s)
 		return thrd_nomem;
 	s->u.c11 = fn;
 	id = s->id;
-	creating(s, RT_CALLER);
+	note_create(s, RT_CALLER);
 	rc = REAL(thrd_create)(handle, start_c11, s);
 	if (rc != thrd_success) {
-		start_free(s);
+		free_start(s);
 		mode_thread_joined();
 	} else {
 		registry_add(*handle, id);
@@ -191,7 +197,7 @@ RT_INTERCEPT int thrd_create(thrd_t *handle, thrd_start_t fn, void *arg)
 	return rc;
 }
 
-static void joined(pthread_t handle, uint32_t id, uintptr_t pc)
+static void note_join(pthread_t handle, uint32_t id, uintptr_t pc)
 {
 	struct rt_thread *t = &rt_self;
 	struct rt_point last;
@@ -209,7 +215,7 @@ static void joined(pthread_t handle, uint32_t id, uintptr_t pc)
 	mode_thread_joined();
 }
 
-/* The handle must be looked up before: afterwards it may be another thread's. */
+/* The handle is looked up before the join: afterwards it may be another thread's. */
 #define JOIN(name, params, args)                                                                   \
 	RT_INTERCEPT int name params                                                               \
 	{                                                                                          \
@@ -217,7 +223,7 @@ static void joined(pthread_t handle, uint32_t id, uintptr_t pc)
 		int rc = REAL(name) args;                                                          \
                                                                                                    \
 		if (!rc)                                                                           \
-			joined(handle, id, PROGRAM_CALLER);                                        \
+			note_join(handle, id, PROGRAM_CALLER);                                     \
 		return rc;                                                                         \
 	}
 JOIN(pthread_join, (pthread_t handle, void **result), (handle, result))
@@ -242,7 +248,7 @@ JOIN(thrd_join, (thrd_t handle, int *result), (handle, result))
 DETACH(pthread_detach, pthread_t)
 DETACH(thrd_detach, thrd_t)
 
-/* The name of another thread than the caller is not noted. */
+/* Only noted if a thread names itself. */
 RT_INTERCEPT int pthread_setname_np(pthread_t handle, const char *name)
 {
 	struct rt_thread *t = &rt_self;
@@ -256,11 +262,19 @@ RT_INTERCEPT int pthread_setname_np(pthread_t handle, const char *name)
 	return rc;
 }
 
-/* Handlers that were registered first run last before a fork, and first in the child. */
+/* --- fork --- */
+
+/*
+ * These handlers were registered first. So prepare_fork() runs after the program's own handlers,
+ * and resume_child() before them.
+ */
 static __thread uint32_t quiet_before __attribute__((tls_model("initial-exec")));
 
-/* A handler that comes now waits: it would want the locks that this thread holds. */
-static void prepare(void)
+/*
+ * From here to resume_parent() or resume_child() the thread is in the runtime, so that signals are
+ * delayed: their handlers would need the locks that this thread holds.
+ */
+static void prepare_fork(void)
 {
 	uint32_t quiet = rt_self.gate.quiet;
 
@@ -269,7 +283,7 @@ static void prepare(void)
 	quiet_before = quiet;
 }
 
-static void parent(void)
+static void resume_parent(void)
 {
 	uint32_t quiet = quiet_before;
 
@@ -281,7 +295,7 @@ static void parent(void)
 		rt_signals_deliver(&rt_self);
 }
 
-/* In the child: the tools' state goes on, or the thread begins again as the first. */
+/* In the child: the tool keeps its state, or the thread begins again as thread 0. */
 static void begin_child(struct rt_thread *t)
 {
 	registry_child();
@@ -289,7 +303,7 @@ static void begin_child(struct rt_thread *t)
 	rt_process = getpid();
 	rt_recorder->fork_child(t);
 	if (rt_checking && rt_recording)
-		rt_stop_checking("a forked child that is recorded is not checked");
+		rt_stop_checking("a forked child cannot be both recorded and checked");
 	if (rt_tool->fork_child(t))
 		return;
 	registry_child_restart();
@@ -308,7 +322,7 @@ static void begin_child(struct rt_thread *t)
 	}
 }
 
-static void child(void)
+static void resume_child(void)
 {
 	free_lock = 0;
 	signals_child(&rt_self);
@@ -320,5 +334,5 @@ void intercept_thread_init(void)
 {
 	calls_starters[0] = (uintptr_t)start_posix;
 	calls_starters[1] = (uintptr_t)start_c11;
-	pthread_atfork(prepare, parent, child);
+	pthread_atfork(prepare_fork, resume_parent, resume_child);
 }

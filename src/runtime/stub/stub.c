@@ -1,11 +1,11 @@
 /*
- * libatomsan_stub.so: what an instrumented shared library needs to be linked, and
- * to be loaded by a program that has no runtime.
+ * libatomsan_stub.so: the hooks that an instrumented shared library needs so that it
+ * can be linked, and loaded by a program without the runtime.
  *
- * In a program that atomsan-cc linked the hooks of the program's own runtime come
- * first and none of these is ever called. In any other the library works on:
- * accesses are not looked at, atomic operations are performed, and one line says that
- * nothing is checked.
+ * In a program that atomsan-cc linked, the hooks of the program's own runtime come
+ * first, and none of these is ever called. In any other program the library works, but
+ * is not checked: the hooks of accesses do nothing, atomic operations are performed, and
+ * one line on standard error says that nothing is checked.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,12 +21,13 @@
 #include "base/banned.h"
 
 #pragma GCC diagnostic ignored                                                                     \
-	"-Wmissing-prototypes" /* the compiler knows them, nobody else calls */
+	"-Wmissing-prototypes" /* only compilers call these functions, and they know them */
 
 #define EXPORT __attribute__((visibility("default")))
 
 /*
- * No-ops take no arguments, whatever they are given: the caller passes and removes them.
+ * Functions that do nothing are defined without parameters: the caller passes the arguments, and
+ * removes them.
  */
 EXPORT void __tsan_init(void)
 {
@@ -58,7 +59,7 @@ HOOK_READS(ACCESS)
 HOOK_WRITES(ACCESS)
 HOOK_UPDATES(ACCESS)
 
-/* What inlined hooks need to know (inline/hooks.c): the mode says that there is nothing to do. */
+/* The variables that inlined hooks use (inline/hooks.c). The mode is 0: there is nothing to do. */
 EXPORT volatile unsigned atomsan_4_mode;
 EXPORT unsigned long atomsan_4_lines[1];
 EXPORT unsigned long atomsan_4_cells[1];
@@ -89,7 +90,7 @@ EXPORT void *__tsan_memset(void *to, int c, size_t n)
 }
 
 /*
- * Atomic operations, all in the strongest order: it contains the one asked for.
+ * Atomic operations, all in the strongest order, which satisfies any other.
  */
 EXPORT void __tsan_atomic_thread_fence(int order)
 {
@@ -156,8 +157,8 @@ HOOK_ATOMIC_WIDTHS(COMPARE, compare_exchange_weak)
 HOOK_ATOMIC_WIDTHS(COMPARE_VAL, compare_exchange_val)
 
 /*
- * 16 bytes: __atomic_ would be a call into libatomic, which need not be there.
- * The older __sync_ is the machine's instruction wherever it has one.
+ * 16 bytes: __atomic_ functions would call libatomic, which may be missing. The older
+ * __sync_ functions are the machine's instruction if it has one.
  */
 #if defined(__x86_64__)
 #define WIDE __attribute__((target("cx16")))
@@ -167,7 +168,7 @@ HOOK_ATOMIC_WIDTHS(COMPARE_VAL, compare_exchange_val)
 
 typedef unsigned __int128 wide;
 
-WIDE static inline wide wide_compare(volatile wide *a, wide expected, wide desired)
+WIDE static inline wide wide_compare_swap(volatile wide *a, wide expected, wide desired)
 {
 	return __sync_val_compare_and_swap(a, expected, desired);
 }
@@ -176,7 +177,7 @@ WIDE static inline wide wide_compare(volatile wide *a, wide expected, wide desir
 #define WIDE_LOOP(next)                                                                            \
 	wide old = *a, seen;                                                                       \
 	(void)order;                                                                               \
-	while ((seen = wide_compare(a, old, (next))) != old)                                       \
+	while ((seen = wide_compare_swap(a, old, (next))) != old)                                  \
 	old = seen
 
 #define WIDE_FETCH(op, next)                                                                       \
@@ -196,7 +197,7 @@ WIDE_FETCH(fetch_nand, ~(old &v))
 WIDE EXPORT wide __tsan_atomic128_load(const volatile wide *a, int order)
 {
 	(void)order;
-	return wide_compare((volatile wide *)a, 0, 0);
+	return wide_compare_swap((volatile wide *)a, 0, 0);
 }
 
 WIDE EXPORT void __tsan_atomic128_store(volatile wide *a, wide v, int order)
@@ -209,12 +210,13 @@ WIDE EXPORT wide __tsan_atomic128_compare_exchange_val(volatile wide *a, wide ex
 {
 	(void)order;
 	(void)on_failure;
-	return wide_compare(a, expected, desired);
+	return wide_compare_swap(a, expected, desired);
 }
 
-WIDE static int compare_wide(volatile wide *a, wide *expected, wide desired)
+/* Like __atomic_compare_exchange_n(). */
+WIDE static int wide_compare_store(volatile wide *a, wide *expected, wide desired)
 {
-	wide seen = wide_compare(a, *expected, desired);
+	wide seen = wide_compare_swap(a, *expected, desired);
 	bool same = seen == *expected;
 
 	*expected = seen;
@@ -226,7 +228,7 @@ WIDE EXPORT int __tsan_atomic128_compare_exchange_strong(volatile wide *a, wide 
 {
 	(void)order;
 	(void)on_failure;
-	return compare_wide(a, expected, desired);
+	return wide_compare_store(a, expected, desired);
 }
 
 WIDE EXPORT int __tsan_atomic128_compare_exchange_weak(volatile wide *a, wide *expected,
@@ -234,12 +236,12 @@ WIDE EXPORT int __tsan_atomic128_compare_exchange_weak(volatile wide *a, wide *e
 {
 	(void)order;
 	(void)on_failure;
-	return compare_wide(a, expected, desired);
+	return wide_compare_store(a, expected, desired);
 }
 
-/*
- * The line on standard error.
- */
+/* --- the line on standard error --- */
+
+/* Is this name, from a library's DT_NEEDED, the stub's? */
 static bool is_stub(const char *needed)
 {
 	static const char name[] = "libatomsan_stub.so";
@@ -248,7 +250,7 @@ static bool is_stub(const char *needed)
 	return n >= m && !strcmp(needed + n - m, name);
 }
 
-/* Stops at the first library that was linked with the stub, and puts its name into *found. */
+/* Called for each module: stop at the first that was linked with the stub; *found is its name. */
 /* NOLINTBEGIN(performance-no-int-to-ptr): the loader has integers */
 static int find_user(struct dl_phdr_info *info, size_t size, void *found)
 {
@@ -259,7 +261,7 @@ static int find_user(struct dl_phdr_info *info, size_t size, void *found)
 	for (int i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
 			dynamic = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-	/* The loader has made this an address, except in the vdso. */
+	/* The loader has relocated this to an address, except in the vdso. */
 	for (const ElfW(Dyn) *d = dynamic; d && d->d_tag != DT_NULL; d++)
 		if (d->d_tag == DT_STRTAB && d->d_un.d_ptr > info->dlpi_addr)
 			strings = (const char *)d->d_un.d_ptr;
@@ -274,8 +276,8 @@ static int find_user(struct dl_phdr_info *info, size_t size, void *found)
 }
 /* NOLINTEND(performance-no-int-to-ptr) */
 
-/* By dlmopen() a library does not see what the program has. */
-static bool is_apart(void)
+/* Was the stub loaded by dlmopen()? Then it does not see the program's symbols. */
+static bool is_in_own_namespace(void)
 {
 	struct link_map *map = NULL;
 	Lmid_t space = LM_ID_BASE;
@@ -285,7 +287,7 @@ static bool is_apart(void)
 	       map && !dlinfo(map, RTLD_DI_LMID, &space) && space != LM_ID_BASE;
 }
 
-/* The program's runtime has it. */
+/* Defined by the program's runtime, if it has one. */
 extern void atomsan_rt_version(void) __attribute__((weak));
 
 __attribute__((constructor)) static void say_unchecked(void)
@@ -295,7 +297,7 @@ __attribute__((constructor)) static void say_unchecked(void)
 
 	if (!atomsan_rt_version) {
 		dl_iterate_phdr(find_user, &library);
-		if (is_apart())
+		if (is_in_own_namespace())
 			dprintf(2,
 				"atomsan: %s is instrumented, but dlmopen() keeps it apart from "
 				"%s: nothing in it is checked\n",
