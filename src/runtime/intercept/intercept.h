@@ -13,7 +13,7 @@
 #include "runtime/hooks/note.h"
 #include "runtime/os/real.h"
 
-/* Where the program called this function, directly or through the C++ library (std.c). */
+/* The place at which the program called this function, directly or through the C++ library. */
 #define PROGRAM_CALLER (RT_UNLIKELY(rt_self.callers.std) ? rt_self.callers.std : RT_CALLER)
 
 /* Register what to do at a fork(), and the addresses of our own start functions. At start-up. */
