@@ -1,7 +1,7 @@
 /*
- * Accesses that the fast path did not know: most of them are the first of their kind in a
- * transaction, or in a function, and of bytes that nobody else has to do with at the time.
- * Those end here; the others go to shadow/locked.c.
+ * Accesses that were not already recorded (docs/architecture.md). Most of them are the first of
+ * their kind in a transaction or in a function, and no other thread uses those bytes at the time.
+ * They end here, in the unlocked tier; the others go to shadow/locked.c.
  */
 #include "runtime/frontier/access.h"
 
@@ -10,12 +10,12 @@
 
 #include "base/banned.h"
 
-/* What became of an access of one cell: noted, if it is the first of its kind in this stretch. */
+/* The result of an access: NOTED if it is the first of its kind in this stretch. */
 enum outcome { NEEDS_LOCK, KNOWN, NOTED };
 
-/* The entry is for this cell from now on. */
-static inline void take_over(struct rt_thread *t, struct rt_repeat *r, uint64_t word, uint64_t kept,
-			     uintptr_t address, uintptr_t pc)
+/* Use the entry for this cell; what it kept for another one is published first. */
+static inline void repeat_take_over(struct rt_thread *t, struct rt_repeat *r, uint64_t word,
+				    uint64_t kept, uintptr_t address, uintptr_t pc)
 {
 	if (RT_UNLIKELY(r->kept) && r->kept != kept && r->word >= t->time.dead)
 		cell_publish_kept(r);
@@ -26,37 +26,41 @@ static inline void take_over(struct rt_thread *t, struct rt_repeat *r, uint64_t 
 	__atomic_store_n(&r->word, word, __ATOMIC_RELEASE);
 }
 
-/* A word that was of this thread and stretch is made young: this access did the same. */
-static inline void make_young(struct rt_thread *t, struct shadow_cell *cell, int i, uint64_t word,
+/*
+ * Renew a word of this thread and stretch: this access did the same. If another thread has a word
+ * in the cell, too, the thread keeps the renewed word for itself.
+ */
+static inline void renew_word(struct rt_thread *t, struct shadow_cell *cell, int i, uint64_t word,
 			      bool alone, uintptr_t address, uintptr_t pc)
 {
 	struct rt_repeat *r = &t->shadow.repeat[address >> 3 & (RT_REPEATS - 1)];
-	uint64_t young = t->time.now | (word & (SHADOW_WRITE | SHADOW_BYTES));
+	uint64_t renewed = t->time.now | (word & (SHADOW_WRITE | SHADOW_BYTES));
 
 	if (alone) {
-		__atomic_store_n(&cell->w[i], young, __ATOMIC_RELAXED);
+		__atomic_store_n(&cell->w[i], renewed, __ATOMIC_RELAXED);
 		if (!r->kept || r->word < t->time.dead)
-			take_over(t, r, young, 0, address, pc);
+			repeat_take_over(t, r, renewed, 0, address, pc);
 	} else if (r->kept != word || (r->address ^ address) & ~7ul) {
-		take_over(t, r, young, word, address, pc);
+		repeat_take_over(t, r, renewed, word, address, pc);
 	} else if (r->word < t->time.limit) {
 		r->pc = pc;
-		__atomic_store_n(&r->word, young, __ATOMIC_RELEASE);
+		__atomic_store_n(&r->word, renewed, __ATOMIC_RELEASE);
 	}
 }
 
 /*
- * Of what has readers: the thread keeps it for itself. Two of different bytes become one only if
- * they are of one stretch and one clock, with the older age; see alike() in shadow/cell.c.
+ * Keep a read of a read-shared cell in the thread's own entry. Reads of different bytes become one
+ * only if they are of one stretch and one clock, with the older age: see can_stand_for() in
+ * cell.c.
  */
-static inline enum outcome keep(struct rt_thread *t, uint64_t readers, uintptr_t address,
-				uint64_t what, uintptr_t pc)
+static inline enum outcome keep_read(struct rt_thread *t, uint64_t readers, uintptr_t address,
+				     uint64_t what, uintptr_t pc)
 {
 	struct rt_repeat *r = &t->shadow.repeat[address >> 3 & (RT_REPEATS - 1)];
 	uint64_t word = t->time.now | what;
 
 	if (r->kept != readers || (r->address ^ address) & ~7ul) {
-		take_over(t, r, word, readers, address, pc);
+		repeat_take_over(t, r, word, readers, address, pc);
 		return NOTED;
 	}
 	if (word_in_stretch(t, r->word)) {
@@ -82,12 +86,12 @@ static inline enum outcome keep(struct rt_thread *t, uint64_t readers, uintptr_t
 }
 
 /*
- * Of a cell that has readers: does the thread know all writes that are in its second word? A list
- * may be freed at any time, not unmapped. One with something in it that is dead wants to be made
- * shorter: it is read each time.
+ * Are all writes in the second word of a read-shared cell ordered before this access? Looks without
+ * the lock: a list may be freed at any time, but is never unmapped. False also if the list holds
+ * dead words, so that it gets shorter: it is searched at each read.
  */
-static inline bool knows_all(const struct rt_thread *t, const struct shadow_cell *cell,
-			     uint64_t second, uint64_t what)
+static inline bool are_writes_known(const struct rt_thread *t, const struct shadow_cell *cell,
+				    uint64_t second, uint64_t what)
 {
 	const struct shadow_list *list = shadow_list(second);
 
@@ -105,12 +109,12 @@ static inline bool knows_all(const struct rt_thread *t, const struct shadow_cell
 }
 
 /*
- * The thread has nothing to do with the cell so far, and at most one other has: what that one did
- * is of no interest any more and this takes its place; or it does not conflict, or is a write that
- * the thread knows to be before it, and there is room for both.
+ * Add the thread's first word to a cell with at most one word, `other`, of another thread. The new
+ * word replaces the other one if that is dead or written over, and stands beside it if that does
+ * not conflict, or is a write that is ordered before this read. False: the lock is needed.
  */
-static inline bool first_time(struct rt_thread *t, struct shadow_cell *cell, uint64_t other,
-			      uint64_t what)
+static inline bool add_first_word(struct rt_thread *t, struct shadow_cell *cell, uint64_t other,
+				  uint64_t what)
 {
 	bool beside = other && !word_conflicts(other, what);
 
@@ -129,8 +133,8 @@ static inline bool first_time(struct rt_thread *t, struct shadow_cell *cell, uin
 					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* Of two words of its own, which one has more to do with this? Just this, more, less, else. */
-static inline uint32_t fits(uint64_t word, uint64_t what)
+/* How well a word of the thread fits an access: 3 the same, 2 more, 1 less, 0 neither. */
+static inline uint32_t rank_fit(uint64_t word, uint64_t what)
 {
 	enum { KIND = SHADOW_WRITE | SHADOW_BYTES };
 
@@ -138,19 +142,20 @@ static inline uint32_t fits(uint64_t word, uint64_t what)
 }
 
 /*
- * A word of the cell is the thread's, and what it does is known from it, or takes its place: it
- * does not conflict with the other word.
+ * Access a cell without the lock, if the thread's word in it records the access already, or the
+ * access replaces that word; and the other word does not conflict.
  *
- * What was done in this stretch, but not in this function: the word is made young. Where others
- * read the same, a store for each function would drag the line from processor to
- * processor. Then the thread keeps what there is to tell for itself, and whoever comes into
- * conflict with the old word asks (cell_young_word()).
+ * If the thread did the same in this stretch, but in an earlier function, its word is renewed. If
+ * other threads read the cell, too, a store for each function would drag the cache line from
+ * processor to processor. Then the thread keeps the renewed word for itself, and a thread that
+ * comes into conflict with the old word asks for it (cell_renewed_word()).
  *
- * A word of another kind is for shadow/cell.c where there is room for two; where there is
- * not, it stands for both.
+ * An own word of another kind is left to the locked tier if there is room for two words; if there
+ * is not, it stands for both.
  */
 static inline __attribute__((always_inline)) enum outcome
-usual(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, uint64_t what, uintptr_t pc)
+access_cell_unlocked(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address,
+		     uint64_t what, uintptr_t pc)
 {
 	uint64_t w0 = access_word(cell, 0), w1 = access_word(cell, 1), own = w0, other = w1, left;
 	bool others;
@@ -158,25 +163,25 @@ usual(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, uint64_t
 
 	if (!word_is_mine(t, w0)) {
 		if (RT_UNLIKELY(shadow_readers(w0))) {
-			if (what & SHADOW_WRITE ||
-			    (!access_kept(t, w0, address, what) && !knows_all(t, cell, w1, what)))
+			if (what & SHADOW_WRITE || (!access_is_kept(t, w0, address, what) &&
+						    !are_writes_known(t, cell, w1, what)))
 				return NEEDS_LOCK;
-			return keep(t, w0, address, what, pc);
+			return keep_read(t, w0, address, what, pc);
 		}
 		if (!w1)
-			return first_time(t, cell, w0, what) ? NOTED : NEEDS_LOCK;
+			return add_first_word(t, cell, w0, what) ? NOTED : NEEDS_LOCK;
 		if (!word_is_mine(t, w1))
 			return NEEDS_LOCK;
 		i = 1;
 	} else if (word_is_mine(t, w1)) {
-		i = fits(w1, what) > fits(w0, what);
+		i = rank_fit(w1, what) > rank_fit(w0, what);
 	}
 	if (i) {
 		own = w1;
 		other = w0;
 	}
 	others = other && !word_is_mine(t, other);
-	/* A write that this thread knows to be before it stays where it is. */
+	/* Another thread's write that is ordered before this read stays. */
 	if (others && word_conflicts(other, what) &&
 	    (what & SHADOW_WRITE || !word_is_known(t, other)))
 		return NEEDS_LOCK;
@@ -184,13 +189,13 @@ usual(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, uint64_t
 		if (own >= t->time.limit)
 			return KNOWN;
 		if (!((own ^ what) & (SHADOW_WRITE | SHADOW_BYTES))) {
-			make_young(t, cell, i, own, !others, address, pc);
+			renew_word(t, cell, i, own, !others, address, pc);
 			return KNOWN;
 		}
 		if (other)
 			return KNOWN;
 	}
-	/* Nothing of the word may be left: it is dead, this takes its place, or stands for both. */
+	/* The word must go: it is dead, this access replaces it, or one word stands for both. */
 	left = own & ~what & (SHADOW_WRITE | SHADOW_BYTES);
 	what |= t->time.now;
 	if (left && own >= t->time.dead) {
@@ -211,7 +216,9 @@ static void note_in_history(struct rt_thread *t, enum raw_op op, uintptr_t addre
 		history_put(t, op, address, (uint32_t)size, pc);
 }
 
-/* The locked tier. An access that brought an edge is noted, too: what it brought can be passed on.
+/*
+ * The locked tier. An access that brought an edge goes to the history even if it was not recorded:
+ * the order that it brought can be passed on.
  */
 __attribute__((noinline)) static void access_locked(enum raw_op op, uintptr_t address, size_t size,
 						    uintptr_t pc)
@@ -255,8 +262,8 @@ void frontier_access_serial(enum raw_op op, uintptr_t address, size_t size, uint
 	rt_leave(t);
 }
 
-/* Does this word not keep the thread from having the line, or from reading it with others? */
-static inline bool is_own(const struct rt_thread *t, uint64_t word, uint64_t write)
+/* Does this word allow that the thread gets the line, or that it becomes read-shared? */
+static inline bool allows_closing(const struct rt_thread *t, uint64_t word, uint64_t write)
 {
 	return !word || word_is_mine(t, word) || word_is_settled(t, word) ||
 	       (shadow_slot(word) < SHADOW_NOBODY &&
@@ -264,45 +271,44 @@ static inline bool is_own(const struct rt_thread *t, uint64_t word, uint64_t wri
 }
 
 /*
- * Nothing in the cell is of interest but what this thread did, or, where it reads, what others have
- * read: perhaps it is so in the whole line. Each time that this was asked in vain it is asked half
- * as often.
+ * If the words of this cell allow it, try to close the line. After each vain attempt, this is tried
+ * half as often.
  */
-static inline enum line_outcome closes(struct rt_thread *t, struct shadow_line *l,
-				       uintptr_t address, uintptr_t end, uint64_t write,
-				       uintptr_t pc)
+static inline enum line_outcome try_closing(struct rt_thread *t, struct shadow_line *l,
+					    uintptr_t address, uintptr_t end, uint64_t write,
+					    uintptr_t pc)
 {
-	uint64_t vain = __atomic_load_n(&l->young, __ATOMIC_RELAXED);
+	uint64_t last = __atomic_load_n(&l->last_owner, __ATOMIC_RELAXED);
 	const struct shadow_cell *cell;
 
-	if (t->shadow.tries++ & ((1u << (vain & LINE_LOW) % (LINE_VAIN + 1)) - 1))
-		return LINE_CELLS;
+	if (t->shadow.tries++ & ((1u << line_vain_attempts(last) % (LINE_VAIN + 1)) - 1))
+		return LINE_NEEDS_CELLS;
 	cell = shadow_find(SHADOW_DATA, address);
-	if (!cell || !is_own(t, access_word(cell, 0), write) ||
-	    !is_own(t, access_word(cell, 1), write))
-		return LINE_CELLS;
+	if (!cell || !allows_closing(t, access_word(cell, 0), write) ||
+	    !allows_closing(t, access_word(cell, 1), write))
+		return LINE_NEEDS_CELLS;
 	return line_close(t, l, line_bits(address, end), write, address, pc);
 }
 
-/* It is in cells. */
-__attribute__((noinline)) static enum outcome not_in_line(struct rt_thread *t,
-							  struct shadow_line *l, uintptr_t address,
-							  uintptr_t end, uint64_t write,
-							  uintptr_t pc)
+/* Access a line in cells. */
+__attribute__((noinline)) static enum outcome
+access_cells_unlocked(struct rt_thread *t, struct shadow_line *l, uintptr_t address, uintptr_t end,
+		      uint64_t write, uintptr_t pc)
 {
 	enum outcome all = KNOWN;
 
-	if (__atomic_load_n(&l->head, __ATOMIC_ACQUIRE) != LINE_IN_CELLS)
+	if (!line_is_in_cells(line_load_head(l)))
 		return NEEDS_LOCK;
-	if (closes(t, l, address, end, write, pc) != LINE_CELLS)
+	if (try_closing(t, l, address, end, write, pc) != LINE_NEEDS_CELLS)
 		return NOTED;
-	if (__atomic_load_n(&l->head, __ATOMIC_ACQUIRE) != LINE_IN_CELLS)
+	if (!line_is_in_cells(line_load_head(l)))
 		return NEEDS_LOCK;
 	for (uintptr_t at = address; at < end; at = (at | 7) + 1) {
 		struct shadow_cell *cell = shadow_find(SHADOW_DATA, at);
-		enum outcome one = RT_LIKELY(cell)
-					   ? usual(t, cell, at, write | cell_bytes(at, end), pc)
-					   : NEEDS_LOCK;
+		enum outcome one =
+			RT_LIKELY(cell)
+				? access_cell_unlocked(t, cell, at, write | cell_bytes(at, end), pc)
+				: NEEDS_LOCK;
 
 		if (one == NEEDS_LOCK)
 			return one;
@@ -311,21 +317,20 @@ __attribute__((noinline)) static enum outcome not_in_line(struct rt_thread *t,
 	return all;
 }
 
-static inline __attribute__((always_inline)) enum outcome in_line(struct rt_thread *t,
-								  struct shadow_line *l,
-								  uintptr_t address, uintptr_t end,
-								  uint64_t write, uintptr_t pc)
+static inline __attribute__((always_inline)) enum outcome
+access_line_unlocked(struct rt_thread *t, struct shadow_line *l, uintptr_t address, uintptr_t end,
+		     uint64_t write, uintptr_t pc)
 {
 	uint64_t bits = line_bits(address, end);
 	enum line_outcome one = line_note(t, l, bits, write, address, pc);
 
-	if (RT_LIKELY(one != LINE_CELLS))
+	if (RT_LIKELY(one != LINE_NEEDS_CELLS))
 		return one == LINE_NOTED ? NOTED : KNOWN;
-	return not_in_line(t, l, address, end, write, pc);
+	return access_cells_unlocked(t, l, address, end, write, pc);
 }
 
-/* Outside of blocks, and of no interest to anybody: only what it would conflict with is. */
-static bool nothing_outside(const struct rt_thread *t, uint64_t write, uintptr_t address,
+/* Does an access that leaves nothing behind conflict with nothing either? */
+static bool has_no_conflict(const struct rt_thread *t, uint64_t write, uintptr_t address,
 			    uintptr_t end)
 {
 	for (uintptr_t at = address, stop; at < end; at = stop) {
@@ -334,7 +339,7 @@ static bool nothing_outside(const struct rt_thread *t, uint64_t write, uintptr_t
 		stop = (at | (LINE_SIZE - 1)) + 1;
 		if (stop > end)
 			stop = end;
-		if (!l || l->head == LINE_IN_CELLS) {
+		if (!l || line_is_in_cells(l->head)) {
 			for (; at < stop; at = (at | 7) + 1) {
 				const struct shadow_cell *cell = shadow_find(SHADOW_DATA, at);
 
@@ -357,7 +362,7 @@ void frontier_access(enum raw_op op, uintptr_t address, size_t size, uintptr_t p
 	enum outcome one = KNOWN;
 	bool noted = false;
 
-	if (t->shadow.outside && nothing_outside(t, write, address, end))
+	if (t->shadow.outside && has_no_conflict(t, write, address, end))
 		return;
 	/* A thread that is just beginning, or is not checked, has no slot. */
 	if (RT_UNLIKELY(!t->slot || !time_matters(t) || t->ignoring || !rt_enter(t))) {
@@ -370,7 +375,7 @@ void frontier_access(enum raw_op op, uintptr_t address, size_t size, uintptr_t p
 		stop = (at | (LINE_SIZE - 1)) + 1;
 		if (stop > end)
 			stop = end;
-		one = RT_LIKELY(l) ? in_line(t, l, at, stop, write, pc) : NEEDS_LOCK;
+		one = RT_LIKELY(l) ? access_line_unlocked(t, l, at, stop, write, pc) : NEEDS_LOCK;
 		noted |= one == NOTED;
 	}
 	if (RT_LIKELY(one != NEEDS_LOCK) && noted)

@@ -1,17 +1,16 @@
 /*
- * Accesses of memory, by whatever way they become known.
+ * The fast tiers of a plain access (docs/architecture.md has the table of all).
  *
- * While no other thread is out there they cannot conflict with anything: what
- * happened before a thread's creation, or after its join, is ordered, and both
- * end every open block.
+ * Already recorded. One question: does the line of the shadow say that this thread
+ * did this already, since the innermost open function began? (shadow/time.h: its
+ * time is `limit` or later.) The question is part of each hook that gcc's programs
+ * call, and of each access that clang compiles (inline/hooks.c).
  *
- * The fast path asks one question: does the line of the shadow say that this
- * thread did this already, since the innermost function that is open began?
- * (check.h: it is at or behind `limit`.) It is part of each hook that gcc's
- * programs call, and of each access in what clang compiles (inline/hooks.c). A few
- * questions more come before anything is noted.
+ * Unlocked, the line is mine. A few questions more, and the access is recorded in a
+ * line that the thread owns, or in its own entry for a read-shared line. access.c has
+ * the rest of this tier.
  *
- * Who may include this: the runtime.
+ * Included by: frontier/, hooks/, inline/.
  */
 #ifndef ATOMSAN_RUNTIME_FRONTIER_ACCESS_H
 #define ATOMSAN_RUNTIME_FRONTIER_ACCESS_H
@@ -21,24 +20,25 @@
 
 #define ACCESS_FAST static inline __attribute__((always_inline))
 
-/* Volatile, and not atomic: clang's instrumentation would take these for the program's. */
+/* Volatile and not atomic: clang's instrumentation would take atomic loads for the program's. */
 ACCESS_FAST uint64_t access_word(const struct shadow_cell *cell, int i)
 {
 	return *(const volatile uint64_t *)&cell->w[i];
 }
 
 /*
- * 0: the thread did all of this in the innermost function. A number, for arithmetic: which of the
- * words is whose differs from cell to cell, and nobody could predict such a branch.
+ * 0: the word says that the thread did all of this in the innermost function. A number instead of
+ * a condition: which word of a cell is the thread's differs from cell to cell, and the processor
+ * could not predict such a branch.
  */
 ACCESS_FAST uint64_t access_missing(uint64_t word, uint64_t limit, uint64_t what)
 {
 	return (word - limit) >> (SHADOW_SLOT_SHIFT - 1) | (~word & what);
 }
 
-/* access_done() for a cell. Where it writes, nobody else may have looked since. */
-ACCESS_FAST bool access_done_in(const struct rt_thread *t, uint64_t limit, bool write,
-				const struct shadow_cell *cell, uint64_t bytes)
+/* access_is_recorded() for a cell. A write counts only if no other thread has accessed it since. */
+ACCESS_FAST bool access_is_in_cell(const struct rt_thread *t, uint64_t limit, bool write,
+				   const struct shadow_cell *cell, uint64_t bytes)
 {
 	uint64_t what = bytes | (write ? SHADOW_WRITE : 0);
 	uint64_t w0 = access_word(cell, 0), w1 = access_word(cell, 1);
@@ -50,11 +50,11 @@ ACCESS_FAST bool access_done_in(const struct rt_thread *t, uint64_t limit, bool 
 }
 
 /*
- * Of a cell that has readers: has the thread kept a read of all these bytes for itself? Nobody has
- * written them since then, and whoever did before is known to be before it.
+ * Has the thread kept a read of all these bytes of a read-shared cell for itself? Then no thread
+ * has written them since, and all earlier writes are ordered before that read.
  */
-static inline bool access_kept(const struct rt_thread *t, uint64_t readers, uintptr_t address,
-			       uint64_t what)
+static inline bool access_is_kept(const struct rt_thread *t, uint64_t readers, uintptr_t address,
+				  uint64_t what)
 {
 	const struct rt_repeat *r = &t->shadow.repeat[address >> 3 & (RT_REPEATS - 1)];
 
@@ -62,10 +62,10 @@ static inline bool access_kept(const struct rt_thread *t, uint64_t readers, uint
 }
 
 /*
- * Is the line this thread's, and did it do all of this in the innermost function? What reaches
- * behind the line is never done. The size is a constant where this is called.
+ * Is the line this thread's, and did it do all of this in the innermost function? False if the
+ * access reaches beyond the line. The size is a constant in each caller.
  */
-ACCESS_FAST bool access_done(bool write, uintptr_t address, uint32_t size)
+ACCESS_FAST bool access_is_recorded(bool write, uintptr_t address, uint32_t size)
 {
 	uintptr_t base = shadow_line_base(address);
 	const volatile struct shadow_line *l = shadow_line_in(base, address);
@@ -77,8 +77,8 @@ ACCESS_FAST bool access_done(bool write, uintptr_t address, uint32_t size)
 	return !((l->head - rt_self.time.limit) >> (SHADOW_SLOT_SHIFT - 1) | bits);
 }
 
-/* access_done() for a line that is in cells, of what is in it as a whole. */
-ACCESS_FAST bool access_done_in_cells(bool write, uintptr_t address, uint32_t size)
+/* access_is_recorded() for a line in cells. False if the access is not aligned to cells. */
+ACCESS_FAST bool access_is_in_cells(bool write, uintptr_t address, uint32_t size)
 {
 	const struct shadow_cell *cell = shadow_find(SHADOW_DATA, address);
 	const struct rt_thread *t = &rt_self;
@@ -87,18 +87,20 @@ ACCESS_FAST bool access_done_in_cells(bool write, uintptr_t address, uint32_t si
 		return false;
 	if (size == 16)
 		return !(address & 7) &&
-		       access_done_in(t, t->time.limit, write, cell, SHADOW_BYTES) &&
-		       access_done_in(t, t->time.limit, write, cell + 1, SHADOW_BYTES);
+		       access_is_in_cell(t, t->time.limit, write, cell, SHADOW_BYTES) &&
+		       access_is_in_cell(t, t->time.limit, write, cell + 1, SHADOW_BYTES);
 	return (address & 7) + size <= 8 &&
-	       access_done_in(t, t->time.limit, write, cell, ((1ull << size) - 1) << (address & 7));
+	       access_is_in_cell(t, t->time.limit, write, cell,
+				 ((1ull << size) - 1) << (address & 7));
 }
 
 /*
- * What access_done() does not know may still be nothing to do: a thread to whom nothing matters,
- * and no trace of others; cells that know it; or a line that several read, and the thread has kept
- * that it did. This needs few registers: gcc's hooks ask it before they call anybody.
+ * Is there nothing to do although access_is_recorded() is false? So it is if the thread leaves
+ * nothing behind and the line is unused or its own; if the cells hold the access; and if the line
+ * is read-shared, and the thread has kept this read. This needs few registers: gcc's hooks ask it
+ * before they call a function.
  */
-ACCESS_FAST bool access_done_otherwise(bool write, uintptr_t address, uint32_t size)
+ACCESS_FAST bool access_needs_nothing(bool write, uintptr_t address, uint32_t size)
 {
 	uint64_t bits = ((1ull << size) - 1) << (address & (LINE_SIZE - 1)), head;
 	const volatile struct shadow_line *l = shadow_line_find(address);
@@ -110,23 +112,24 @@ ACCESS_FAST bool access_done_otherwise(bool write, uintptr_t address, uint32_t s
 		return false;
 	head = l->head;
 	if (t->shadow.outside)
-		return !shadow_slot(head) || word_is_mine(t, head);
-	if (head == LINE_IN_CELLS)
-		return access_done_in_cells(write, address, size);
+		return line_is_unused(head) || word_is_mine(t, head);
+	if (line_is_in_cells(head))
+		return access_is_in_cells(write, address, size);
 	if (write || !shadow_readers(head) || RT_UNLIKELY(!t->shadow.reads))
 		return false;
-	e = line_read(t->shadow.reads, address, 0);
+	e = line_read_entry(t->shadow.reads, address, 0);
 	return e->kept == head && word_is_young(t, e->head) && !(bits & ~e->r);
 }
 
-/* What became of it: nothing is to be done; it was noted, but for the history; neither. */
+/* The result: nothing is to be done; recorded, except in the history; neither. */
 enum access_outcome { ACCESS_KNOWN, ACCESS_NOTED, ACCESS_ELSEWHERE };
 
-/* A line that several read: the thread keeps that it has, in the first place where it may. */
-ACCESS_FAST enum access_outcome access_keep(struct rt_thread *t, uint64_t kept, uint64_t bits,
-					    uintptr_t address, uintptr_t pc)
+/* Record a read of a read-shared line, whose head is `kept`, in the first of the two entries. */
+ACCESS_FAST enum access_outcome access_note_shared_read(struct rt_thread *t, uint64_t kept,
+							uint64_t bits, uintptr_t address,
+							uintptr_t pc)
 {
-	struct rt_read *e = line_read(t->shadow.reads, address, 0);
+	struct rt_read *e = line_read_entry(t->shadow.reads, address, 0);
 
 	if (e->kept == kept && word_is_young(t, e->head)) {
 		if (!(bits & ~e->r))
@@ -137,19 +140,19 @@ ACCESS_FAST enum access_outcome access_keep(struct rt_thread *t, uint64_t kept, 
 		return ACCESS_NOTED;
 	}
 	if (e->head >= t->time.dead ||
-	    (e->kept != kept && line_read(t->shadow.reads, address, 1)->kept == kept) ||
+	    (e->kept != kept && line_read_entry(t->shadow.reads, address, 1)->kept == kept) ||
 	    !history_has_room(t, pc))
 		return ACCESS_ELSEWHERE;
-	line_begin_read(e, kept, t->time.now, bits);
+	line_begin_read_entry(e, kept, t->time.now, bits);
 	return ACCESS_NOTED;
 }
 
 /*
- * The same, and most of what is left is simple: the first access of these bytes in a transaction,
- * in a line that is open to the thread, or that several read. It is noted. False: it is none of
- * these, and all questions are to be asked.
+ * access_needs_nothing(), and the simple cases of the unlocked tier: the first access of these
+ * bytes in a transaction, in a line that the thread owns, or that is read-shared. False: it is
+ * none of these, and frontier_access() decides.
  */
-ACCESS_FAST bool access_simple(enum raw_op op, uintptr_t address, uint32_t size, uintptr_t pc)
+ACCESS_FAST bool access_note_simple(enum raw_op op, uintptr_t address, uint32_t size, uintptr_t pc)
 {
 	uint64_t bits = ((1ull << size) - 1) << (address & (LINE_SIZE - 1)), head;
 	enum access_outcome one = ACCESS_ELSEWHERE;
@@ -163,12 +166,12 @@ ACCESS_FAST bool access_simple(enum raw_op op, uintptr_t address, uint32_t size,
 		return false;
 	head = ((const volatile struct shadow_line *)l)->head;
 	if (t->shadow.outside)
-		return !shadow_slot(head) || word_is_mine(t, head);
-	if (head == LINE_IN_CELLS)
-		return access_done_in_cells(op != RAW_READ, address, size);
+		return line_is_unused(head) || word_is_mine(t, head);
+	if (line_is_in_cells(head))
+		return access_is_in_cells(op != RAW_READ, address, size);
 	if (RT_UNLIKELY(t->gate.quiet | t->ignoring || !t->slot))
 		return false;
-	/* From here on no handler comes between a question and what is done about it. */
+	/* From here on no signal handler runs between the question and the stores. */
 	rt_begin(t);
 	head = __atomic_load_n(&l->head, __ATOMIC_RELAXED);
 	if (word_is_young(t, head)) {
@@ -179,7 +182,7 @@ ACCESS_FAST bool access_simple(enum raw_op op, uintptr_t address, uint32_t size,
 			one = ACCESS_NOTED;
 		}
 	} else if (op == RAW_READ && shadow_readers(head) && !(head & LINE_BUSY)) {
-		one = access_keep(t, head, bits, address, pc);
+		one = access_note_shared_read(t, head, bits, address, pc);
 	}
 	RT_COMPILER_BARRIER();
 	if (one == ACCESS_NOTED) {

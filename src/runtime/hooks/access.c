@@ -7,12 +7,12 @@
 #define BY_SIZE(bytes)                                                                             \
 	void access_read##bytes(const void *address, uintptr_t pc)                                 \
 	{                                                                                          \
-		if (!access_simple(RAW_READ, (uintptr_t)address, bytes, pc))                       \
+		if (!access_note_simple(RAW_READ, (uintptr_t)address, bytes, pc))                  \
 			access_slow(RAW_READ, (uintptr_t)address, bytes, pc);                      \
 	}                                                                                          \
 	void access_write##bytes(const void *address, uintptr_t pc)                                \
 	{                                                                                          \
-		if (!access_simple(RAW_WRITE, (uintptr_t)address, bytes, pc))                      \
+		if (!access_note_simple(RAW_WRITE, (uintptr_t)address, bytes, pc))                 \
 			access_slow(RAW_WRITE, (uintptr_t)address, bytes, pc);                     \
 	}
 BY_SIZE(1)
@@ -40,7 +40,7 @@ void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
 {
 	uint32_t mode = rt_mode;
 
-	/* access_simple() leaves signals that came meanwhile. */
+	/* access_note_simple() leaves signals that came meanwhile. */
 	if (RT_UNLIKELY(rt_self.gate.pending) && !rt_self.gate.quiet)
 		rt_signals_deliver(&rt_self);
 	if (RT_LIKELY(mode == RT_CHECKING))

@@ -19,8 +19,8 @@
 /* An access that no fast path knew. */
 void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc);
 /*
- * The same by size, with access_simple() first. These are not part of the hooks, which would have
- * to save registers before they know whether they need them.
+ * The same by size, with access_note_simple() first. These are not part of the hooks, which would
+ * have to save registers before they know whether they need them.
  */
 #define ACCESS_SLOW(name, bytes)                                                                   \
 	void access_read##bytes(const void *address, uintptr_t pc);                                \
@@ -33,7 +33,7 @@ ACCESS_FAST bool access_known(enum raw_op op, const void *address, uint32_t size
 	uint32_t mode = rt_mode;
 
 	if (RT_LIKELY(mode == RT_CHECKING))
-		return access_done(op != RAW_READ, (uintptr_t)address, size);
+		return access_is_recorded(op != RAW_READ, (uintptr_t)address, size);
 	if (RT_LIKELY(mode == RT_NOTHING))
 		return true;
 	return mode == RT_OWNING && icd_known(op != RAW_READ, (uintptr_t)address, size);

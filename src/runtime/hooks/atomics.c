@@ -69,9 +69,9 @@ static inline bool is_repeated_load(const volatile void *p, uint32_t size)
 	    __atomic_load_n(&shadow_stripe(address)->lock, __ATOMIC_ACQUIRE))
 		return false;
 	limit = t->shadow.loaded == address ? t->time.limit : time_atomic_limit(t);
-	if (l->head == LINE_IN_CELLS
-		    ? !access_done_in(t, limit, false, cell, cell_bytes(address, address + size))
-		    : !access_done(false, address, size) || l->head < limit)
+	if (line_is_in_cells(l->head)
+		    ? !access_is_in_cell(t, limit, false, cell, cell_bytes(address, address + size))
+		    : !access_is_recorded(false, address, size) || l->head < limit)
 		return false;
 	t->shadow.loaded = address;
 	return true;

@@ -20,7 +20,7 @@ void __tsan_init(void)
 	void name##bytes(void *address)                                                            \
 	{                                                                                          \
 		if (!access_known(RAW_READ, address, bytes) &&                                     \
-		    !access_done_otherwise(false, (uintptr_t)address, bytes))                      \
+		    !access_needs_nothing(false, (uintptr_t)address, bytes))                       \
 			access_read##bytes(address, RT_CALLER);                                    \
 	}
 #define WRITE(name, bytes)                                                                         \
@@ -28,7 +28,7 @@ void __tsan_init(void)
 	void name##bytes(void *address)                                                            \
 	{                                                                                          \
 		if (!access_known(RAW_WRITE, address, bytes) &&                                    \
-		    !access_done_otherwise(true, (uintptr_t)address, bytes))                       \
+		    !access_needs_nothing(true, (uintptr_t)address, bytes))                        \
 			access_write##bytes(address, RT_CALLER);                                   \
 	}
 /* Two events, because other threads can come between the read and the write. */

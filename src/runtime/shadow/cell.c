@@ -5,32 +5,33 @@
 bool (*cell_edge)(struct rt_thread *t, uint64_t word, bool *fresh);
 uint8_t readers_written[READERS_WRITTEN];
 
-/* Most edges bring nothing new. */
-static bool cell_take_edge(struct rt_thread *t, uint64_t word, bool *fresh)
+/* Take an edge from a word, unless it brings nothing new, as most do. False: it closes a cycle. */
+static bool take_edge(struct rt_thread *t, uint64_t word, bool *fresh)
 {
 	return t->shadow.seen[shadow_slot(word)] >= (int64_t)word_time(word) ||
 	       cell_edge(t, word, fresh);
 }
 
 /*
- * The thread may be at it: an entry counts that was the same before and after, and it is what
- * the thread did before whatever orders the two, if anything does.
+ * The word's thread may be changing the entry. The entry counts if it was the same before and
+ * after: then the thread did this before whatever orders the two threads, if anything does.
  */
-uint64_t cell_young_word(uint64_t word, uintptr_t address)
+uint64_t cell_renewed_word(uint64_t word, uintptr_t address)
 {
 	const struct rt_repeat *table =
 		__atomic_load_n(&slot_public[shadow_slot(word)].repeat, __ATOMIC_ACQUIRE);
 	const struct rt_repeat *r = &table[address >> 3 & (RT_REPEATS - 1)];
-	uint64_t young = __atomic_load_n(&r->word, __ATOMIC_ACQUIRE);
+	uint64_t renewed = __atomic_load_n(&r->word, __ATOMIC_ACQUIRE);
 	bool same = (__atomic_load_n(&r->address, __ATOMIC_ACQUIRE) & ~7ul) == (address & ~7ul);
 
-	return same && __atomic_load_n(&r->word, __ATOMIC_ACQUIRE) == young && young > word &&
-			       !((young ^ word) & (SHADOW_WRITE | SHADOW_BYTES))
-		       ? young
+	return same && __atomic_load_n(&r->word, __ATOMIC_ACQUIRE) == renewed && renewed > word &&
+			       !((renewed ^ word) & (SHADOW_WRITE | SHADOW_BYTES))
+		       ? renewed
 		       : word;
 }
 
-static uint64_t cell_kept_read(uint32_t slot, uint64_t readers, uintptr_t address)
+/* The read of a read-shared cell that the slot's thread keeps for itself; 0: there is none. */
+static uint64_t find_kept_read(uint32_t slot, uint64_t readers, uintptr_t address)
 {
 	const struct rt_repeat *r = __atomic_load_n(&slot_public[slot].repeat, __ATOMIC_ACQUIRE);
 	uint64_t word;
@@ -46,8 +47,8 @@ static uint64_t cell_kept_read(uint32_t slot, uint64_t readers, uintptr_t addres
 	return word;
 }
 
-/* What is left of the thread's own earlier access when it does `what`. */
-static inline uint64_t behind_own(uint64_t word, uint64_t what)
+/* The rest of a thread's own earlier access after it does `what`; 0: nothing is left. */
+static inline uint64_t cut_own_word(uint64_t word, uint64_t what)
 {
 	if (what & SHADOW_WRITE || !(word & SHADOW_WRITE))
 		word &= ~(what & SHADOW_BYTES);
@@ -55,31 +56,33 @@ static inline uint64_t behind_own(uint64_t word, uint64_t what)
 }
 
 /*
- * In the same stretch, in the same way, by the same clock: can one word stand for both? (Whoever
- * knows the older one takes no clock from it.)
+ * Can the thread's own word stand for `what`, too? Both must be of one stretch, both reads or both
+ * writes, and of one clock: a thread that knows the older one would not take the clock of the
+ * newer.
  */
-static inline bool alike(const struct rt_thread *t, uint64_t word, uint64_t what)
+static inline bool can_stand_for(const struct rt_thread *t, uint64_t word, uint64_t what)
 {
 	return word && word_in_stretch(t, word) && word >= t->time.raised &&
 	       !((word ^ what) & SHADOW_WRITE);
 }
 
-/* Two of its own, of one stretch: one of the older age stands for both. 0: they are not alike. */
-static inline uint64_t merged(const struct rt_thread *t, uint64_t a, uint64_t b)
+/* One word of the older age for two of the thread's own; 0: one cannot stand for both. */
+static inline uint64_t merge_words(const struct rt_thread *t, uint64_t a, uint64_t b)
 {
-	if (!alike(t, a, b) || !alike(t, b, a))
+	if (!can_stand_for(t, a, b) || !can_stand_for(t, b, a))
 		return 0;
 	return (a < b ? a : b) | ((a | b) & SHADOW_BYTES);
 }
 
 /*
- * A word of the cell is this thread's, and the other is empty, its own, or has nothing to do with
- * what it does: then it changes its own. False: the lock is needed.
+ * Change the thread's own word without the lock: the cell has one, and the other is empty, also its
+ * own, or does not conflict with this access. False: the lock is needed.
  *
- * Two words hold two ages. Of three, two of one stretch become one, of the older age: then an inner
- * block may be thought not to have touched these bytes, never the other way round.
+ * Two words hold two ages. Of three, two of one stretch become one, of the older age. So an access
+ * of an inner block may be taken for one of its caller, never the other way round.
  */
-static inline bool alone(struct rt_thread *t, struct shadow_cell *cell, uint64_t what, bool *noted)
+static inline bool change_own_word(struct rt_thread *t, struct shadow_cell *cell, uint64_t what,
+				   bool *noted)
 {
 	uint64_t w[2] = {__atomic_load_n(&cell->w[0], __ATOMIC_RELAXED),
 			 __atomic_load_n(&cell->w[1], __ATOMIC_RELAXED)};
@@ -93,19 +96,19 @@ static inline bool alone(struct rt_thread *t, struct shadow_cell *cell, uint64_t
 	if (!both && word_conflicts(w[other], what))
 		return false;
 	if (!time_matters(t))
-		return true; /* no edge can come from here, and nobody will ask */
-	w[i] = word_is_dead(w[i]) ? 0 : behind_own(w[i], what);
+		return true; /* no edge comes in, and none will ever go out */
+	w[i] = word_is_dead(w[i]) ? 0 : cut_own_word(w[i], what);
 	if (both)
-		w[other] = word_is_dead(w[other]) ? 0 : behind_own(w[other], what);
+		w[other] = word_is_dead(w[other]) ? 0 : cut_own_word(w[other], what);
 	if (both || !w[other]) {
 		if (w[i] && w[other]) {
-			int merge = alike(t, w[i], what) ? i : other;
+			int merge = can_stand_for(t, w[i], what) ? i : other;
 
-			if (alike(t, w[merge], what)) {
+			if (can_stand_for(t, w[merge], what)) {
 				fresh = w[merge] | what;
 				w[merge] = 0;
 			} else {
-				w[other] = merged(t, w[i], w[other]);
+				w[other] = merge_words(t, w[i], w[other]);
 				w[i] = 0;
 				if (!w[other])
 					return false;
@@ -113,7 +116,7 @@ static inline bool alone(struct rt_thread *t, struct shadow_cell *cell, uint64_t
 		}
 		__atomic_store_n(&cell->w[other], w[i] | w[other], __ATOMIC_RELAXED);
 	} else if (w[i]) {
-		if (!alike(t, w[i], what))
+		if (!can_stand_for(t, w[i], what))
 			return false;
 		fresh = w[i] | what;
 	}
@@ -122,20 +125,30 @@ static inline bool alone(struct rt_thread *t, struct shadow_cell *cell, uint64_t
 	return true;
 }
 
-/* The words of a cell, wherever they are. */
+/*
+ * The words of a cell, while the stripe's lock is held: in the list if the cell has one, else in
+ * `own`, which has room for one more than the cell.
+ */
 struct words {
 	uint64_t *v;
 	uint32_t n, cap;
 	struct shadow_list *list;
-	uint64_t readers; /* 0, or the word that stands for them */
+	uint64_t readers; /* the word that stands for readers; 0: the cell is not read-shared */
 	uint64_t own[3];
 };
 
-static void unpack(struct words *ws, struct shadow_cell *cell)
+/* Does a word hold an access? */
+static inline bool is_access(uint64_t word)
+{
+	return shadow_slot(word) && shadow_slot(word) < SHADOW_NOBODY && word & SHADOW_BYTES;
+}
+
+static void words_load(struct words *ws, struct shadow_cell *cell)
 {
 	ws->list = shadow_list(cell->w[1]);
 	ws->readers = shadow_readers(cell->w[0]) ? cell->w[0] : 0;
 	if (ws->list) {
+		RT_ASSERT(ws->list->cell == cell && ws->list->n <= ws->list->cap);
 		ws->v = ws->list->w;
 		ws->n = ws->list->n;
 		ws->cap = ws->list->cap;
@@ -149,7 +162,7 @@ static void unpack(struct words *ws, struct shadow_cell *cell)
 			ws->v[ws->n++] = cell->w[i];
 }
 
-static void drop_dead(struct words *ws)
+static void words_drop_dead(struct words *ws)
 {
 	uint32_t kept = 0;
 
@@ -159,11 +172,12 @@ static void drop_dead(struct words *ws)
 	ws->n = kept;
 }
 
-/* Add a word; there is room for one more than fits into a cell. */
-static bool add(struct words *ws, struct shadow_cell *cell, uint64_t word)
+/* Add a word. False: no memory for a list, and nothing was changed. */
+static bool words_add(struct words *ws, struct shadow_cell *cell, uint64_t word)
 {
+	RT_ASSERT(is_access(word));
 	if (ws->n == ws->cap)
-		drop_dead(ws);
+		words_drop_dead(ws);
 	if (ws->n == ws->cap) {
 		struct shadow_list *grown = shadow_list_new(cell, ws->cap + 1);
 
@@ -172,7 +186,8 @@ static bool add(struct words *ws, struct shadow_cell *cell, uint64_t word)
 		for (uint32_t i = 0; i < ws->n; i++)
 			grown->w[i] = ws->v[i];
 		if (ws->list) {
-			/* Whoever looks at the cell without the lock finds one or the other. */
+			/* A thread that looks at the cell without the lock finds one or the other.
+			 */
 			__atomic_store_n(&cell->w[1], shadow_list_word(grown), __ATOMIC_RELEASE);
 			shadow_list_free(ws->list);
 		}
@@ -184,12 +199,13 @@ static bool add(struct words *ws, struct shadow_cell *cell, uint64_t word)
 	return true;
 }
 
-static void pack(struct words *ws, struct shadow_cell *cell)
+/* Put the words back into the cell, or into a list if there are too many. */
+static void words_store(struct words *ws, struct shadow_cell *cell)
 {
 	uint32_t room = ws->readers ? 1 : 2;
 
 	if (ws->n > room)
-		drop_dead(ws);
+		words_drop_dead(ws);
 	if (ws->n <= room) {
 		uint64_t first = ws->n ? ws->v[ws->n - 1] : 0, second = ws->n > 1 ? ws->v[0] : 0;
 
@@ -217,17 +233,17 @@ static void pack(struct words *ws, struct shadow_cell *cell)
 	__atomic_store_n(&cell->w[1], shadow_list_word(ws->list), __ATOMIC_RELEASE);
 }
 
-/* Somebody writes: what the readers have kept for themselves is among the words from now on. */
-static void ask_readers(struct rt_thread *t, struct words *ws, struct shadow_cell *cell,
-			uintptr_t address, uint64_t what)
+/* A read-shared cell is written: add the reads that the threads kept for themselves. */
+static void words_add_readers(struct rt_thread *t, struct words *ws, struct shadow_cell *cell,
+			      uintptr_t address, uint64_t what)
 {
 	for (uint32_t i = 1, n = __atomic_load_n(&slot_count, __ATOMIC_ACQUIRE); i < n; i++) {
-		uint64_t word = cell_kept_read(i, ws->readers, address);
+		uint64_t word = find_kept_read(i, ws->readers, address);
 
 		if (!word)
 			continue;
 		if (!word_is_dead(word)) {
-			if (!add(ws, cell, word))
+			if (!words_add(ws, cell, word))
 				return;
 		} else if (i != t->slot && word_conflicts(word, what)) {
 			time_after_dead(t, word);
@@ -238,7 +254,7 @@ static void ask_readers(struct rt_thread *t, struct words *ws, struct shadow_cel
 }
 
 /* Are there reads of more than one thread? */
-static bool is_read_by_many(const struct words *ws)
+static bool words_have_many_readers(const struct words *ws)
 {
 	uint64_t first = 0;
 
@@ -261,11 +277,11 @@ uint64_t readers_new(void)
 		       << SHADOW_TIME_SHIFT;
 }
 
-/* What is left of a word when `added` comes behind it. */
-static inline uint64_t behind_added(uint64_t word, uint64_t added)
+/* The rest of a word after the access `added`. */
+static inline uint64_t cut_word(uint64_t word, uint64_t added)
 {
 	if (shadow_slot(word) == shadow_slot(added) || added & SHADOW_WRITE)
-		word = behind_own(word, added);
+		word = cut_own_word(word, added);
 	return word;
 }
 
@@ -275,26 +291,27 @@ void cell_add(struct shadow_cell *cell, uint64_t added)
 	uint32_t kept = 0;
 	struct words ws;
 
-	/* The usual: what is left is one word. */
+	RT_ASSERT(is_access(added));
+	/* Usually at most one word is left. */
 	if (shadow_slot(w0) < SHADOW_NOBODY && shadow_slot(w1) < SHADOW_NOBODY) {
-		w0 = behind_added(w0, added);
-		w1 = behind_added(w1, added);
+		w0 = cut_word(w0, added);
+		w1 = cut_word(w1, added);
 		if (!w0 || !w1) {
 			__atomic_store_n(&cell->w[1], w0 | w1, __ATOMIC_RELEASE);
 			__atomic_store_n(&cell->w[0], added, __ATOMIC_RELEASE);
 			return;
 		}
 	}
-	unpack(&ws, cell);
+	words_load(&ws, cell);
 	for (uint32_t i = 0; i < ws.n; i++) {
-		uint64_t word = behind_added(ws.v[i], added);
+		uint64_t word = cut_word(ws.v[i], added);
 
 		if (word)
 			ws.v[kept++] = word;
 	}
 	ws.n = kept;
-	if (add(&ws, cell, added))
-		pack(&ws, cell);
+	if (words_add(&ws, cell, added))
+		words_store(&ws, cell);
 }
 
 void cell_publish_kept(const struct rt_repeat *r)
@@ -317,8 +334,11 @@ void cell_publish_kept(const struct rt_repeat *r)
 	rt_unlock(&stripe->lock);
 }
 
-/* Edges from all words that conflict with `what`; those bytes are somebody else's afterwards. */
-static void take_edges(struct rt_thread *t, struct words *ws, uint64_t what, bool *fresh)
+/*
+ * Take edges from all words that conflict with `what`. A write removes its bytes from the words,
+ * except from reads whose edge would have closed a cycle (cell.h).
+ */
+static void words_take_edges(struct rt_thread *t, struct words *ws, uint64_t what, bool *fresh)
 {
 	uint32_t kept = 0;
 
@@ -326,16 +346,16 @@ static void take_edges(struct rt_thread *t, struct words *ws, uint64_t what, boo
 		uint64_t word = ws->v[i];
 
 		if (word_is_mine(t, word)) {
-			word = behind_own(word, what);
+			word = cut_own_word(word, what);
 		} else if (word_conflicts(word, what)) {
 			if (word_is_dead(word)) {
 				time_after_dead(t, word);
 				continue;
 			}
 			if (!(word & SHADOW_WRITE))
-				word = cell_young_word(word, t->shadow.at);
-			/* The bytes that both have: a report wants to know. */
-			if ((cell_take_edge(t, word & (what | ~(uint64_t)SHADOW_BYTES), fresh) ||
+				word = cell_renewed_word(word, t->shadow.at);
+			/* A report names the bytes that both accessed. */
+			if ((take_edge(t, word & (what | ~(uint64_t)SHADOW_BYTES), fresh) ||
 			     word & SHADOW_WRITE) &&
 			    what & SHADOW_WRITE)
 				word &= ~(what & SHADOW_BYTES);
@@ -346,14 +366,14 @@ static void take_edges(struct rt_thread *t, struct words *ws, uint64_t what, boo
 	ws->n = kept;
 }
 
-/* The word at `i`, with all that are like it; they are taken out. */
-static uint64_t merged_all(const struct rt_thread *t, struct words *ws, uint32_t i)
+/* Take the word at `i` out, with all of the thread's words that can be merged with it. */
+static uint64_t words_take_mergeable(const struct rt_thread *t, struct words *ws, uint32_t i)
 {
 	uint64_t word = ws->v[i];
 
 	ws->v[i] = ws->v[--ws->n];
 	while (i < ws->n) {
-		uint64_t both = word_is_mine(t, ws->v[i]) ? merged(t, word, ws->v[i]) : 0;
+		uint64_t both = word_is_mine(t, ws->v[i]) ? merge_words(t, word, ws->v[i]) : 0;
 
 		if (both) {
 			word = both;
@@ -366,10 +386,10 @@ static uint64_t merged_all(const struct rt_thread *t, struct words *ws, uint32_t
 }
 
 /*
- * There is nothing in the cell, or one word of another thread that brings no edge: it does not
- * conflict, is dead, or is a write that is known to be before this. Then there is room for both.
+ * Put the access beside the only word of the cell, if there is one, and it brings no edge: it is
+ * another thread's, and does not conflict, is dead, or is a write that is ordered before this.
  */
-static inline bool beside(struct rt_thread *t, struct shadow_cell *cell, uint64_t what)
+static inline bool add_beside_other(struct rt_thread *t, struct shadow_cell *cell, uint64_t what)
 {
 	uint64_t word = cell->w[0];
 
@@ -390,47 +410,49 @@ static inline bool beside(struct rt_thread *t, struct shadow_cell *cell, uint64_
 	return true;
 }
 
-/* Under the lock of its stripe. */
-static void together(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address,
-		     uint64_t what, bool *fresh, bool *noted)
+/* Access a cell under the lock of its stripe. */
+static void access_cell_locked(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address,
+			       uint64_t what, bool *fresh, bool *noted)
 {
 	struct words ws;
 
-	if (time_matters(t) && beside(t, cell, what)) {
+	RT_ASSERT(shadow_is_locked(address) && what & SHADOW_BYTES);
+	if (time_matters(t) && add_beside_other(t, cell, what)) {
 		*noted = true;
 		return;
 	}
-	unpack(&ws, cell);
+	words_load(&ws, cell);
 	t->shadow.at = address & ~7ul;
 	if (RT_UNLIKELY(ws.readers && what & SHADOW_WRITE))
-		ask_readers(t, &ws, cell, address, what);
-	take_edges(t, &ws, what, fresh);
+		words_add_readers(t, &ws, cell, address, what);
+	words_take_edges(t, &ws, what, fresh);
 	t->shadow.at = 0;
 	if (time_matters(t)) {
 		uint64_t word = t->time.now | what;
 
 		for (uint32_t i = 0; i < ws.n && ws.n > 1; i++)
-			if (word_is_mine(t, ws.v[i]) && alike(t, ws.v[i], what)) {
-				word = merged_all(t, &ws, i) | what;
+			if (word_is_mine(t, ws.v[i]) && can_stand_for(t, ws.v[i], what)) {
+				word = words_take_mergeable(t, &ws, i) | what;
 				break;
 			}
 		*noted = true;
-		if (!add(&ws, cell, word))
+		if (!words_add(&ws, cell, word))
 			return;
 		if (ws.n > 2)
-			drop_dead(&ws);
+			words_drop_dead(&ws);
 		if (ws.n > 2 && !(what & SHADOW_WRITE) && !ws.readers && !shadow_serial &&
-		    is_read_by_many(&ws) && readers_are_due(address))
+		    words_have_many_readers(&ws) && readers_are_due(address))
 			ws.readers = readers_new() | SHADOW_BYTES;
 	}
-	pack(&ws, cell);
+	words_store(&ws, cell);
 }
 
 /*
- * Does a list say that this was done already? It may be freed at any time, not unmapped. Not if
- * something in it is dead: it is to be made shorter.
+ * Does a list say that the thread did this already? Looks without the lock: the list may be freed
+ * at any time, but is never unmapped. False also if it holds dead words, so that it gets shorter.
  */
-static bool done_in_list(const struct rt_thread *t, const struct shadow_cell *cell, uint64_t what)
+static bool is_done_in_list(const struct rt_thread *t, const struct shadow_cell *cell,
+			    uint64_t what)
 {
 	uint64_t tag = __atomic_load_n(&cell->w[1], __ATOMIC_ACQUIRE);
 	const struct shadow_list *list = shadow_list(tag);
@@ -447,35 +469,35 @@ static bool done_in_list(const struct rt_thread *t, const struct shadow_cell *ce
 		if (word_is_mine(t, word))
 			found |= (word & what) == what && word >= t->time.limit;
 		else if (what & SHADOW_WRITE && word_conflicts(word, what))
-			return false; /* somebody has looked since */
+			return false; /* another thread has read it since */
 	}
 	return found && __atomic_load_n(&cell->w[1], __ATOMIC_ACQUIRE) == tag;
 }
 
-static inline void one_cell(struct rt_thread *t, uintptr_t address, uint64_t what, bool *fresh,
-			    bool *noted)
+static inline void access_cell(struct rt_thread *t, uintptr_t address, uint64_t what, bool *fresh,
+			       bool *noted)
 {
 	struct shadow_cell *cell = shadow_make(SHADOW_DATA, address);
 	struct shadow_stripe *stripe;
 
-	if (!cell || alone(t, cell, what, noted) || done_in_list(t, cell, what) ||
+	if (!cell || change_own_word(t, cell, what, noted) || is_done_in_list(t, cell, what) ||
 	    (!time_matters(t) && cell_has_no_conflict(t, cell, what)))
 		return;
 	stripe = shadow_stripe(address);
 	rt_lock_ranked(&stripe->lock, RT_STRIPE);
-	together(t, cell, address, what, fresh, noted);
+	access_cell_locked(t, cell, address, what, fresh, noted);
 	rt_unlock(&stripe->lock);
 }
 
 void cell_access(struct rt_thread *t, uintptr_t address, uintptr_t end, uint64_t write, bool locked,
 		 bool *fresh, bool *noted)
 {
-	enum { FEW = 16 }; /* bytes: an access that small may not need the lock */
+	enum { FEW = 16 }; /* bytes; a larger access takes the lock at once */
 	uint32_t *lock = &shadow_stripe(address)->lock;
 
 	if (!locked && end - address <= FEW) {
 		for (; address < end; address = (address | 7) + 1)
-			one_cell(t, address, write | cell_bytes(address, end), fresh, noted);
+			access_cell(t, address, write | cell_bytes(address, end), fresh, noted);
 		return;
 	}
 	if (!locked)
@@ -484,8 +506,8 @@ void cell_access(struct rt_thread *t, uintptr_t address, uintptr_t end, uint64_t
 		struct shadow_cell *cell = shadow_make(SHADOW_DATA, address);
 		uint64_t what = write | cell_bytes(address, end);
 
-		if (cell && (locked || !done_in_list(t, cell, what)))
-			together(t, cell, address, what, fresh, noted);
+		if (cell && (locked || !is_done_in_list(t, cell, what)))
+			access_cell_locked(t, cell, address, what, fresh, noted);
 	}
 	if (!locked)
 		rt_unlock(lock);
@@ -493,13 +515,15 @@ void cell_access(struct rt_thread *t, uintptr_t address, uintptr_t end, uint64_t
 
 /* --- locks --- */
 
-/* A lock is known by its first byte: two small ones may share a cell. */
+/* A lock is identified by its first byte: two small ones may share a cell. */
 static inline uint64_t lock_byte(uintptr_t address)
 {
 	return 1u << (address & 7);
 }
 
-static void lock_edges(struct rt_thread *t, struct words *ws, uintptr_t address, bool shared)
+/* Take edges from the former owners of a lock, and drop what the new owner replaces. */
+static void words_take_lock_edges(struct rt_thread *t, struct words *ws, uintptr_t address,
+				  bool shared)
 {
 	uint32_t kept = 0;
 	bool fresh = false;
@@ -509,7 +533,7 @@ static void lock_edges(struct rt_thread *t, struct words *ws, uintptr_t address,
 		bool write = word & SHADOW_WRITE;
 
 		if (word & lock_byte(address)) {
-			/* Its own, where it has shared it before: it will give it back again. */
+			/* The thread's own shared use: its release replaces that again. */
 			if (word_is_mine(t, word)) {
 				if (!shared && !write)
 					continue;
@@ -517,8 +541,7 @@ static void lock_edges(struct rt_thread *t, struct words *ws, uintptr_t address,
 				time_after_dead(t, word);
 				if (!(shared && write))
 					continue;
-			} else if (!(shared && !write) && cell_take_edge(t, word, &fresh) &&
-				   !write) {
+			} else if (!(shared && !write) && take_edge(t, word, &fresh) && !write) {
 				continue;
 			}
 		}
@@ -527,9 +550,9 @@ static void lock_edges(struct rt_thread *t, struct words *ws, uintptr_t address,
 	ws->n = kept;
 }
 
-/* False: no memory, and the cell is as it was. */
-static bool lock_store(struct rt_thread *t, struct words *ws, struct shadow_cell *cell,
-		       uintptr_t address, bool shared)
+/* Add the release of a lock. False: no memory, and the cell is as it was. */
+static bool words_add_release(struct rt_thread *t, struct words *ws, struct shadow_cell *cell,
+			      uintptr_t address, bool shared)
 {
 	uint32_t kept = 0;
 
@@ -542,7 +565,7 @@ static bool lock_store(struct rt_thread *t, struct words *ws, struct shadow_cell
 			ws->v[kept++] = word;
 	}
 	ws->n = kept;
-	return add(ws, cell, t->time.now | lock_byte(address) | (shared ? 0 : SHADOW_WRITE));
+	return words_add(ws, cell, t->time.now | lock_byte(address) | (shared ? 0 : SHADOW_WRITE));
 }
 
 void cell_lock(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, int does,
@@ -559,11 +582,11 @@ void cell_lock(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address,
 	rt_lock_ranked(&stripe->lock, RT_STRIPE);
 	if (shadow_serial)
 		*time = shadow_stamp(stripe);
-	unpack(&ws, cell);
+	words_load(&ws, cell);
 	if (does & CELL_TAKES)
-		lock_edges(t, &ws, address, shared);
-	if (!(does & CELL_GIVES) || lock_store(t, &ws, cell, address, shared))
-		pack(&ws, cell);
+		words_take_lock_edges(t, &ws, address, shared);
+	if (!(does & CELL_GIVES) || words_add_release(t, &ws, cell, address, shared))
+		words_store(&ws, cell);
 	rt_unlock(&stripe->lock);
 }
 
@@ -579,6 +602,6 @@ void cell_mutex_edges(struct rt_thread *t, struct shadow_cell *cell)
 		if (word_is_dead(word))
 			time_after_dead(t, word);
 		else
-			cell_take_edge(t, word, &fresh);
+			take_edge(t, word, &fresh);
 	}
 }

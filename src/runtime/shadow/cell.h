@@ -59,8 +59,8 @@ static inline bool cell_has_no_conflict(const struct rt_thread *t, const struct 
 	return true;
 }
 
-/* The word as its thread made it young, if the thread keeps that for itself. */
-uint64_t cell_young_word(uint64_t word, uintptr_t address);
+/* The word as its thread renewed it, if the thread keeps that for itself. */
+uint64_t cell_renewed_word(uint64_t word, uintptr_t address);
 /*
  * Add an access that came after everything in the cell: it replaces what its slot did, and what it
  * wrote over. Under the stripe's lock.

@@ -6,8 +6,8 @@
  * The part of the access that lies in one line. The cells need not know of it if the thread has the
  * line to itself, or if nothing conflicts and the access leaves nothing behind.
  */
-static void access_line(struct rt_thread *t, uintptr_t at, uintptr_t end, uint64_t write,
-			uintptr_t pc, bool locked, bool *fresh, bool *noted)
+static void access_line_locked(struct rt_thread *t, uintptr_t at, uintptr_t end, uint64_t write,
+			       uintptr_t pc, bool locked, bool *fresh, bool *noted)
 {
 	struct shadow_line *l = shadow_line_make(at);
 	uint64_t bits = line_bits(at, end);
@@ -18,7 +18,7 @@ static void access_line(struct rt_thread *t, uintptr_t at, uintptr_t end, uint64
 		enum line_outcome one = line_note(t, l, bits, write, at, pc);
 
 		*noted |= one == LINE_NOTED;
-		if (one != LINE_CELLS)
+		if (one != LINE_NEEDS_CELLS)
 			return;
 	} else {
 		t->shadow.outside = true;
@@ -38,6 +38,6 @@ void shadow_access_locked(struct rt_thread *t, uintptr_t address, uintptr_t end,
 		stop = (at | (LINE_SIZE - 1)) + 1;
 		if (stop > end)
 			stop = end;
-		access_line(t, at, stop, write, pc, locked, fresh, noted);
+		access_line_locked(t, at, stop, write, pc, locked, fresh, noted);
 	}
 }

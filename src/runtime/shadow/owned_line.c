@@ -2,8 +2,10 @@
 
 #include "base/banned.h"
 
+/* --- bits of a line --- */
+
 /* All bits of the cells that these bits are in. */
-static uint64_t whole_cells(uint64_t bits)
+static uint64_t widen_to_cells(uint64_t bits)
 {
 	bits |= bits >> 4;
 	bits |= bits >> 2;
@@ -11,7 +13,8 @@ static uint64_t whole_cells(uint64_t bits)
 	return (bits & 0x0101010101010101ull) * 0xff;
 }
 
-static uint64_t cells_of(uint64_t bits)
+/* A bit for each of the 8 cells that these bits are in. */
+static uint64_t mark_cells(uint64_t bits)
 {
 	uint64_t cells = 0;
 
@@ -20,7 +23,14 @@ static uint64_t cells_of(uint64_t bits)
 	return cells;
 }
 
-/* Where it did what it does again, for reports: see make_young() in access.c. */
+static uintptr_t line_start(uintptr_t address)
+{
+	return address & ~(uintptr_t)(LINE_SIZE - 1);
+}
+
+/* Keep the place of an access that renewed older ones, for reports: see renew_word() in
+ * frontier/access.c.
+ */
 static void keep_place(struct rt_thread *t, uint64_t bits, bool write, uintptr_t address,
 		       uintptr_t pc)
 {
@@ -37,44 +47,53 @@ static void keep_place(struct rt_thread *t, uint64_t bits, bool write, uintptr_t
 			 __ATOMIC_RELEASE);
 }
 
-/* With a recording the one lock there is is held already, and so is an atomic operation's. */
-static uint32_t *lock(uintptr_t address)
+/*
+ * Take the stripe's lock. Returns NULL if the thread holds it already: in serial mode, and in an
+ * atomic operation.
+ */
+static uint32_t *lock_stripe(uintptr_t address)
 {
-	uint32_t *it = &shadow_stripe(address)->lock;
+	uint32_t *lock = &shadow_stripe(address)->lock;
 
-	if (shadow_serial || rt_self.shadow.atomic_lock == it)
+	if (shadow_serial || rt_self.shadow.atomic_lock == lock) {
+		RT_ASSERT(shadow_is_locked(address));
 		return NULL;
-	rt_lock_ranked(it, RT_STRIPE);
-	return it;
+	}
+	rt_lock_ranked(lock, RT_STRIPE);
+	return lock;
 }
 
-static void unlock(uint32_t *it)
+static void unlock_stripe(uint32_t *lock)
 {
-	if (it)
-		rt_unlock(it);
+	if (lock)
+		rt_unlock(lock);
 }
 
-/* What a thread did, as words. False: nobody is interested. */
-static bool tell_cells(uint64_t head, uint64_t r, uint64_t w, uint64_t young, uintptr_t address)
+/*
+ * Add what a thread did with a line to its cells, as words. Under the stripe's lock. The running
+ * thread's clock goes above that thread's. False: those steps are dead, and nothing was added.
+ */
+static bool add_to_cells(uint64_t head, uint64_t r, uint64_t w, uint64_t renewed, uintptr_t address)
 {
-	struct shadow_cell *cell = shadow_make(SHADOW_DATA, address & ~(uintptr_t)(LINE_SIZE - 1));
+	struct shadow_cell *cell = shadow_make(SHADOW_DATA, line_start(address));
 
+	RT_ASSERT(shadow_is_locked(address));
+	RT_ASSERT(shadow_slot(head) && shadow_slot(head) < SHADOW_NOBODY);
 	if (word_is_dead(head)) {
-		/* Whoever comes here next comes after it. */
 		if (rt_self.slot && !word_is_mine(&rt_self, head))
 			time_after_dead(&rt_self, head);
 		return false;
 	}
 	if (rt_self.slot && !word_is_mine(&rt_self, head))
 		time_after(&rt_self, head);
-	/* A store of somebody who had the line before, and was late with it, is nothing. */
-	if ((young ^ head) >> SHADOW_SLOT_SHIFT)
-		young = 0;
+	/* Ignore a late store of a thread that owned the line before. */
+	if ((renewed ^ head) >> SHADOW_SLOT_SHIFT)
+		renewed = 0;
 	for (uint32_t i = 0; cell && i < 8; i++, cell++) {
 		uint64_t wrote = w >> 8 * i & SHADOW_BYTES,
 			 read = r >> 8 * i & SHADOW_BYTES & ~wrote;
-		uint64_t age =
-			(young >> i & 1 ? young : head) & ~(uint64_t)(SHADOW_WRITE | SHADOW_BYTES);
+		uint64_t age = (renewed >> i & 1 ? renewed : head) &
+			       ~(uint64_t)(SHADOW_WRITE | SHADOW_BYTES);
 
 		if (wrote)
 			cell_add(cell, age | SHADOW_WRITE | wrote);
@@ -84,113 +103,120 @@ static bool tell_cells(uint64_t head, uint64_t r, uint64_t w, uint64_t young, ui
 	return true;
 }
 
+/* --- ages: two for each owned line --- */
+
 /*
- * What the thread did with a line, in this stretch, is older than the function that is open, or
- * than the thread's clock. LINE_NOTED: the bits are to be set. LINE_CELLS: an age begins. With a
- * recording all of them are told apart.
+ * What the thread did with a line in this stretch is older than the open function, or than the
+ * thread's clock. Can `*renewed` express the access? LINE_KNOWN: it does now. LINE_NOTED: it does,
+ * and the bits are to be set. LINE_NEEDS_CELLS: no, a third age begins. In serial mode all ages
+ * are distinguished.
  */
-static enum line_outcome again(struct rt_thread *t, uint64_t head, uint64_t r, uint64_t w,
-			       uint64_t *age, uint64_t bits, bool write, uintptr_t address,
-			       uintptr_t pc)
+static enum line_outcome renew_cells(struct rt_thread *t, uint64_t head, uint64_t r, uint64_t w,
+				     uint64_t *renewed, uint64_t bits, bool write,
+				     uintptr_t address, uintptr_t pc)
 {
-	uint64_t whole = whole_cells(bits), cells = cells_of(bits), young = *age;
-	bool current = young >= t->time.limit && young >= t->time.raised;
+	uint64_t whole = widen_to_cells(bits), cells = mark_cells(bits), old = *renewed;
+	bool current = old >= t->time.limit && old >= t->time.raised;
 	bool known = !(bits & ~(write ? w : r));
 
 	if (known && head >= t->time.limit)
 		return LINE_KNOWN;
-	if (shadow_serial || (word_in_stretch(t, young) && !current))
-		return LINE_CELLS;
-	/* One that goes on with it had better find it its own. */
-	if (known && ((current && !(cells & ~young)) || (r & whole) != bits ||
+	if (shadow_serial || (word_in_stretch(t, old) && !current))
+		return LINE_NEEDS_CELLS;
+	/* If the thread goes on with these cells it had better find the line its own. */
+	if (known && ((current && !(cells & ~old)) || (r & whole) != bits ||
 		      (w & whole) != (write ? bits : 0)))
-		return LINE_CELLS;
+		return LINE_NEEDS_CELLS;
 	if (!known && r & whole)
-		return LINE_CELLS;
-	/* Where somebody takes the line `young` is for something else by now. */
-	if (!__atomic_compare_exchange_n(age, &young, (current ? young : t->time.now) | cells,
+		return LINE_NEEDS_CELLS;
+	/* Another thread that takes the line uses the field for something else. */
+	if (!__atomic_compare_exchange_n(renewed, &old, (current ? old : t->time.now) | cells,
 					 false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		return LINE_CELLS;
+		return LINE_NEEDS_CELLS;
 	if (known)
 		keep_place(t, bits, write, address, pc);
 	return known ? LINE_KNOWN : LINE_NOTED;
 }
 
 /*
- * It is the thread's, and another age begins; or it was another's, who is at something else by now,
- * and all that one did with it is known to be before what the thread does. What was done so far is
- * told to the cells, and the line is the thread's.
+ * Make the line the thread's, with this access alone; what was done with it before goes to the
+ * cells. Either it is the thread's already, and another age begins; or it was handed on. Fails with
+ * LINE_NEEDS_CELLS if the head has changed.
  */
-static enum line_outcome begin_age(struct rt_thread *t, struct shadow_line *l, uint64_t head,
-				   uint64_t bits, bool write, uintptr_t address)
+static enum line_outcome line_begin_age(struct rt_thread *t, struct shadow_line *l, uint64_t head,
+					uint64_t bits, bool write, uintptr_t address)
 {
 	uint64_t busy = t->time.now | LINE_BUSY | LINE_USED_CELLS;
-	uint32_t *it = lock(address);
+	uint32_t *lock = lock_stripe(address);
 	bool mine = __atomic_compare_exchange_n(&l->head, &head, busy, false, __ATOMIC_ACQ_REL,
 						__ATOMIC_RELAXED);
 
+	RT_ASSERT(!mine || line_state(head) == LINE_OWNED);
 	if (mine) {
-		tell_cells(head, l->r, l->w, l->young, address);
+		add_to_cells(head, l->r, l->w, l->renewed, address);
 		l->r = bits;
 		l->w = write ? bits : 0;
-		l->young = 0;
-		/* The time may have gone up: tell_cells(). */
+		l->renewed = 0;
+		/* The time may have gone up in add_to_cells(). */
 		__atomic_store_n(&l->head, t->time.now | LINE_USED_CELLS | LINE_BENEATH,
 				 __ATOMIC_RELEASE);
 	}
-	unlock(it);
-	return mine ? LINE_NOTED : LINE_CELLS;
+	unlock_stripe(lock);
+	return mine ? LINE_NOTED : LINE_NEEDS_CELLS;
 }
 
-enum line_outcome line_again(struct rt_thread *t, struct shadow_line *l, uint64_t head,
-			     uint64_t bits, bool write, uintptr_t address, uintptr_t pc)
+enum line_outcome line_extend_age(struct rt_thread *t, struct shadow_line *l, uint64_t head,
+				  uint64_t bits, bool write, uintptr_t address, uintptr_t pc)
 {
 	uint64_t r = l->r, w = l->w;
-	enum line_outcome one = again(t, head, r, w, &l->young, bits, write, address, pc);
+	enum line_outcome one = renew_cells(t, head, r, w, &l->renewed, bits, write, address, pc);
 
-	if (one == LINE_CELLS)
-		return begin_age(t, l, head, bits, write, address);
+	RT_ASSERT(word_in_stretch(t, head));
+	if (one == LINE_NEEDS_CELLS)
+		return line_begin_age(t, l, head, bits, write, address);
 	if (one == LINE_KNOWN)
 		return one;
 	__atomic_store_n(&l->r, r | bits, __ATOMIC_RELAXED);
 	if (write)
 		__atomic_store_n(&l->w, w | bits, __ATOMIC_RELAXED);
 	RT_COMPILER_BARRIER();
-	return __atomic_load_n(&l->head, __ATOMIC_RELAXED) == head ? LINE_NOTED : LINE_CELLS;
+	return __atomic_load_n(&l->head, __ATOMIC_RELAXED) == head ? LINE_NOTED : LINE_NEEDS_CELLS;
 }
 
-/* --- what several read --- */
+/* --- read-shared lines --- */
 
-/* The thread's entry for the line, or one that is of no interest any more; NULL: there is none. */
-static struct rt_read *find_read(struct rt_thread *t, uint64_t kept, uintptr_t address)
+/* The thread's entry for the line, or else one that is free or dead. NULL: there is none. */
+static struct rt_read *find_read_entry(struct rt_thread *t, uint64_t kept, uintptr_t address)
 {
 	struct rt_read *any = NULL;
 
 	for (uint32_t i = 0; i < 2; i++) {
-		struct rt_read *e = line_read(t->shadow.reads, address, i);
+		struct rt_read *e = line_read_entry(t->shadow.reads, address, i);
 
 		if (e->kept == kept)
 			return e;
 		if (!any && (!e->kept || e->head < t->time.dead))
-			any = e; /* and so is what is older */
+			any = e; /* its older reads are dead, too */
 	}
 	return any;
 }
 
 /*
- * A stretch begins for an entry: it is for this line, and has read nothing but this. Others may be
- * looking at it. What it read before is dead, or has been read again, or goes to what is old.
- * There, stretches of one transaction are one, with the time of the first: all of it is told by the
- * history, and for the verdict a transaction is one. False: they are not of one.
+ * Begin a stretch of an entry: it is for this line, with this read alone. Other threads may be
+ * looking at it. What the thread had read before is dead, or read again now, or goes to the old
+ * reads. There, several stretches of one transaction become one, with the time of the first: the
+ * history has the details, and for the verdict a transaction is one. False: there are old reads of
+ * another transaction.
  */
-static bool begin_read(struct rt_thread *t, struct rt_read *e, uint64_t kept, uint64_t bits)
+static bool begin_read_stretch(struct rt_thread *t, struct rt_read *e, uint64_t kept, uint64_t bits)
 {
-	struct rt_read_old *o = line_read_old(t->shadow.reads, e);
+	struct rt_read_old *o = line_read_entry_old(t->shadow.reads, e);
 	bool same = e->kept == kept, old = same && e->head & RT_READ_OLD && o->head >= t->time.dead;
 
 	if (same && e->head >= t->time.dead && e->r & ~bits) {
 		uint64_t head = old ? o->head : e->head, r = e->r | (old ? o->r : 0);
 
+		RT_ASSERT(!old || o->head <= e->head);
 		if (old && (!t->blocks.txn || head < t->blocks.txn_begin))
 			return false;
 		__atomic_store_n(&e->kept, 0, __ATOMIC_RELEASE);
@@ -198,44 +224,48 @@ static bool begin_read(struct rt_thread *t, struct rt_read *e, uint64_t kept, ui
 		__atomic_store_n(&o->head, head, __ATOMIC_RELEASE);
 		old = true;
 	}
-	line_begin_read(e, kept, t->time.now | (old ? RT_READ_OLD : 0), bits);
+	line_begin_read_entry(e, kept, t->time.now | (old ? RT_READ_OLD : 0), bits);
 	return true;
 }
 
-static enum line_outcome note_read(struct rt_thread *t, struct shadow_line *l, uint64_t kept,
-				   uint64_t bits, uintptr_t address, uintptr_t pc)
+/* Record a read of a read-shared line, whose head is `kept`. */
+static enum line_outcome note_shared_read(struct rt_thread *t, struct shadow_line *l, uint64_t kept,
+					  uint64_t bits, uintptr_t address, uintptr_t pc)
 {
-	struct rt_read *e = find_read(t, kept, address);
+	struct rt_read *e = find_read_entry(t, kept, address);
 	enum line_outcome one = LINE_NOTED;
 
+	RT_ASSERT(line_state(kept) == LINE_READ_SHARED);
 	if (!e) {
-		readers_were_written(address); /* too many at a time: not this one again, so soon */
-		return LINE_CELLS;
+		/* The thread reads too many lines at a time: do not share this one again soon. */
+		readers_were_written(address);
+		return LINE_NEEDS_CELLS;
 	}
 	if (e->kept != kept || !word_in_stretch(t, e->head)) {
-		if (!begin_read(t, e, kept, bits))
-			return LINE_CELLS;
+		if (!begin_read_stretch(t, e, kept, bits))
+			return LINE_NEEDS_CELLS;
 	} else {
 		if (e->head < t->time.limit || e->head < t->time.raised)
-			one = again(t, e->head, e->r, 0, &e->young, bits, false, address, pc);
+			one = renew_cells(t, e->head, e->r, 0, &e->renewed, bits, false, address,
+					  pc);
 		else if (!(bits & ~e->r))
 			one = LINE_KNOWN;
-		if (one == LINE_CELLS && begin_read(t, e, kept, bits))
+		if (one == LINE_NEEDS_CELLS && begin_read_stretch(t, e, kept, bits))
 			one = LINE_NOTED;
 		else if (one == LINE_NOTED)
 			__atomic_store_n(&e->r, e->r | bits, __ATOMIC_RELAXED);
 	}
 	RT_COMPILER_BARRIER();
-	return __atomic_load_n(&l->head, __ATOMIC_RELAXED) == kept ? one : LINE_CELLS;
+	return __atomic_load_n(&l->head, __ATOMIC_RELAXED) == kept ? one : LINE_NEEDS_CELLS;
 }
 
-/* One thread has read it, and another one comes to read it, too. */
-static bool let_read(struct shadow_line *l, uint64_t head, uintptr_t address)
+/* One thread has only read the line, and another one comes to read it, too: make it read-shared. */
+static bool share_for_reading(struct shadow_line *l, uint64_t head, uintptr_t address)
 {
 	uint64_t kept;
 
-	if (shadow_serial || l->w || head & LINE_BENEATH ||
-	    !readers_are_due(address & ~(uintptr_t)(LINE_SIZE - 1)))
+	RT_ASSERT(line_state(head) == LINE_OWNED);
+	if (shadow_serial || l->w || head & LINE_BENEATH || !readers_are_due(line_start(address)))
 		return false;
 	kept = readers_new() | (head & LINE_USED_CELLS);
 	if (!__atomic_compare_exchange_n(&l->head, &head, kept | LINE_BUSY, false, __ATOMIC_ACQ_REL,
@@ -245,74 +275,85 @@ static bool let_read(struct shadow_line *l, uint64_t head, uintptr_t address)
 		__atomic_store_n(&l->head, head, __ATOMIC_RELEASE);
 		return false;
 	}
-	/* Should the first one set bits just now, its head is still one of its words. */
-	__atomic_store_n(&l->young, head, __ATOMIC_RELEASE);
+	/* If the first reader sets bits just now, its head is still one of its words. */
+	__atomic_store_n(&l->first_head, head, __ATOMIC_RELEASE);
 	__atomic_store_n(&l->head, kept, __ATOMIC_RELEASE);
 	return true;
 }
 
-/* --- */
+/* --- claiming --- */
 
-/* Was it handed on? Where there are words in the cells line_close() has to look at them. */
+/*
+ * Was the line handed on to the thread? If there are words in the cells beneath, line_close() has
+ * to look at them.
+ */
 static bool is_handed_on(const struct rt_thread *t, const struct shadow_line *l, uint64_t head)
 {
-	uint64_t young = l->young;
+	uint64_t renewed = l->renewed;
 
 	return !(head & LINE_BENEATH) && word_is_settled(t, head) &&
-	       ((young ^ head) >> SHADOW_SLOT_SHIFT || word_is_settled(t, young));
+	       ((renewed ^ head) >> SHADOW_SLOT_SHIFT || word_is_settled(t, renewed));
 }
 
 /*
- * It is nobody's, or what its thread did is dead; or it was handed on; or it is the thread's own,
- * and what it does takes the place of all that it did; or several read it.
+ * The line is unused, or its owner's accesses are dead; or it was handed on; or it is the thread's
+ * own, and the access replaces all earlier ones; or it is read-shared.
  */
 enum line_outcome line_claim(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
 			     uintptr_t address, uintptr_t pc)
 {
 	for (;;) {
-		uint64_t head = __atomic_load_n(&l->head, __ATOMIC_ACQUIRE);
+		uint64_t head = line_load_head(l);
 		uint64_t flags = head & LINE_USED_CELLS;
 		bool mine = word_is_mine(t, head);
 
-		if (head & LINE_BUSY || line_is_in_cells(head))
-			return LINE_CELLS;
-		if (shadow_readers(head))
-			return write ? LINE_CELLS : note_read(t, l, head, bits, address, pc);
-		if (mine && head >= t->time.dead && (l->r & ~bits || (l->w && !write)))
-			return begin_age(t, l, head, bits, write, address);
-		if (mine && head >= t->time.dead)
-			flags |= head & LINE_BENEATH;
-		if (shadow_slot(head) && !mine) {
-			if (!word_is_dead(head)) {
-				if (!write && let_read(l, head, address))
+		switch (line_state(head)) {
+		case LINE_BEING_CLAIMED:
+		case LINE_IN_CELLS:
+			return LINE_NEEDS_CELLS;
+		case LINE_READ_SHARED:
+			return write ? LINE_NEEDS_CELLS
+				     : note_shared_read(t, l, head, bits, address, pc);
+		case LINE_UNUSED:
+			break;
+		case LINE_OWNED:
+			if (mine && head >= t->time.dead) {
+				if (l->r & ~bits || (l->w && !write))
+					return line_begin_age(t, l, head, bits, write, address);
+				flags |= head & LINE_BENEATH;
+			} else if (!mine && !word_is_dead(head)) {
+				if (!write && share_for_reading(l, head, address))
 					continue;
 				return is_handed_on(t, l, head)
-					       ? begin_age(t, l, head, bits, write, address)
-					       : LINE_CELLS;
-			}
-			if ((write ? l->r : l->w) & bits)
+					       ? line_begin_age(t, l, head, bits, write, address)
+					       : LINE_NEEDS_CELLS;
+			} else if (!mine && (write ? l->r : l->w) & bits) {
 				time_after_dead(t, head);
+			}
 		}
 		if (!__atomic_compare_exchange_n(&l->head, &head, t->time.now | LINE_BUSY | flags,
 						 false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
 		l->r = bits;
 		l->w = write ? bits : 0;
-		l->young = 0;
+		l->renewed = 0;
 		__atomic_store_n(&l->head, t->time.now | flags, __ATOMIC_RELEASE);
 		return LINE_NOTED;
 	}
 }
 
+/* --- opening: from the line to the cells --- */
+
 /*
- * Whoever claims it needs a few instructions for that, and a processor. One that was in a forked
- * process's parent does not come back.
+ * Wait until the thread that claims the line is done: it needs a few instructions, and a processor.
+ * After a fork, that thread may not exist in this process; then its claim is ended for it.
  */
 static void wait_for_claim(struct shadow_line *l, uint64_t head)
 {
 	enum { SPINS = 100, YIELDS = 1000 };
 
-	for (uint32_t i = 0; __atomic_load_n(&l->head, __ATOMIC_ACQUIRE) == head; i++) {
+	RT_ASSERT(line_state(head) == LINE_BEING_CLAIMED);
+	for (uint32_t i = 0; line_load_head(l) == head; i++) {
 		uint64_t old = head;
 
 		if (i < SPINS)
@@ -327,20 +368,23 @@ static void wait_for_claim(struct shadow_line *l, uint64_t head)
 	}
 }
 
-/* Somebody writes, or cannot keep what it has read: what all have read is told. */
-static bool tell_reads(const struct shadow_line *l, uint64_t kept, uintptr_t address)
+/*
+ * A read-shared line is written, or a reader cannot keep its reads: add the reads of all threads to
+ * the cells. False: all of them were dead.
+ */
+static bool add_shared_reads(const struct shadow_line *l, uint64_t kept, uintptr_t address)
 {
-	bool told = kept & LINE_BENEATH || tell_cells(l->young, l->r, 0, 0, address);
+	bool added = kept & LINE_BENEATH || add_to_cells(l->first_head, l->r, 0, 0, address);
 
 	for (uint32_t i = 1, n = __atomic_load_n(&slot_count, __ATOMIC_ACQUIRE); i < n; i++) {
 		struct rt_read *table = __atomic_load_n(&slot_public[i].reads, __ATOMIC_ACQUIRE);
 
 		for (uint32_t k = 0; table && k < 2; k++) {
-			struct rt_read *e = line_read(table, address, k);
-			const struct rt_read_old *o = line_read_old(table, e);
+			struct rt_read *e = line_read_entry(table, address, k);
+			const struct rt_read_old *o = line_read_entry_old(table, e);
 			uint64_t head = __atomic_load_n(&e->head, __ATOMIC_ACQUIRE);
 			uint64_t r = __atomic_load_n(&e->r, __ATOMIC_ACQUIRE);
-			uint64_t young = __atomic_load_n(&e->young, __ATOMIC_ACQUIRE);
+			uint64_t renewed = __atomic_load_n(&e->renewed, __ATOMIC_ACQUIRE);
 			uint64_t old = head & RT_READ_OLD
 					       ? __atomic_load_n(&o->head, __ATOMIC_ACQUIRE)
 					       : 0;
@@ -349,75 +393,79 @@ static bool tell_reads(const struct shadow_line *l, uint64_t kept, uintptr_t add
 			if (__atomic_load_n(&e->kept, __ATOMIC_ACQUIRE) != kept ||
 			    __atomic_load_n(&e->head, __ATOMIC_ACQUIRE) != head)
 				continue;
+			RT_ASSERT(shadow_slot(head) == i && (!old || shadow_slot(old) == i));
 			if (old)
-				told |= tell_cells(old, old_r, 0, 0, address);
-			told |= tell_cells(head, r, 0, young, address);
+				added |= add_to_cells(old, old_r, 0, 0, address);
+			added |= add_to_cells(head, r, 0, renewed, address);
 		}
 	}
-	readers_were_written(address & ~(uintptr_t)(LINE_SIZE - 1));
-	return told;
+	readers_were_written(line_start(address));
+	return added;
 }
 
-/* Under the lock. */
+/* line_open(), under the stripe's lock. */
 static bool open_locked(struct shadow_line *l, uintptr_t address)
 {
+	RT_ASSERT(shadow_is_locked(address));
 	for (;;) {
-		uint64_t head = __atomic_load_n(&l->head, __ATOMIC_ACQUIRE);
-		bool told = true;
+		uint64_t head = line_load_head(l), last;
+		bool added = true;
 
-		if (head == LINE_IN_CELLS)
+		if (line_is_in_cells(head))
 			return true;
 		if (head & LINE_BUSY) {
 			wait_for_claim(l, head);
 			continue;
 		}
-		if (!__atomic_compare_exchange_n(&l->head, &head, LINE_IN_CELLS | LINE_BUSY, false,
-						 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		if (!__atomic_compare_exchange_n(&l->head, &head, LINE_HEAD_IN_CELLS | LINE_BUSY,
+						 false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			continue;
-		if (shadow_readers(head))
-			told = tell_reads(l, head, address);
-		else if (shadow_slot(head))
-			tell_cells(head, l->r, l->w, l->young, address);
-		/* Whose it was last, and that nobody has asked in vain. */
-		__atomic_store_n(&l->young, (shadow_readers(head) ? l->young : head) & ~LINE_LOW,
-				 __ATOMIC_RELAXED);
-		__atomic_store_n(&l->head, told ? LINE_IN_CELLS : LINE_USED_CELLS,
+		if (line_state(head) == LINE_READ_SHARED)
+			added = add_shared_reads(l, head, address);
+		else if (line_state(head) == LINE_OWNED)
+			add_to_cells(head, l->r, l->w, l->renewed, address);
+		last = line_state(head) == LINE_READ_SHARED ? l->first_head : head;
+		__atomic_store_n(&l->last_owner, last & ~LINE_LOW, __ATOMIC_RELAXED);
+		__atomic_store_n(&l->head, added ? LINE_HEAD_IN_CELLS : LINE_USED_CELLS,
 				 __ATOMIC_RELEASE);
-		return told;
+		return added;
 	}
 }
 
 bool line_open(struct shadow_line *l, uintptr_t address)
 {
-	uint32_t *it = lock(address);
+	uint32_t *lock = lock_stripe(address);
 	bool in_cells = open_locked(l, address);
 
-	unlock(it);
+	unlock_stripe(lock);
 	return in_cells;
 }
 
-/* Whose words in the cells are of interest? What the thread knows to be before it is as its own. */
-enum whose { NOBODYS, OWN, OTHERS };
+/* --- closing: from the cells to the line --- */
 
-static enum whose whose_word(const struct rt_thread *t, uint64_t word)
+/* The threads whose words in the cells are not dead; a settled word counts as the thread's own. */
+enum owner { OWNER_NONE, OWNER_SELF, OWNER_OTHERS };
+
+static enum owner find_word_owner(const struct rt_thread *t, uint64_t word)
 {
 	if (!word || (shadow_slot(word) < SHADOW_NOBODY && word_is_dead(word)))
-		return NOBODYS;
-	return word_is_mine(t, word) || word_is_settled(t, word) ? OWN : OTHERS;
+		return OWNER_NONE;
+	return word_is_mine(t, word) || word_is_settled(t, word) ? OWNER_SELF : OWNER_OTHERS;
 }
 
-static enum whose whose_cells(const struct rt_thread *t, const struct shadow_cell *cell)
+static enum owner find_cells_owner(const struct rt_thread *t, const struct shadow_cell *cell)
 {
-	enum whose all = NOBODYS;
+	enum owner all = OWNER_NONE;
 
-	for (uint32_t i = 0; i < 16 && all != OTHERS; i++) {
+	for (uint32_t i = 0; i < 16 && all != OWNER_OTHERS; i++) {
 		uint64_t word = __atomic_load_n(&cell[i / 2].w[i % 2], __ATOMIC_ACQUIRE);
 		const struct shadow_list *list = shadow_list(word);
-		enum whose one = list ? NOBODYS : whose_word(t, word);
+		enum owner one = list ? OWNER_NONE : find_word_owner(t, word);
 
-		/* It may be freed at any time, not unmapped. */
-		for (uint32_t k = 0; list && k < list->n && k < list->cap && one != OTHERS; k++) {
-			enum whose in = whose_word(t, list->w[k]);
+		/* The list may be freed at any time; it is never unmapped. */
+		for (uint32_t k = 0; list && k < list->n && k < list->cap && one != OWNER_OTHERS;
+		     k++) {
+			enum owner in = find_word_owner(t, list->w[k]);
 
 			one = in > one ? in : one;
 		}
@@ -426,8 +474,8 @@ static enum whose whose_cells(const struct rt_thread *t, const struct shadow_cel
 	return all;
 }
 
-/* What is dead, and conflicts, comes before. */
-static void come_behind(struct rt_thread *t, const struct shadow_cell *cell)
+/* Raise the thread's clock above those of the dead words. */
+static void come_after_dead_words(struct rt_thread *t, const struct shadow_cell *cell)
 {
 	for (uint32_t i = 0; i < 8; i++)
 		for (uint32_t k = 0; k < 2; k++) {
@@ -438,16 +486,18 @@ static void come_behind(struct rt_thread *t, const struct shadow_cell *cell)
 		}
 }
 
-/* Is the thread whose line it was in the stretch that it had it in? It may be about to set bits. */
-static bool is_in_use(const struct rt_thread *t, uint64_t last)
+/* Is the last owner still in the stretch in which it owned the line? It may be about to set bits.
+ */
+static bool is_last_owner_at_it(const struct rt_thread *t, uint64_t last_owner)
 {
-	return shadow_slot(last) && !word_is_mine(t, last) &&
-	       (shadow_step(last) & (SHADOW_TIMES * 2 - 1)) >=
-		       __atomic_load_n(&slot_public[shadow_slot(last)].stretch, __ATOMIC_ACQUIRE);
+	return shadow_slot(last_owner) && !word_is_mine(t, last_owner) &&
+	       word_time(last_owner) >=
+		       __atomic_load_n(&slot_public[shadow_slot(last_owner)].stretch,
+				       __ATOMIC_ACQUIRE);
 }
 
-/* Have all whose words are of interest only read it? */
-static bool is_only_read(const struct shadow_cell *cell)
+/* Do the cells hold only reads, except for what is dead? */
+static bool are_cells_only_read(const struct shadow_cell *cell)
 {
 	for (uint32_t i = 0; i < 16; i++) {
 		uint64_t word = __atomic_load_n(&cell[i / 2].w[i % 2], __ATOMIC_ACQUIRE);
@@ -462,61 +512,69 @@ static bool is_only_read(const struct shadow_cell *cell)
 enum line_outcome line_close(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
 			     uintptr_t address, uintptr_t pc)
 {
-	uintptr_t start = address & ~(uintptr_t)(LINE_SIZE - 1);
-	struct shadow_cell *cell = shadow_find(SHADOW_DATA, start);
+	struct shadow_cell *cell = shadow_find(SHADOW_DATA, line_start(address));
 	uint64_t kept = 0;
-	enum whose whose;
+	enum owner owner;
 	bool in_cells;
-	uint32_t *it;
+	uint32_t *lock;
 
-	if (!cell || ((l->young & LINE_LOW) >= LINE_VAIN && (write || !is_only_read(cell)) &&
-		      (is_in_use(t, l->young) || whose_cells(t, cell) == OTHERS)))
-		return LINE_CELLS;
-	it = lock(address);
-	in_cells = l->head == LINE_IN_CELLS;
-	whose = in_cells && !is_in_use(t, l->young) ? whose_cells(t, cell) : OTHERS;
-	if (in_cells && whose == OTHERS && !write && !shadow_serial && is_only_read(cell) &&
-	    readers_are_due(start)) {
+	if (!cell ||
+	    (line_vain_attempts(l->last_owner) >= LINE_VAIN &&
+	     (write || !are_cells_only_read(cell)) &&
+	     (is_last_owner_at_it(t, l->last_owner) || find_cells_owner(t, cell) == OWNER_OTHERS)))
+		return LINE_NEEDS_CELLS;
+	lock = lock_stripe(address);
+	in_cells = line_is_in_cells(l->head);
+	owner = in_cells && !is_last_owner_at_it(t, l->last_owner) ? find_cells_owner(t, cell)
+								   : OWNER_OTHERS;
+	if (in_cells && owner == OWNER_OTHERS && !write && !shadow_serial &&
+	    are_cells_only_read(cell) && readers_are_due(line_start(address))) {
 		kept = readers_new() | LINE_USED_CELLS | LINE_BENEATH;
 		__atomic_store_n(&l->head, kept, __ATOMIC_RELEASE);
-	} else if (in_cells && whose == OTHERS) {
-		l->young += (l->young & LINE_LOW) < LINE_VAIN;
+	} else if (in_cells && owner == OWNER_OTHERS) {
+		l->last_owner += line_vain_attempts(l->last_owner) < LINE_VAIN;
 	} else if (in_cells) {
-		come_behind(t, cell);
+		come_after_dead_words(t, cell);
 		l->r = bits;
 		l->w = write ? bits : 0;
-		l->young = 0;
+		l->renewed = 0;
 		__atomic_store_n(&l->head,
-				 t->time.now | LINE_USED_CELLS | (whose == OWN ? LINE_BENEATH : 0),
+				 t->time.now | LINE_USED_CELLS |
+					 (owner == OWNER_SELF ? LINE_BENEATH : 0),
 				 __ATOMIC_RELEASE);
 	}
-	unlock(it);
+	unlock_stripe(lock);
 	if (kept)
-		return note_read(t, l, kept, bits, address, pc);
-	return whose != OTHERS ? LINE_NOTED : LINE_CELLS;
+		return note_shared_read(t, l, kept, bits, address, pc);
+	return owner != OWNER_OTHERS ? LINE_NOTED : LINE_NEEDS_CELLS;
 }
 
 /* --- clearing --- */
 
-/* Of a line, the cells that have a bit here. Under the lock. */
+/* Clear those cells of a line that have a bit here. Under the stripe's lock. */
 static void clear_cells(uintptr_t address, uint64_t bits)
 {
-	struct shadow_cell *cell = shadow_find(SHADOW_DATA, address & ~(uintptr_t)(LINE_SIZE - 1));
+	struct shadow_cell *cell = shadow_find(SHADOW_DATA, line_start(address));
 
+	RT_ASSERT(shadow_is_locked(address));
 	for (uint32_t i = 0; cell && i < 8; i++)
 		if (bits >> 8 * i & 0xff)
 			shadow_clear_cell(&cell[i]);
 }
 
-/* It is a thread's, or nobody's: false where it is not any more, or another's who is interested. */
-static bool clear_own(struct shadow_line *l, uint64_t head, uint64_t bits)
+/*
+ * Clear bits of a line that is owned or unused. False: it is so no longer, or it is another
+ * thread's and not dead.
+ */
+static bool clear_owned_line(struct shadow_line *l, uint64_t head, uint64_t bits)
 {
-	if (!word_is_mine(&rt_self, head) && shadow_slot(head) && !word_is_dead(head))
+	if (!word_is_mine(&rt_self, head) && !line_is_unused(head) && !word_is_dead(head))
 		return false;
 	if (bits == ~0ull)
 		return __atomic_compare_exchange_n(&l->head, &head, 0, false, __ATOMIC_ACQ_REL,
 						   __ATOMIC_RELAXED);
-	/* Should it become another's just now, these bits are nobody's there, either. */
+	/* If the line becomes another thread's just now, these bits are no access of that thread.
+	 */
 	if (word_is_mine(&rt_self, head) && head >= rt_self.time.dead) {
 		__atomic_fetch_and(&l->r, ~bits, __ATOMIC_SEQ_CST);
 		__atomic_fetch_and(&l->w, ~bits, __ATOMIC_SEQ_CST);
@@ -526,24 +584,27 @@ static bool clear_own(struct shadow_line *l, uint64_t head, uint64_t bits)
 
 static void clear_line(struct shadow_line *l, uintptr_t address, uint64_t bits)
 {
-	uint64_t head = __atomic_load_n(&l->head, __ATOMIC_ACQUIRE);
-	uint32_t *it = &shadow_stripe(address)->lock;
+	uint64_t head = line_load_head(l);
+	uint32_t *lock = &shadow_stripe(address)->lock;
 	bool simple = shadow_slot(head) < SHADOW_NOBODY && !(head & LINE_BUSY), done;
 
 	if (!head)
 		return;
-	done = simple && clear_own(l, head, bits);
+	done = simple && clear_owned_line(l, head, bits);
 	if (done && !(head & LINE_USED_CELLS))
 		return;
-	rt_lock_ranked(it, RT_STRIPE);
+	rt_lock_ranked(lock, RT_STRIPE);
 	if (done || open_locked(l, address))
 		clear_cells(address, bits);
 	if (!done && bits == ~0ull)
 		__atomic_store_n(&l->head, 0, __ATOMIC_RELEASE);
-	rt_unlock(it);
+	rt_unlock(lock);
 }
 
-/* From this size on pages are given back, which also makes them zero; lists in there are lost. */
+/*
+ * Memory of at least this size: give the pages of its shadow back, which makes them zero. Lists in
+ * there are lost.
+ */
 enum { LARGE = 1 << 18 };
 
 void line_clear(uintptr_t address, size_t bytes)

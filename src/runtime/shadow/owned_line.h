@@ -1,88 +1,152 @@
 /*
- * Lines: memory that one thread has to itself. Most of it is that, most of the time, and then the
- * check need not know more of 64 bytes than which of them their thread has read and written
- * since when: 32 bytes of shadow, where cells (shadow.h) take 128.
+ * Owned lines: 64 bytes of memory that one thread has to itself. Most memory is
+ * used like that most of the time. Then it is enough to remember which bytes the
+ * thread has read and written, and since when: 32 bytes of shadow instead of the
+ * 128 of the cells (shadow.h).
  *
- * A line is one of these, by its head:
+ * A line's state is in its head:
  *
- *	nobody's    slot and time are 0
- *	a thread's  slot and time as in a word: it read the bytes of `r` and wrote those of
- *	            `w`, which are in `r`, too, in one stretch (check.h), from that time on. Cells
- *	            that are marked in `young`, which is a word with a bit for each of the 8,
- *	            only from that word's time on: they were first touched, or touched in just
- *	            the same way again, by a function that was called later, or behind a clock
- *	            that went up.
- *	read        slot SHADOW_READERS, and a number that was never used before: several
- *	            threads read it, and each keeps what it has read for itself (struct
- *	            rt_read), so that they need not take the line from each other; who
- *	            writes asks them all. What the first of them had read by then is
- *	            still there, and its head is in `young`; or, with LINE_BENEATH, what
- *	            all had read by then is in the cells, and nothing else is of interest
- *	in cells    LINE_IN_CELLS: the cells tell
+ *	unused       Slot and time are 0.
+ *	owned        Slot and time as in a word. From that time on, within one stretch, the
+ *	             thread read the bytes of `r` and wrote those of `w`, which are all in `r`.
+ *	             `renewed` has slot and time of a later function or clock, and a bit for
+ *	             each of the 8 cells that were first accessed, or accessed again in just
+ *	             the same way, at that time.
+ *	read-shared  Slot SHADOW_READERS, and a number that was never used before. Several
+ *	             threads read the line, and each of them keeps its reads for itself
+ *	             (struct rt_read), so that they do not take the cache line from each other.
+ *	             A writer asks them all. What the first of them had read before is still in
+ *	             `r`, and its head is in `first_head`. Or, with LINE_BENEATH, what all had
+ *	             read before is in the cells.
+ *	in cells     LINE_HEAD_IN_CELLS: the cells hold everything. `last_owner` has slot and
+ *	             time of the last owned head, and in the low bits the number of vain
+ *	             attempts to close the line.
+ *	being claimed
+ *	             LINE_BUSY is set: a thread is changing the state.
  *
- * What the thread did in an earlier stretch, or at a third age, is told to the cells beneath. So is
- * all where a second thread comes, while the first one's accesses are still of interest. If that
- * one knows them to be before what it does (memory that was handed on, with a lock, say), and
- * their thread is in another stretch by now, the line is its own. If not, the line is in cells
- * until all words in them are dead, or of the one thread that wants it for itself, or known to
- * it; or, for one who reads, all reads. Words that are known stay in the cells beneath: the thread
- * needs no edge from them, and whoever comes next finds them there. When the thread's own
- * accesses are dead so are they: whoever reaches them reaches it. But it does not become
- * another's in the stretch in which it was a thread's: that one may have just found it its own,
- * and be about to set bits.
+ *	unused -> owned             line_claim()
+ *	owned -> owned              a new stretch or age: what was done before goes to the
+ *	                            cells (line_begin_age()); or it is dead or repeated
+ *	                            (line_claim())
+ *	owned -> read-shared        a second thread reads what was only read
+ *	owned, read-shared
+ *	          -> in cells       line_open()
+ *	in cells -> owned           line_close(): all words in the cells are dead, the thread's
+ *	                            own, or settled
+ *	in cells -> read-shared     line_close(): there are only reads
+ *	any -> unused               line_clear(); line_open() if everything was dead
  *
- * Who changes it. A thread sets bits in its own line without further ado. A line that is nobody's,
- * or whose accesses are dead, is claimed: the head is exchanged, with LINE_BUSY in it until the
- * bits are right. To the cells it goes under the lock of the stripe, by the thread or by any other.
- * A thread that sets bits at that very moment looks at the head again, and does in cells what it
- * did; where it is a few instructions too late for that its access is forgotten, as with
- * cells (cell.h); none is invented.
+ * When a second thread comes while the owner's accesses are not dead, the owner's
+ * accesses go to the cells. There are two exceptions. If the second thread knows
+ * all of them to be before its own access (memory that was handed on with a lock,
+ * for example), and their stretch has ended, the line becomes the second thread's.
+ * If both only read, the line becomes read-shared.
  *
- * Who may include this: the runtime.
+ * Settled words stay in the cells beneath an owned line (LINE_BENEATH). Its owner
+ * needs no edge from them, and the next thread that opens the line finds them.
+ * When the owner's accesses are dead so are these: a transaction that reaches them
+ * reaches the owner, too.
+ *
+ * A line in cells does not become another thread's in the stretch in which its last
+ * owner had it: that thread may have just found it its own, and be about to set
+ * bits.
+ *
+ * Which thread changes what. The owner sets bits in its line without a lock. A line
+ * that is unused or dead is claimed by an atomic exchange of the head, with
+ * LINE_BUSY until the bits are right. The line goes to the cells under the lock of
+ * the stripe, by any thread. If the owner sets bits at that very moment, it looks at
+ * the head again, and repeats the access in the cells. If it is a few instructions
+ * too late for that, its access is forgotten, as with cells (cell.h); none is ever
+ * invented.
+ *
+ * Included by: the runtime.
  */
 #ifndef ATOMSAN_RUNTIME_SHADOW_OWNED_LINE_H
 #define ATOMSAN_RUNTIME_SHADOW_OWNED_LINE_H
 
 #include "runtime/shadow/cell.h"
 
+/* --- states --- */
+
 enum {
 	LINE_BUSY = 1,
-	LINE_USED_CELLS = 2, /* there may be words in them */
-	LINE_BENEATH = 4,    /* and some are of interest, all of which the thread knows, or reads */
+	LINE_USED_CELLS = 2, /* there may be words in the cells */
+	/* Some words in the cells are not dead; all of them are known to the owner, or reads. */
+	LINE_BENEATH = 4,
 	LINE_SIZE = 64,
 };
-#define LINE_IN_CELLS ((uint64_t)SHADOW_LIST << SHADOW_SLOT_SHIFT)
+#define LINE_HEAD_IN_CELLS ((uint64_t)SHADOW_LIST << SHADOW_SLOT_SHIFT)
+/* The bits that are not slot and time. */
+#define LINE_LOW ((uint64_t)(SHADOW_TICK - 1))
 
-/* What became of an access: known already, noted, or for the cells (line_open()). */
-enum line_outcome { LINE_KNOWN, LINE_NOTED, LINE_CELLS };
+enum line_state { LINE_UNUSED, LINE_OWNED, LINE_READ_SHARED, LINE_IN_CELLS, LINE_BEING_CLAIMED };
 
-/* The slow halves of line_note(). */
-enum line_outcome line_again(struct rt_thread *t, struct shadow_line *l, uint64_t head,
-			     uint64_t bits, bool write, uintptr_t address, uintptr_t pc);
+static inline enum line_state line_state(uint64_t head)
+{
+	if (head & LINE_BUSY)
+		return LINE_BEING_CLAIMED;
+	switch (shadow_slot(head)) {
+	case 0:
+		return LINE_UNUSED;
+	case SHADOW_READERS:
+		return LINE_READ_SHARED;
+	case SHADOW_LIST:
+		return LINE_IN_CELLS;
+	default:
+		return LINE_OWNED;
+	}
+}
+
+/* line_state(head) == LINE_IN_CELLS, in one comparison. */
+static inline bool line_is_in_cells(uint64_t head)
+{
+	return head == LINE_HEAD_IN_CELLS;
+}
+
+/* line_state(head) == LINE_UNUSED: a line that is being claimed has a slot. */
+static inline bool line_is_unused(uint64_t head)
+{
+	return !shadow_slot(head);
+}
+
+static inline uint64_t line_load_head(const struct shadow_line *l)
+{
+	return __atomic_load_n(&l->head, __ATOMIC_ACQUIRE);
+}
+
+/* Number of vain attempts to close a line in cells; the table does not count further. */
+enum { LINE_VAIN = 5 };
+static inline uint32_t line_vain_attempts(uint64_t last_owner)
+{
+	return (uint32_t)(last_owner & LINE_LOW);
+}
+
+/* --- accesses --- */
+
+/* The result of an access: already recorded; recorded now; to be recorded in cells (line_open()).
+ */
+enum line_outcome { LINE_KNOWN, LINE_NOTED, LINE_NEEDS_CELLS };
+
+/* line_note() if the line is the thread's, but older than its function or its clock. */
+enum line_outcome line_extend_age(struct rt_thread *t, struct shadow_line *l, uint64_t head,
+				  uint64_t bits, bool write, uintptr_t address, uintptr_t pc);
+/* line_note() if the line is neither the thread's in this stretch, nor in cells. */
 enum line_outcome line_claim(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
 			     uintptr_t address, uintptr_t pc);
 /*
- * It is in cells from now on: its head is just LINE_IN_CELLS. False: nothing in it is of interest,
- * and it is nobody's.
+ * Put the line into cells, whatever its state is. False: everything in it was dead, and it is
+ * unused now.
  */
 bool line_open(struct shadow_line *l, uintptr_t address);
 /*
- * Nothing in its cells is of interest but what the thread did, or knows: then it is its own, with
- * this. Nothing but reads, and it reads: then several read it. LINE_CELLS: neither, and it is still
- * to be noted. While it is in cells `young` is slot and time of the one whose it was last, and, in
- * the low bits, how often that was asked in vain, up to LINE_VAIN.
+ * A line in cells becomes the thread's, with this access, if its cells hold only words that are
+ * dead, the thread's own, or settled. It becomes read-shared if the thread reads, and there are
+ * only reads. LINE_NEEDS_CELLS: neither, and the access is still to be recorded.
  */
-enum { LINE_VAIN = 5 };
-#define LINE_LOW ((uint64_t)(SHADOW_TICK - 1)) /* what is not slot and time */
 enum line_outcome line_close(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
 			     uintptr_t address, uintptr_t pc);
-/* This memory is somebody else's from now on. */
+/* Forget all accesses of this memory: it is freed or allocated. */
 void line_clear(uintptr_t address, size_t bytes);
-
-static inline bool line_is_in_cells(uint64_t head)
-{
-	return head >> SHADOW_SLOT_SHIFT == SHADOW_LIST;
-}
 
 /* The bits of an access up to `end`, as far as it lies in the line of `at`. */
 static inline uint64_t line_bits(uintptr_t at, uintptr_t end)
@@ -93,28 +157,7 @@ static inline uint64_t line_bits(uintptr_t at, uintptr_t end)
 	return stop > end ? bits & ~0ull >> (stop - end) : bits;
 }
 
-/* Of what several read, where a thread may keep what it has: in one of two places. */
-static inline struct rt_read *line_read(struct rt_read *table, uintptr_t address, uint32_t i)
-{
-	return &table[(address >> 6 ^ i) & (RT_READS - 1)];
-}
-
-static inline struct rt_read_old *line_read_old(struct rt_read *table, const struct rt_read *e)
-{
-	return (struct rt_read_old *)(table + RT_READS) + (e - table);
-}
-
-/* A stretch begins for it. Others may be looking at it. */
-static inline void line_begin_read(struct rt_read *e, uint64_t kept, uint64_t now, uint64_t bits)
-{
-	__atomic_store_n(&e->kept, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&e->young, 0, __ATOMIC_RELEASE);
-	__atomic_store_n(&e->r, bits, __ATOMIC_RELEASE);
-	__atomic_store_n(&e->head, now, __ATOMIC_RELEASE);
-	__atomic_store_n(&e->kept, kept, __ATOMIC_RELEASE);
-}
-
-/* In a thread to whom it matters, and within the runtime. */
+/* Record an access in a line, without a lock. The thread matters and is within the runtime. */
 static inline __attribute__((always_inline)) enum line_outcome
 line_note(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write, uintptr_t address,
 	  uintptr_t pc)
@@ -122,10 +165,10 @@ line_note(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
 	uint64_t head = __atomic_load_n(&l->head, __ATOMIC_RELAXED), r, w;
 
 	if (RT_UNLIKELY(!word_in_stretch(t, head)))
-		return line_is_in_cells(head) ? LINE_CELLS
+		return line_is_in_cells(head) ? LINE_NEEDS_CELLS
 					      : line_claim(t, l, bits, write, address, pc);
 	if (RT_UNLIKELY(head < t->time.limit || head < t->time.raised))
-		return line_again(t, l, head, bits, write, address, pc);
+		return line_extend_age(t, l, head, bits, write, address, pc);
 	r = l->r;
 	w = l->w;
 	if (!(bits & ~(write ? w : r)))
@@ -135,22 +178,50 @@ line_note(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
 		__atomic_store_n(&l->w, w | bits, __ATOMIC_RELAXED);
 	RT_COMPILER_BARRIER();
 	return RT_LIKELY(__atomic_load_n(&l->head, __ATOMIC_RELAXED) == head) ? LINE_NOTED
-									      : LINE_CELLS;
+									      : LINE_NEEDS_CELLS;
 }
 
-/* Is there nothing of others that this conflicts with, and that is of interest? Not if in cells. */
+/*
+ * Does the line hold no access of another thread that conflicts with this and is not dead? False
+ * if it is in cells or being claimed.
+ */
 static inline bool line_no_conflict(const struct rt_thread *t, const struct shadow_line *l,
 				    uint64_t bits, bool write)
 {
-	uint64_t head = __atomic_load_n(&l->head, __ATOMIC_ACQUIRE);
+	uint64_t head = line_load_head(l);
 
-	if (!shadow_slot(head) || word_is_mine(t, head))
+	if (line_is_unused(head) || word_is_mine(t, head))
 		return true;
 	if (shadow_readers(head))
-		return !write;
+		return !write; /* even while it is being claimed: nothing was written before */
 	if (line_is_in_cells(head) || head & LINE_BUSY)
 		return false;
 	return word_is_dead(head) || !(head & LINE_BENEATH || (write ? l->r : l->w) & bits);
+}
+
+/* --- read-shared lines --- */
+
+/* The entry in which a thread keeps its reads of a line: one of two, i is 0 or 1. */
+static inline struct rt_read *line_read_entry(struct rt_read *table, uintptr_t address, uint32_t i)
+{
+	return &table[(address >> 6 ^ i) & (RT_READS - 1)];
+}
+
+static inline struct rt_read_old *line_read_entry_old(struct rt_read *table,
+						      const struct rt_read *e)
+{
+	return (struct rt_read_old *)(table + RT_READS) + (e - table);
+}
+
+/* Begin a stretch of an entry, with one read. Other threads may be looking at the entry. */
+static inline void line_begin_read_entry(struct rt_read *e, uint64_t kept, uint64_t now,
+					 uint64_t bits)
+{
+	__atomic_store_n(&e->kept, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&e->renewed, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&e->r, bits, __ATOMIC_RELEASE);
+	__atomic_store_n(&e->head, now, __ATOMIC_RELEASE);
+	__atomic_store_n(&e->kept, kept, __ATOMIC_RELEASE);
 }
 
 #endif

@@ -16,13 +16,13 @@ RT_EXPORT extern uintptr_t atomsan_4_lines[SHADOW_REGIONS] __attribute__((alias(
 struct shadow_stripe shadow_stripes[SHADOW_STRIPES];
 uint64_t shadow_stripe_mask = SHADOW_STRIPES - 1;
 static uint32_t region_lock, list_lock;
-/* Those that were made, as far as they fit: which memory does a cell stand for? */
+/* The regions that were made, as far as they fit, to find the memory that a cell stands for. */
 static struct {
 	uintptr_t shadow, memory;
 } made[1 << 10];
 static uint32_t nmade;
 
-static void note_made(uintptr_t shadow, uintptr_t address)
+static void record_region(uintptr_t shadow, uintptr_t address)
 {
 	uint32_t n = nmade;
 
@@ -33,8 +33,8 @@ static void note_made(uintptr_t shadow, uintptr_t address)
 	__atomic_store_n(&nmade, n + 1, __ATOMIC_RELEASE);
 }
 
-/* 0: nobody knows. */
-static uintptr_t memory_of(const struct shadow_cell *cell)
+/* The memory that a cell stands for; 0: not known. */
+static uintptr_t find_memory(const struct shadow_cell *cell)
 {
 	for (uint32_t i = 0, n = __atomic_load_n(&nmade, __ATOMIC_ACQUIRE); i < n; i++) {
 		uintptr_t offset = (uintptr_t)cell - made[i].shadow;
@@ -45,7 +45,7 @@ static uintptr_t memory_of(const struct shadow_cell *cell)
 	return 0;
 }
 
-/* The base of a region; 0: no memory, which has been said. */
+/* The base of a region; 0: no memory, and checking stops. */
 static uintptr_t make_region(uintptr_t *region, size_t bytes, uintptr_t cells_of)
 {
 	void *shadow;
@@ -60,11 +60,11 @@ static uintptr_t make_region(uintptr_t *region, size_t bytes, uintptr_t cells_of
 			rt_stop_checking("no address space for shadow memory");
 			return 0;
 		}
-		/* Large pages would be filled with what nobody asked for. */
+		/* A large page would be filled whole for a few cells. */
 		syscall(SYS_madvise, shadow, bytes, MADV_NOHUGEPAGE);
 		syscall(SYS_madvise, shadow, bytes, MADV_DONTDUMP);
 		if (cells_of)
-			note_made((uintptr_t)shadow, cells_of);
+			record_region((uintptr_t)shadow, cells_of);
 		__atomic_store_n(region, (uintptr_t)shadow, __ATOMIC_RELEASE);
 	}
 	rt_unlock(&region_lock);
@@ -87,18 +87,18 @@ struct shadow_line *shadow_line_make(uintptr_t address)
 	return base ? shadow_line_in(base, address) : NULL;
 }
 
-/* --- lists: classes of 64, 128, ... bytes from stores, which know each other --- */
+/* --- lists: classes of 64, 128, ... bytes from stores, which are linked --- */
 
 enum { CLASSES = 16, STORE = 1 << 20, LOST = 1 << 10, FREE = 1u << 31 };
 static struct shadow_list *free_lists[CLASSES]; /* linked by `cell`, `cap` has FREE */
 static struct store {
 	struct store *before;
-	char *at; /* what is free */
+	char *at; /* the free rest */
 	char lists[] __attribute__((aligned(64)));
 } * store;
-static uint32_t in_use, since; /* lists; lists that were handed out since the last look around */
+static uint32_t in_use, since; /* number of lists; of lists handed out since find_lost() ran */
 
-static uint32_t class_of(uint32_t cap)
+static uint32_t find_class(uint32_t cap)
 {
 	uint32_t class = 0;
 
@@ -107,10 +107,11 @@ static uint32_t class_of(uint32_t cap)
 	return class;
 }
 
-static void list_give_back(struct shadow_list *list)
+static void free_list(struct shadow_list *list)
 {
-	uint32_t class = class_of(list->cap);
+	uint32_t class = find_class(list->cap);
 
+	RT_ASSERT(!(list->cap & FREE) && list->n <= list->cap && in_use);
 	list->n = 0;
 	list->cap |= FREE;
 	list->cell = (struct shadow_cell *)free_lists[class];
@@ -125,9 +126,9 @@ static bool is_lost(const struct shadow_list *list)
 }
 
 /*
- * A thread that was alone with a cell may have stored over a list that another had just put there.
- * One that is not in its cell, while nobody has the lock of the stripe, is lost. Who
- * calls has a stripe's lock: it does not wait for others.
+ * Free lost lists. A thread that found only its own words in a cell may have stored over a list
+ * that another thread had just put there. A list that is not in its cell while the stripe's lock is
+ * free is lost. The caller holds a stripe's lock, so this does not wait for the locks of others.
  */
 static void find_lost(void)
 {
@@ -138,19 +139,19 @@ static void find_lost(void)
 			uintptr_t address;
 			uint32_t *lock;
 
-			p += 64ul << class_of(list->cap & ~FREE);
-			if (!is_lost(list) || !(address = memory_of(list->cell)))
+			p += 64ul << find_class(list->cap & ~FREE);
+			if (!is_lost(list) || !(address = find_memory(list->cell)))
 				continue;
 			lock = &shadow_stripe(address)->lock;
 			if (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
 				continue;
 			if (is_lost(list))
-				list_give_back(list);
+				free_list(list);
 			rt_unlock(lock);
 		}
 }
 
-static struct shadow_list *take_new(size_t bytes)
+static struct shadow_list *carve_list(size_t bytes)
 {
 	struct shadow_list *list;
 
@@ -170,7 +171,7 @@ static struct shadow_list *take_new(size_t bytes)
 
 struct shadow_list *shadow_list_new(struct shadow_cell *cell, uint32_t cap)
 {
-	uint32_t class = class_of(cap);
+	uint32_t class = find_class(cap);
 	size_t bytes = 64ul << class;
 	struct shadow_list *list = NULL;
 
@@ -181,7 +182,7 @@ struct shadow_list *shadow_list_new(struct shadow_cell *cell, uint32_t cap)
 		list = free_lists[class];
 		free_lists[class] = (struct shadow_list *)list->cell;
 	} else if (class < CLASSES) {
-		list = take_new(bytes);
+		list = carve_list(bytes);
 	}
 	if (list) {
 		list->cell = cell;
@@ -199,7 +200,7 @@ struct shadow_list *shadow_list_new(struct shadow_cell *cell, uint32_t cap)
 void shadow_list_free(struct shadow_list *list)
 {
 	rt_lock(&list_lock);
-	list_give_back(list);
+	free_list(list);
 	rt_unlock(&list_lock);
 }
 
@@ -232,8 +233,8 @@ static void clear_lock(struct shadow_cell *cell, uintptr_t address)
 	rt_unlock(&stripe->lock);
 }
 
-/* Pages that lie in here become zero, and so does what is left. */
-static void give_back(uintptr_t from, uintptr_t to)
+/* Make shadow zero by giving its whole pages back, and by clearing the rest. */
+static void zero_shadow(uintptr_t from, uintptr_t to)
 {
 	enum { PAGE = 4096 };
 	uintptr_t first = (from + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
@@ -254,12 +255,15 @@ void shadow_give_back(uintptr_t address, uintptr_t end)
 	uintptr_t cell = (uintptr_t)shadow_find(SHADOW_DATA, address);
 
 	if (line)
-		give_back(line, line + (end - address) / 2);
+		zero_shadow(line, line + (end - address) / 2);
 	if (cell)
-		give_back(cell, cell + 2 * (end - address));
+		zero_shadow(cell, cell + 2 * (end - address));
 }
 
-/* From this size on pages are given back, which also makes them zero; lists in there are lost. */
+/*
+ * Memory of at least this size: give the pages of its shadow back, which makes them zero. Lists in
+ * there are lost.
+ */
 enum { LARGE = 1 << 18 };
 
 void shadow_clear_locks(uintptr_t address, size_t bytes)
@@ -273,7 +277,7 @@ void shadow_clear_locks(uintptr_t address, size_t bytes)
 		if (stop > end)
 			stop = end;
 		if (cell && stop - address >= LARGE)
-			give_back((uintptr_t)cell, (uintptr_t)cell + 2 * (stop - address));
+			zero_shadow((uintptr_t)cell, (uintptr_t)cell + 2 * (stop - address));
 		else
 			for (; cell && address < stop; address += 8, cell++)
 				clear_lock(cell, address);

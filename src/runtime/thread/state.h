@@ -56,7 +56,7 @@ struct rt_read {
 	uint64_t kept;  /* the line's head; 0: no entry */
 	uint64_t head;  /* time of the reads, and RT_READ_OLD */
 	uint64_t r;     /* the bytes read */
-	uint64_t young; /* which cells were read again later, and when */
+	uint64_t renewed; /* which cells were read again later, and when */
 } __attribute__((aligned(32)));
 /*
  * Reads of the same line in an earlier stretch that are not dead yet. They have a table of their
