@@ -16,7 +16,7 @@ static enum rt_mode doublechecker_wants(void)
 	return rt_checking && mode_any_active() ? RT_OWNING : RT_NOTHING;
 }
 
-/* For the replay. */
+/* Put a marker for the replay into the thread's history: ICD_BORN and its kin. */
 static void doublechecker_put_marker(struct rt_thread *t, uint64_t marker)
 {
 	if (t->history)
@@ -111,7 +111,7 @@ static void doublechecker_block_end(struct rt_thread *t)
 	icd_end(t);
 }
 
-/* A first run named the labels that it suspects. */
+/* In a second run: is the label among those that a first run suspected? */
 static void doublechecker_label(struct rt_thread *t, uint32_t number, const char *text, size_t n)
 {
 	(void)t;
@@ -176,7 +176,7 @@ static void doublechecker_alloc(struct rt_thread *t, uintptr_t address, size_t s
 	checker_allocated(t, address);
 	if (t->history)
 		history_put_sized(t, RAW_ALLOC, address, size, pc);
-	/* What was logged of this memory was of another life of it. */
+	/* What the thread has logged about this memory is from before it was freed. */
 	time_new_stretch(t);
 }
 

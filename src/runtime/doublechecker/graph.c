@@ -1,10 +1,10 @@
 /*
- * The graph of the imprecise check: which transactions are nodes, where edges
- * come from, and what becomes of components. See icd.h; engine/doublechecker/idg.h does the
- * rest.
+ * The graph of the imprecise check: which transactions become nodes, where edges
+ * come from, and what happens to components. See icd.h; the graph itself is
+ * engine/doublechecker/idg.h.
  *
- * A transaction is a stretch of a thread's time, [from, to), and its log what
- * the history has of that stretch.
+ * A transaction is an interval of its thread's time, [from, to). Its log is the part
+ * of the history with these times.
  */
 #include <fcntl.h>
 #include <string.h>
@@ -22,56 +22,59 @@
 #include "base/banned.h"
 
 bool icd_logs;
-uint32_t icd_lock, icd_count, icd_waiting;
-static bool outside_too = true; /* operations outside of blocks are looked at */
+uint32_t icd_lock, icd_count, icd_nwaiting;
+static bool outside_too = true; /* operations outside blocks are checked */
 
-struct icd_line icd_lines[SHADOW_SLOTS];
+struct icd_public icd_public[SHADOW_SLOTS];
 
-/* What is known of a slot, under the lock. */
-static struct place {
-	idg_ref last;      /* its node, or the last one it had; may be gone */
-	idg_ref last_rdex; /* as icd.h of the engine has it */
-	uint64_t since;    /* what `last` stands for */
+/* What the graph knows about a slot; under icd_lock. */
+static struct graph_slot {
+	idg_ref last;      /* its current node, or the last one; may have been freed */
+	idg_ref last_rdex; /* its node when it last came to RdEx: engine/doublechecker/icd.h */
+	uint64_t since;    /* the published `since` that `last` stands for */
 	struct history *history;
 	uint32_t thread;
-} places[SHADOW_SLOTS];
+} slots[SHADOW_SLOTS];
 uint32_t icd_slots;
 
-/* Beside the graph's nodes. */
+/* What this file adds to a node of the graph; the same index. */
 struct note {
 	struct history *history;
 	uint32_t thread;
-	uint32_t replayed; /* of a component: so large it was then */
+	uint32_t replayed; /* of a component: its size when it was last handed to the replay */
 	uint64_t block;
 };
 static struct idg graph;
 static struct note *notes;
 static size_t notes_cap;
-static idg_ref last_share;
-static uint64_t share_clock;
+static idg_ref last_share;   /* the node of the last change to RdSh */
+static uint64_t share_clock; /* its thread's clock then */
 
-/* Past this, what has ended becomes one node, or searches have taken too long. */
+/*
+ * All ended nodes are merged into one if more than NODES_MAX nodes are alive, or if searches have
+ * looked at more edges than max_work: WORK_FIRST, and WORK more for each operation on the graph.
+ */
 enum { NODES_MAX = 1 << 16, WORK = 64, WORK_FIRST = 1 << 22 };
 static uint64_t max_work = WORK_FIRST;
 
-static idg_ref *sources; /* of edges that are to be made */
+static idg_ref *sources; /* of the edges that add_edges() adds */
 static size_t nsources, sources_cap;
 
 /* --- components --- */
 
-static struct icd_found *waiting;
+static struct icd_component *waiting; /* to be replayed when no lock is held */
 
-static void add_part(struct icd_found *f, uint32_t node)
+static void add_part(struct icd_component *c, uint32_t node)
 {
 	const struct idg_node *n = &graph.node[node];
 	uint64_t to = n->end;
 
-	/* Of operations outside blocks that are still going on, or whose end waits for the lock. */
-	if (!to && places[n->thread].since == icd_lines[n->thread].since)
+	/* Operations outside blocks: they go on, or their thread waits for the lock to end them. */
+	if (!to && slots[n->thread].since == icd_public[n->thread].since)
 		to = UINT64_MAX;
 	else if (!to)
-		to = __atomic_load_n(&icd_lines[n->thread].since, __ATOMIC_ACQUIRE) >> 1;
-	f->part[f->n++] = (struct icd_part){
+		to = __atomic_load_n(&icd_public[n->thread].since, __ATOMIC_ACQUIRE) >> 1;
+	c->part[c->n++] = (struct icd_part){
 		.history = notes[node].history,
 		.thread = notes[node].thread,
 		.outside = n->outside,
@@ -81,7 +84,8 @@ static void add_part(struct icd_found *f, uint32_t node)
 	};
 }
 
-static void suspect(uint32_t node)
+/* In a first run: name the node's block. */
+static void suspect_node(uint32_t node)
 {
 	if (graph.node[node].outside)
 		block_policy_suspect_outside();
@@ -89,29 +93,30 @@ static void suspect(uint32_t node)
 		block_policy_suspect(notes[node].block);
 }
 
-/* For the replay, when the lock is not held any more. */
-static void hand_on(uint32_t component)
+/* Put a copy of the component on the list of those to be replayed, or count it as lost. */
+static void queue_component(uint32_t component)
 {
 	const struct idg_node *c = &graph.node[component];
-	size_t bytes = sizeof(struct icd_found) + c->size * sizeof(struct icd_part);
-	struct icd_found *f = c->lost ? NULL : rt_pages(bytes);
+	size_t bytes = sizeof(struct icd_component) + c->size * sizeof(struct icd_part);
+	struct icd_component *copy = c->lost ? NULL : rt_pages(bytes);
 	uint32_t member = component;
 
-	if (!f) {
+	if (!copy) {
 		report_counts.lost++;
 		return;
 	}
-	f->bytes = bytes;
+	copy->bytes = bytes;
 	do {
-		add_part(f, member);
+		add_part(copy, member);
 		member = graph.node[member].next;
 	} while (member != component);
-	f->next = waiting;
-	waiting = f;
-	__atomic_store_n(&icd_waiting, icd_waiting + 1, __ATOMIC_RELAXED);
+	copy->next = waiting;
+	waiting = copy;
+	__atomic_store_n(&icd_nwaiting, icd_nwaiting + 1, __ATOMIC_RELAXED);
 }
 
-static void done(void *arg, struct idg *g, uint32_t component)
+/* The graph's callback: a component with a cycle is complete. */
+static void finish_component(void *arg, struct idg *g, uint32_t component)
 {
 	const struct idg_node *c = &g->node[component];
 	uint32_t member = component;
@@ -121,21 +126,22 @@ static void done(void *arg, struct idg *g, uint32_t component)
 	report_counts.passed += c->blocks;
 	if (icd_logs) {
 		if (notes[component].replayed != c->size)
-			hand_on(component);
+			queue_component(component);
 		return;
 	}
 	do {
-		suspect(member);
+		suspect_node(member);
 		member = g->node[member].next;
 	} while (member != component);
 }
 
 /*
- * A component that is not complete for long would lose its logs: it is looked at as it grows. What
- * is found in a part of it is true; but in the whole, an edge of that may have been left out for an
- * earlier cycle. So not with a recording: that is there to be compared with.
+ * Queue a component before it is complete, each time its size has doubled: if it stayed incomplete
+ * for long, its logs would be overwritten. What the replay finds in a part is true. But in the
+ * whole component, one of its edges may be missing because of an earlier cycle. So this is not done
+ * with a recording, whose findings are compared with these.
  */
-static void look_early(idg_ref ref)
+static void queue_growing_component(idg_ref ref)
 {
 	uint32_t node = idg_at(&graph, ref), root;
 
@@ -144,18 +150,19 @@ static void look_early(idg_ref ref)
 	root = graph.node[node].of;
 	if (graph.node[root].cyclic && !graph.node[root].lost &&
 	    graph.node[root].size >= 2 * notes[root].replayed) {
-		hand_on(root);
+		queue_component(root);
 		notes[root].replayed = graph.node[root].size;
 	}
 }
 
-static void pool(void)
+/* Merge all ended nodes into one. */
+static void pool_ended_nodes(void)
 {
 	uint32_t to;
 
 	for (size_t i = 0; i < graph.nnodes && !icd_logs; i++)
 		if (graph.node[i].alive && !graph.node[i].open)
-			suspect((uint32_t)i); /* they could not be told apart later */
+			suspect_node((uint32_t)i); /* after the merge they are indistinguishable */
 	graph.work = 0;
 	max_work = WORK_FIRST;
 	to = idg_pool(&graph);
@@ -164,74 +171,80 @@ static void pool(void)
 	report_counts.pooled += graph.node[to].size;
 	last_share = idg_moved(&graph, last_share);
 	for (uint32_t i = 0; i < icd_slots; i++) {
-		places[i].last = idg_moved(&graph, places[i].last);
-		places[i].last_rdex = idg_moved(&graph, places[i].last_rdex);
+		slots[i].last = idg_moved(&graph, slots[i].last);
+		slots[i].last_rdex = idg_moved(&graph, slots[i].last_rdex);
 	}
 	idg_pool_end(&graph, to);
 }
 
-static void save_memory(void)
+static void limit_graph(void)
 {
 	max_work += WORK;
 	if (RT_UNLIKELY(graph.alive > NODES_MAX || graph.work > max_work))
-		pool();
+		pool_ended_nodes();
 }
 
 /* --- nodes --- */
 
-/* What the thread does from now on, it does behind this. */
-static void set_reached(struct icd_line *l, bool reached)
+/* The store is a fence: what the thread does next comes after it. */
+static void set_reached(struct icd_public *l, bool reached)
 {
 	if (l->reached != reached)
 		__atomic_store_n(&l->reached, reached, __ATOMIC_SEQ_CST);
 }
 
-/* A node for what the slot is doing since then; it comes behind its last one. */
+/* Make the node of the slot's transaction that began at `since`, after its last node. */
 static uint32_t make_node(uint32_t slot, uint64_t since)
 {
-	struct place *p = &places[slot];
-	uint32_t last = idg_at(&graph, p->last), n;
+	struct graph_slot *s = &slots[slot];
+	uint32_t last = idg_at(&graph, s->last), n;
 
+	RT_ASSERT(icd_lock && since);
 	n = idg_new(&graph, slot, since >> 1, !(since & 1));
 	MEM_GROW0(notes, notes_cap, graph.nnodes);
-	notes[n] = (struct note){.history = p->history,
-				 .thread = p->thread,
-				 .block = since & 1 ? icd_lines[slot].block : 0};
+	notes[n] = (struct note){.history = s->history,
+				 .thread = s->thread,
+				 .block = since & 1 ? icd_public[slot].block : 0};
 	if (last != IDG_NONE)
 		idg_add(&graph, last, n);
-	p->last = idg_ref_to(&graph, n);
-	p->since = since;
+	s->last = idg_ref_to(&graph, n);
+	s->since = since;
 	return n;
 }
 
-static void end_node(struct place *p, uint64_t time)
+/* End the slot's open node; this may free it. */
+static void end_node(struct graph_slot *s, uint64_t time)
 {
-	idg_ref ended = p->last;
+	idg_ref ended = s->last;
 
-	p->since = 0;
+	s->since = 0;
 	idg_end(&graph, idg_at(&graph, ended), time);
-	look_early(ended);
+	queue_growing_component(ended);
 }
 
-/* The node of what a slot is doing now; IDG_NONE: nothing that could be on a cycle. */
-static uint32_t node_of(uint32_t slot)
+/*
+ * Returns the node of what a slot is doing now, which is made if there is none; IDG_NONE if that
+ * cannot be on a cycle. The caller holds icd_lock.
+ */
+static uint32_t get_node(uint32_t slot)
 {
-	struct icd_line *l = &icd_lines[slot];
-	struct place *p = &places[slot];
+	struct icd_public *l = &icd_public[slot];
+	struct graph_slot *s = &slots[slot];
 
+	RT_ASSERT(icd_lock);
 	for (;;) {
 		uint64_t since = __atomic_load_n(&l->since, __ATOMIC_SEQ_CST);
-		uint32_t last = idg_at(&graph, p->last);
+		uint32_t last = idg_at(&graph, s->last);
 
-		if (!since || p->since == since) {
+		if (!since || s->since == since) {
 			if (!(since & 1) && last == IDG_NONE)
 				set_reached(l, false);
 			return last;
 		}
-		/* Its thread is about to say so itself, and waits for the lock. */
+		/* That block has ended; its thread waits for the lock to end the node. */
 		if (last != IDG_NONE && graph.node[last].open) {
-			end_node(p, since >> 1);
-			last = idg_at(&graph, p->last);
+			end_node(s, since >> 1);
+			last = idg_at(&graph, s->last);
 		}
 		if (!(since & 1) && last == IDG_NONE) {
 			set_reached(l, false);
@@ -245,7 +258,7 @@ static uint32_t node_of(uint32_t slot)
 
 /* --- edges --- */
 
-static void from(uint32_t node)
+static void add_source(uint32_t node)
 {
 	if (node == IDG_NONE)
 		return;
@@ -253,8 +266,8 @@ static void from(uint32_t node)
 	sources[nsources++] = idg_ref_to(&graph, node);
 }
 
-/* Those that are gone meanwhile do not matter any more. */
-static void add_to(uint32_t node)
+/* Add an edge from each source to the node. Sources that were freed can be on no cycle. */
+static void add_edges_to(uint32_t node)
 {
 	for (size_t i = 0; i < nsources; i++) {
 		uint32_t source = idg_at(&graph, sources[i]);
@@ -264,8 +277,8 @@ static void add_to(uint32_t node)
 	}
 }
 
-/* For icd_known(). */
-static void set_fast(struct rt_thread *t)
+/* Set the fields that icd_known() reads. */
+static void set_fast_path(struct rt_thread *t)
 {
 	bool states = t->icd.todo == ICD_STATES;
 	uint32_t seen = t->icd.seen < ICD_MAX ? t->icd.seen : ICD_MAX - 1;
@@ -275,35 +288,36 @@ static void set_fast(struct rt_thread *t)
 	t->icd.shared = states ? icd_pack(ICD_RDSH, seen) : 0;
 }
 
+/* Decide what the thread does at its accesses from now on. */
 static void set_todo(struct rt_thread *t, bool skipped)
 {
 	uint32_t todo = 0;
 
 	if (!skipped && (t->blocks.txn || outside_too)) {
 		todo = ICD_STATES;
-		if (icd_logs && (t->blocks.txn || icd_lines[t->slot].reached))
+		if (icd_logs && (t->blocks.txn || icd_public[t->slot].reached))
 			todo |= ICD_LOG;
 	}
 	t->icd.todo = todo | (shadow_serial ? ICD_SLOW : 0);
-	set_fast(t);
+	set_fast_path(t);
 }
 
-/* Something was put into its history since its last transaction ended. */
-static bool did_something(const struct rt_thread *t)
+/* Has the thread put anything into its history since its last transaction ended? */
+static bool has_logged(const struct rt_thread *t)
 {
 	return icd_logs && t->hist.next != t->icd.ended_at;
 }
 
 /*
- * Operations outside blocks with edges: they join those before where these have the same edges, or
- * none goes out from them yet.
+ * Add the edges into operations outside blocks. The operations join the node of those before them
+ * if that node has the same incoming edges, or no outgoing edge yet.
  */
-static void edges_outside(struct rt_thread *t)
+static void add_edges_outside(struct rt_thread *t)
 {
-	struct icd_line *l = &icd_lines[t->slot];
-	struct place *p = &places[t->slot];
-	uint32_t last = idg_at(&graph, p->last), n = last;
-	bool joins = last != IDG_NONE && p->since == l->since && graph.node[last].outside &&
+	struct icd_public *l = &icd_public[t->slot];
+	struct graph_slot *s = &slots[t->slot];
+	uint32_t last = idg_at(&graph, s->last), n = last;
+	bool joins = last != IDG_NONE && s->since == l->since && graph.node[last].outside &&
 		     graph.node[last].of == last && graph.node[last].size == 1;
 	bool fresh = false;
 
@@ -317,72 +331,75 @@ static void edges_outside(struct rt_thread *t)
 	if (!joins || graph.node[last].out) {
 		uint64_t since = time_now(t) << 1;
 
-		if (last != IDG_NONE && p->since != l->since && did_something(t))
+		if (last != IDG_NONE && s->since != l->since && has_logged(t))
 			last = make_node(t->slot, l->since);
-		if (last != IDG_NONE && p->since == l->since)
+		if (last != IDG_NONE && s->since == l->since)
 			graph.node[last].end = since >> 1;
 		t->icd.ended_at = t->hist.next;
 		__atomic_store_n(&l->since, since, __ATOMIC_SEQ_CST);
 		n = make_node(t->slot, since);
 		l->noded = since;
 	}
-	add_to(n);
+	add_edges_to(n);
 }
 
+/* Add edges from the sources to what the thread is doing now. */
 static void add_edges(struct rt_thread *t)
 {
-	struct icd_line *l = &icd_lines[t->slot];
+	struct icd_public *l = &icd_public[t->slot];
 
 	if (!nsources)
 		return;
 	if (t->blocks.txn) {
-		add_to(node_of(t->slot));
+		add_edges_to(get_node(t->slot));
 		l->noded = l->since;
 	} else {
-		edges_outside(t);
+		add_edges_outside(t);
 	}
 	if (!l->reached) {
 		set_reached(l, true);
 		set_todo(t, false);
 	}
-	save_memory();
+	limit_graph();
 }
 
-static void behind(struct rt_thread *t, uint32_t slot)
+/* Raise the thread's clock above the slot's. */
+static void follow_slot(struct rt_thread *t, uint32_t slot)
 {
 	time_raise_clock(t, __atomic_load_n(&slot_public[slot].clock, __ATOMIC_ACQUIRE));
 }
 
 void icd_edges(struct rt_thread *t, struct icd_move m)
 {
-	bool known =
-		false; /* the source is as its place says, and goes on being that for a while */
+	/* The other slot has one node, which stays its node for a while: remember the edge. */
+	bool known = false;
 
+	RT_ASSERT(icd_lock);
 	nsources = 0;
 	switch (m.change) {
 	case ICD_FIRST:
 	case ICD_UPGRADE:
 		break;
 	case ICD_SHARE:
-		from(idg_at(&graph, places[m.other].last_rdex));
-		behind(t, m.other);
-		from(idg_at(&graph, last_share));
+		add_source(idg_at(&graph, slots[m.other].last_rdex));
+		follow_slot(t, m.other);
+		add_source(idg_at(&graph, last_share));
 		time_raise_clock(t, share_clock);
 		break;
 	case ICD_FENCE:
-		from(idg_at(&graph, last_share));
+		add_source(idg_at(&graph, last_share));
 		time_raise_clock(t, share_clock);
 		break;
 	case ICD_CONFLICT:
-		from(node_of(m.other));
-		behind(t, m.other);
+		add_source(get_node(m.other));
+		follow_slot(t, m.other);
 		known = nsources;
 		break;
 	case ICD_CONFLICT_ALL:
 		for (uint32_t i = 1; i < icd_slots; i++)
 			if (i != t->slot) {
-				from(node_of(i));
-				behind(t, i);
+				add_source(get_node(i));
+				follow_slot(t, i);
 			}
 		break;
 	}
@@ -390,64 +407,69 @@ void icd_edges(struct rt_thread *t, struct icd_move m)
 	add_edges(t);
 	if (known)
 		t->icd.came[m.other % RT_CAME] =
-			(struct rt_came){places[m.other].since, icd_lines[t->slot].since, m.other};
+			(struct rt_came){slots[m.other].since, icd_public[t->slot].since, m.other};
 	if (m.change == ICD_SHARE) {
-		last_share = places[t->slot].last;
+		last_share = slots[t->slot].last;
 		share_clock = t->time.clock;
 	}
 	if (m.change == ICD_SHARE || m.change == ICD_FENCE) {
 		t->icd.seen = icd_count;
-		set_fast(t);
+		set_fast_path(t);
 	}
 	if (m.change == ICD_CONFLICT && icd_kind_of(m.state) == ICD_RDEX)
-		places[t->slot].last_rdex = places[t->slot].last;
+		slots[t->slot].last_rdex = slots[t->slot].last;
 }
 
-/* --- where a transaction begins or ends --- */
+/* --- a transaction begins or ends --- */
 
-/* With the lock held. */
-static void pass(struct rt_thread *t, uint64_t old, uint64_t since)
+/*
+ * The thread's `since` went from `old` to `since`: end the node of the old transaction, and make
+ * one for the new if the thread is reached. The caller holds icd_lock.
+ */
+static void replace_node(struct rt_thread *t, uint64_t old, uint64_t since)
 {
-	struct icd_line *l = &icd_lines[t->slot];
-	struct place *p = &places[t->slot];
-	uint32_t last = idg_at(&graph, p->last);
+	struct icd_public *l = &icd_public[t->slot];
+	struct graph_slot *s = &slots[t->slot];
+	uint32_t last = idg_at(&graph, s->last);
 
-	if (p->since == old && last != IDG_NONE) {
+	RT_ASSERT(icd_lock);
+	if (s->since == old && last != IDG_NONE) {
 		if (old & 1)
-			end_node(p, since >> 1);
+			end_node(s, since >> 1);
 		else
 			graph.node[last].end = since >> 1;
 	}
 	l->noded = 0;
-	set_reached(l, idg_at(&graph, p->last) != IDG_NONE);
-	if (since & 1 && l->reached && p->since != since)
+	set_reached(l, idg_at(&graph, s->last) != IDG_NONE);
+	if (since & 1 && l->reached && s->since != since)
 		make_node(t->slot, since);
-	if (p->since == since)
+	if (s->since == since)
 		l->noded = since;
-	save_memory();
+	limit_graph();
 }
 
-static void move_on(struct rt_thread *t, uint64_t since)
+/* Publish that the thread's transaction has ended, and that another began at `since`. */
+static void publish_since(struct rt_thread *t, uint64_t since)
 {
-	struct icd_line *l = &icd_lines[t->slot];
-	struct place *p = &places[t->slot];
+	struct icd_public *l = &icd_public[t->slot];
+	struct graph_slot *s = &slots[t->slot];
 	uint64_t old;
 
 	if (RT_LIKELY(!l->reached)) {
 		old = __atomic_exchange_n(&l->since, since, __ATOMIC_SEQ_CST);
 		if (RT_UNLIKELY(__atomic_load_n(&l->noded, __ATOMIC_SEQ_CST) == old)) {
 			rt_lock_ranked(&icd_lock, RT_GRAPH);
-			pass(t, old, since);
+			replace_node(t, old, since);
 			rt_unlock(&icd_lock);
 		}
 	} else {
 		rt_lock_ranked(&icd_lock, RT_GRAPH);
 		old = l->since;
-		if (p->since != old && !(old & 1) && idg_at(&graph, p->last) != IDG_NONE &&
-		    did_something(t))
+		if (s->since != old && !(old & 1) && idg_at(&graph, s->last) != IDG_NONE &&
+		    has_logged(t))
 			make_node(t->slot, old);
 		__atomic_store_n(&l->since, since, __ATOMIC_SEQ_CST);
-		pass(t, old, since);
+		replace_node(t, old, since);
 		rt_unlock(&icd_lock);
 	}
 	t->icd.ended_at = t->hist.next;
@@ -459,30 +481,30 @@ void icd_begin(struct rt_thread *t, uint64_t block, bool skipped)
 		set_todo(t, true);
 		return;
 	}
-	icd_lines[t->slot].block = block;
-	move_on(t, time_now(t) << 1 | 1);
+	icd_public[t->slot].block = block;
+	publish_since(t, time_now(t) << 1 | 1);
 	set_todo(t, false);
 }
 
 void icd_end(struct rt_thread *t)
 {
-	/* One that was skipped is not there. */
-	if (icd_lines[t->slot].since & 1)
-		move_on(t, time_now(t) << 1);
+	/* A skipped block was not published. */
+	if (icd_public[t->slot].since & 1)
+		publish_since(t, time_now(t) << 1);
 	set_todo(t, false);
 }
 
 /* --- threads --- */
 
-/* Points in the lives of threads: the last ones, and what they were. */
+/* The nodes of the last points, by number. Older points give no edge. */
 enum { POINTS = 1 << 12 };
 static idg_ref points[POINTS];
 static uint64_t npoints;
 
-static void from_point(uint64_t point)
+static void add_point_source(uint64_t point)
 {
 	if (point && npoints - point < POINTS)
-		from(idg_at(&graph, points[point % POINTS]));
+		add_source(idg_at(&graph, points[point % POINTS]));
 }
 
 uint64_t icd_point(struct rt_thread *t)
@@ -491,9 +513,9 @@ uint64_t icd_point(struct rt_thread *t)
 	uint32_t n;
 
 	rt_lock_ranked(&icd_lock, RT_GRAPH);
-	n = node_of(t->slot);
+	n = get_node(t->slot);
 	if (n != IDG_NONE) {
-		set_reached(&icd_lines[t->slot], true);
+		set_reached(&icd_public[t->slot], true);
 		point = ++npoints;
 		points[point % POINTS] = idg_ref_to(&graph, n);
 	}
@@ -503,8 +525,8 @@ uint64_t icd_point(struct rt_thread *t)
 
 bool icd_thread_begin(struct rt_thread *t, uint64_t birth)
 {
-	struct place *p = &places[t->slot];
-	struct icd_line *l = &icd_lines[t->slot];
+	struct graph_slot *s = &slots[t->slot];
+	struct icd_public *l = &icd_public[t->slot];
 
 	t->icd.wrex = icd_pack(ICD_WREX, t->slot);
 	t->icd.rdex = icd_pack(ICD_RDEX, t->slot);
@@ -520,16 +542,15 @@ bool icd_thread_begin(struct rt_thread *t, uint64_t birth)
 	rt_lock_ranked(&icd_lock, RT_GRAPH);
 	if (t->slot >= icd_slots)
 		icd_slots = t->slot + 1;
-	p->history = t->history;
-	p->thread = t->id;
-	/* Memory of whoever had the slot before seems to be its own: so it comes behind that one.
-	 */
-	set_reached(l, idg_at(&graph, p->last) != IDG_NONE);
+	s->history = t->history;
+	s->thread = t->id;
+	/* The memory of the slot's last thread seems to be its own: so it follows that one. */
+	set_reached(l, idg_at(&graph, s->last) != IDG_NONE);
 	t->icd.ended_at = t->hist.next;
 	l->noded = 0;
 	__atomic_store_n(&l->since, time_now(t) << 1, __ATOMIC_SEQ_CST);
 	nsources = 0;
-	from_point(birth);
+	add_point_source(birth);
 	add_edges(t);
 	rt_unlock(&icd_lock);
 	set_todo(t, false);
@@ -542,7 +563,7 @@ uint64_t icd_thread_end(struct rt_thread *t)
 
 	report_counts.logged += t->icd.nlogged;
 	t->icd.todo = 0;
-	set_fast(t);
+	set_fast_path(t);
 	rt_pages_free(t->icd.logged, ICD_LOGGED * sizeof *t->icd.logged);
 	t->icd.logged = NULL;
 	return point;
@@ -553,18 +574,18 @@ void icd_join(struct rt_thread *t, uint64_t last)
 	time_new_stretch(t);
 	rt_lock_ranked(&icd_lock, RT_GRAPH);
 	nsources = 0;
-	from_point(last);
+	add_point_source(last);
 	add_edges(t);
 	rt_unlock(&icd_lock);
 }
 
-/* --- */
+/* --- the file of suspects --- */
 
-/* Does the file of first runs have this line? */
+/* Does the file that first runs wrote have this line? */
 static bool file_has(const char *line)
 {
 	int f = (int)syscall(SYS_openat, AT_FDCWD, rt_options.second_run, O_RDONLY | O_CLOEXEC);
-	size_t at = 0, want = strlen(line); /* SIZE_MAX: not in this line */
+	size_t at = 0, want = strlen(line); /* at == SIZE_MAX: not in this line */
 	bool found = false;
 	char text[4096];
 	long n;
@@ -588,7 +609,7 @@ bool icd_names_label(const char *text, size_t n)
 {
 	char line[256];
 
-	/* Few have such characters, or are so long: those are looked at in any case. */
+	/* Few labels are that long or have such characters: these are always checked. */
 	if (n > sizeof line - 8 || memchr(text, '\\', n) || memchr(text, '\n', n) ||
 	    memchr(text, '\r', n))
 		return true;
@@ -598,29 +619,31 @@ bool icd_names_label(const char *text, size_t n)
 	return file_has(line);
 }
 
+/* --- the process --- */
+
 void icd_init(bool first, bool second)
 {
 	icd_logs = !first;
 	outside_too = !second || file_has("outside");
-	graph.done = done;
+	graph.done = finish_component;
 	icd_slots = 1;
 }
 
 void icd_report_now(struct rt_thread *t, bool cut)
 {
-	struct icd_found *f, *next;
+	struct icd_component *c, *next;
 
 	rt_lock_ranked(&icd_lock, RT_GRAPH);
-	f = waiting;
+	c = waiting;
 	waiting = NULL;
-	__atomic_store_n(&icd_waiting, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&icd_nwaiting, 0, __ATOMIC_RELAXED);
 	rt_unlock(&icd_lock);
-	if (f && cut)
+	if (c && cut)
 		report_left_out();
-	for (; f; f = next) {
-		next = f->next;
-		icd_replay(t, f);
-		rt_pages_free(f, f->bytes);
+	for (; c; c = next) {
+		next = c->next;
+		icd_replay(t, c);
+		rt_pages_free(c, c->bytes);
 	}
 }
 
@@ -628,11 +651,11 @@ void icd_finish(struct rt_thread *t)
 {
 	rt_lock_ranked(&icd_lock, RT_GRAPH);
 	for (uint32_t i = 1; i < icd_slots; i++) {
-		struct place *p = &places[i];
-		uint32_t n = idg_at(&graph, p->last);
+		struct graph_slot *s = &slots[i];
+		uint32_t n = idg_at(&graph, s->last);
 
 		if (n != IDG_NONE && graph.node[n].open) {
-			p->since = 0;
+			s->since = 0;
 			idg_end(&graph, n, UINT64_MAX);
 		}
 	}
@@ -653,19 +676,19 @@ void icd_fork_parent(void)
 	rt_unlock(&icd_lock);
 }
 
-/* What others had open has ended. */
+/* The other threads do not exist in the child: end their open nodes. */
 void icd_fork_child(struct rt_thread *t)
 {
 	icd_lock = 0;
 	icd_replay_child();
 	for (uint32_t i = 1; i < icd_slots; i++) {
-		uint32_t n = idg_at(&graph, places[i].last);
+		uint32_t n = idg_at(&graph, slots[i].last);
 
 		if (i == t->slot)
 			continue;
 		if (n != IDG_NONE && graph.node[n].open)
 			idg_end(&graph, n, UINT64_MAX);
-		icd_lines[i].since = 0;
-		places[i].since = 0;
+		icd_public[i].since = 0;
+		slots[i].since = 0;
 	}
 }

@@ -1,16 +1,19 @@
 /*
- * The precise half of DoubleChecker, in the program: a component's transactions are
- * replayed from the histories, in the order of their clocks, through the check
- * that the engines use (engine/precise/precise.h). What closes a cycle there is reported
- * with the histories around it (report.h), from which the reporter finds
- * it again and tells who is to blame. A component without one is only counted.
+ * The precise half of DoubleChecker, inside the program. The transactions of a
+ * component are replayed from the histories, in the order of their clocks, through
+ * the check that the engines use (engine/precise/precise.h). An operation that closes
+ * a cycle there is reported with the histories around it (report.h). The reporter
+ * finds the cycle again in these and decides which block is to blame. A component
+ * without a cycle is only counted.
  *
- * Most of what a long transaction does is of no interest to anybody else. So a component is read
- * twice: the first time for which memory several threads have to do with, and one writes; then
- * only accesses of such memory are taken out and put in order.
+ * Most memory that a long transaction accesses is accessed by no other thread. So a
+ * component is read twice. The first pass finds the memory that several threads
+ * access and one writes; the second one takes only accesses of such memory, and
+ * sorts them.
  *
- * A variable is a set of bytes of 8 that every access of the component touches as a
- * whole. Fork and join are a write and a read of a variable of their own.
+ * Every 8 bytes of memory are divided into variables: a variable is a set of these
+ * bytes that each access of the component touches as a whole or not at all. A fork
+ * and a join are a write and a read of a variable of their own.
  */
 #include <string.h>
 
@@ -22,37 +25,38 @@
 
 #include "base/banned.h"
 
-/* One at a time. */
-static uint32_t lock;
+static uint32_t lock; /* of all that follows: one component is replayed at a time */
 static struct precise precise;
 static bool started;
 
-/* An operation of a component. */
-struct unit {
+/* An operation of a component: a unit of a history, decoded. */
+struct operation {
 	const struct history *history;
-	const uint64_t *at; /* in it */
+	const uint64_t *at; /* the unit */
 	uint64_t address, size, clock;
 	uintptr_t pc;
 	uint32_t thread, part;
-	uint8_t op, aux; /* op: RAW_BEGIN and RAW_END are the part's own */
-	bool not_held;
+	uint8_t op, aux; /* op: RAW_BEGIN and RAW_END are the part's, not the history's */
+	bool not_held;   /* a semaphore post without the semaphore */
 };
-static struct unit *units, *sorted;
-static size_t nunits, units_cap, sorted_cap;
-enum { UNITS_MAX = 1 << 19, CELLS_MAX = 1 << 18 };
+static struct operation *ops, *sorted;
+static size_t nops, ops_cap, sorted_cap;
+enum { OPERATIONS_MAX = 1 << 19, OBJECTS_MAX = 1 << 18 };
 
 /* --- variables --- */
 
+/* What operations are about: 8 bytes of memory, a lock, or the begin or end of a thread. */
 enum kind { DATA, LOCK, FORK, EXIT };
-struct cell {
+struct object {
 	uint64_t key;
-	uint32_t number; /* of its first variable */
-	uint32_t stamp;  /* the replay it is of */
-	uint8_t class[8];
-	uint8_t classes;
+	uint32_t number;  /* of its first variable; of a lock, its own */
+	uint32_t stamp;   /* the replay that it belongs to */
+	uint8_t class[8]; /* DATA, by byte: the number of its variable, from 0 */
+	uint8_t classes;  /* variables in use */
 };
-static struct cell *cells; /* open addressing */
-static uint32_t ncells, cells_cap, stamp;
+static struct object *objects; /* a hash table with open addressing */
+static uint32_t nobjects, objects_cap;
+static uint32_t stamp; /* the number of the current replay */
 static uint32_t nvars, nlocks;
 static bool too_large;
 
@@ -61,50 +65,51 @@ static uint64_t key_of(enum kind kind, uint64_t address)
 	return (kind == DATA ? address >> 3 : address) << 2 | (uint64_t)kind;
 }
 
-static struct cell *find(uint64_t key)
+/* Returns the slot of the table that has the key, or in which it belongs. */
+static struct object *find_slot(uint64_t key)
 {
-	uint32_t i = (uint32_t)(key * 0x9e3779b97f4a7c15ull >> 32) & (cells_cap - 1);
+	uint32_t i = (uint32_t)(key * 0x9e3779b97f4a7c15ull >> 32) & (objects_cap - 1);
 
-	while (cells[i].stamp == stamp && cells[i].key != key)
-		i = (i + 1) & (cells_cap - 1);
-	return &cells[i];
+	while (objects[i].stamp == stamp && objects[i].key != key)
+		i = (i + 1) & (objects_cap - 1);
+	return &objects[i];
 }
 
-static void grow(void)
+static void grow_objects(void)
 {
-	struct cell *old = cells;
-	uint32_t cap = cells_cap;
+	struct object *old = objects;
+	uint32_t cap = objects_cap;
 
-	cells_cap = cap ? 2 * cap : 1 << 10;
-	cells = mem_zalloc(cells_cap * sizeof *cells);
+	objects_cap = cap ? 2 * cap : 1 << 10;
+	objects = mem_zalloc(objects_cap * sizeof *objects);
 	for (uint32_t i = 0; i < cap; i++)
 		if (old[i].stamp == stamp)
-			*find(old[i].key) = old[i];
+			*find_slot(old[i].key) = old[i];
 	mem_free(old);
 }
 
-static struct cell *make(enum kind kind, uint64_t address)
+static struct object *get_object(enum kind kind, uint64_t address)
 {
-	struct cell *c;
+	struct object *c;
 
-	if (2 * (ncells + 1) > cells_cap)
-		grow();
-	c = find(key_of(kind, address));
+	if (2 * (nobjects + 1) > objects_cap)
+		grow_objects();
+	c = find_slot(key_of(kind, address));
 	if (c->stamp == stamp)
 		return c;
-	*c = (struct cell){.key = key_of(kind, address), .stamp = stamp, .classes = 1};
+	*c = (struct object){.key = key_of(kind, address), .stamp = stamp, .classes = 1};
 	if (kind == LOCK) {
 		c->number = nlocks++;
 	} else {
 		c->number = nvars;
 		nvars += 8;
 	}
-	too_large |= ++ncells > CELLS_MAX;
+	too_large |= ++nobjects > OBJECTS_MAX;
 	return c;
 }
 
-/* Bytes that some access touches, and others that it does not, are not of one class. */
-static void split(struct cell *c, uint32_t bytes)
+/* An access touches `bytes`: divide every variable that it touches only in part. */
+static void split_variables(struct object *c, uint32_t bytes)
 {
 	uint8_t to[8];
 
@@ -125,6 +130,7 @@ static void split(struct cell *c, uint32_t bytes)
 			c->class[i] = to[c->class[i]];
 }
 
+/* Returns the bytes of the 8 at `at` that lie in [at, end), a bit each. */
 static uint32_t bytes_at(uintptr_t at, uintptr_t end)
 {
 	uintptr_t stop = (at | 7) + 1;
@@ -137,49 +143,51 @@ static bool is_access(uint8_t op)
 	return op >= RAW_READ && op <= RAW_WRITE_RANGE;
 }
 
-/* What a unit that is no access speaks of. */
-static struct cell *object(const struct unit *u)
+/* Returns the object of an operation that is no access. */
+static struct object *object_of(const struct operation *u)
 {
 	if (u->op >= RAW_ACQUIRE && u->op <= RAW_SEM_POST)
-		return make(LOCK, u->address);
-	return make(u->op == RAW_FORK || u->size == ICD_BORN ? FORK : EXIT, u->address);
+		return get_object(LOCK, u->address);
+	return get_object(u->op == RAW_FORK || u->size == ICD_BORN ? FORK : EXIT, u->address);
 }
 
-static void prepare(const struct unit *u)
+/* Number what the operation is about. All are numbered before the first is replayed. */
+static void number_variables(const struct operation *u)
 {
 	uintptr_t end = u->address + u->size;
 
 	if (is_access(u->op))
 		for (uintptr_t at = u->address; at < end && !too_large; at = (at | 7) + 1)
-			split(make(DATA, at), bytes_at(at, end));
+			split_variables(get_object(DATA, at), bytes_at(at, end));
 	else if ((u->op >= RAW_ACQUIRE && u->op <= RAW_SEM_POST) || u->op == RAW_FORK ||
 		 u->op == RAW_JOIN || u->op == HISTORY_EDGE)
-		object(u);
+		object_of(u);
 }
 
-/* --- who has to do with what --- */
+/* --- memory that several threads access --- */
 
 /*
- * By 64 bytes of memory: the replay it is of; whether it is written; whether threads are several;
- * the first of them. Memory that falls together is only looked at more closely than need be.
+ * By 64 bytes of memory, hashed: the number of the replay in the high half; SHARED_WRITTEN;
+ * SHARED_SEVERAL, if more than one thread accesses it; the first thread. If memory that is not
+ * shared has the same hash as shared memory, it is replayed needlessly, which does no harm.
  */
 enum { SHARED_SHIFT = 6, SHARED_BITS = 15 };
 #define SHARED_WRITTEN (1ull << 31)
 #define SHARED_SEVERAL (1ull << 30)
 static uint64_t shared[1 << SHARED_BITS];
-static uint64_t naccesses, first_clock;
+static uint64_t naccesses, first_clock; /* accesses in the component; its lowest clock */
 
 static uint64_t *shared_at(uintptr_t address)
 {
 	return &shared[(address >> SHARED_SHIFT) * 0x9e3779b97f4a7c15ull >> (64 - SHARED_BITS)];
 }
 
-static void share(uint8_t op, uintptr_t address, uint64_t size, uint32_t thread)
+static void note_access(uint8_t op, uintptr_t address, uint64_t size, uint32_t thread)
 {
 	uint64_t written = op == RAW_READ || op == RAW_READ_RANGE ? 0 : SHARED_WRITTEN;
-	uintptr_t block = (1ul << SHARED_SHIFT) - 1;
+	uintptr_t last_byte = (1ul << SHARED_SHIFT) - 1;
 
-	for (uintptr_t at = address; at < address + size; at = (at | block) + 1) {
+	for (uintptr_t at = address; at < address + size; at = (at | last_byte) + 1) {
 		uint64_t *s = shared_at(at);
 
 		if (*s >> 32 != stamp)
@@ -193,9 +201,9 @@ static void share(uint8_t op, uintptr_t address, uint64_t size, uint32_t thread)
 static bool is_shared(uintptr_t address, uint64_t size)
 {
 	uint64_t both = SHARED_WRITTEN | SHARED_SEVERAL;
-	uintptr_t block = (1ul << SHARED_SHIFT) - 1;
+	uintptr_t last_byte = (1ul << SHARED_SHIFT) - 1;
 
-	for (uintptr_t at = address; at < address + size; at = (at | block) + 1) {
+	for (uintptr_t at = address; at < address + size; at = (at | last_byte) + 1) {
 		uint64_t s = *shared_at(at);
 
 		if (s >> 32 == stamp && (s & both) == both)
@@ -204,31 +212,34 @@ static bool is_shared(uintptr_t address, uint64_t size)
 	return false;
 }
 
-/* --- the units of a component --- */
+/* --- the operations of a component --- */
 
-static void add_unit(struct unit u)
+static void add_operation(struct operation u)
 {
-	MEM_GROW(units, units_cap, nunits + 1);
-	units[nunits++] = u;
-	too_large |= nunits > UNITS_MAX;
+	MEM_GROW(ops, ops_cap, nops + 1);
+	ops[nops++] = u;
+	too_large |= nops > OPERATIONS_MAX;
 }
 
-/* Does it matter for the order of transactions? */
-static bool counts(enum raw_op op)
+/* Can the operation order transactions, or end the life of a variable? */
+static bool is_relevant(enum raw_op op)
 {
 	return is_access((uint8_t)op) || (op >= RAW_ACQUIRE && op <= RAW_SEM_POST) ||
 	       op == RAW_FORK || op == RAW_JOIN || op == RAW_ALLOC || op == RAW_FORGET;
 }
 
-/* The first time only who shares what; false: some of it was overwritten. */
+/*
+ * Read a part's operations from its history. The first time, only note which memory is shared.
+ * Returns false if some of the part was overwritten.
+ */
 static bool read_part(const struct icd_part *p, uint32_t thread, uint32_t number, bool first_time)
 {
 	const struct history *h = p->history;
-	size_t first = nunits;
-	bool not_held = false, far = false;
+	size_t first = nops;
+	bool not_held = false, reaches_back = false;
 	uint64_t oldest = 0;
 
-	/* From the oldest chunk on; times go up. */
+	/* From the oldest chunk on: times only grow. */
 	for (uint32_t i = 1; i <= h->nchunks && !too_large; i++) {
 		uint32_t k = (h->at + i) % h->nchunks;
 		uint64_t serial = __atomic_load_n(&h->chunk[k].serial, __ATOMIC_ACQUIRE);
@@ -236,7 +247,7 @@ static bool read_part(const struct icd_part *p, uint32_t thread, uint32_t number
 
 		if (!serial || h->chunk[k].base >= p->to)
 			continue;
-		/* The next one begins before this part: nothing of it is in here. */
+		/* The next chunk begins before the part: nothing of the part is in this one. */
 		if (k != h->at) {
 			uint32_t next = (k + 1) % h->nchunks;
 
@@ -247,7 +258,7 @@ static bool read_part(const struct icd_part *p, uint32_t thread, uint32_t number
 			continue;
 		if (!oldest) {
 			oldest = serial;
-			far = serial == 1 || h->chunk[k].base <= p->from;
+			reaches_back = serial == 1 || h->chunk[k].base <= p->from;
 		}
 		for (;;) {
 			const uint64_t *at;
@@ -263,7 +274,7 @@ static bool read_part(const struct icd_part *p, uint32_t thread, uint32_t number
 				not_held = w.size == ICD_NOT_HELD;
 				if (not_held)
 					continue;
-			} else if (!counts(w.op)) {
+			} else if (!is_relevant(w.op)) {
 				continue;
 			}
 			if (first_time) {
@@ -271,57 +282,61 @@ static bool read_part(const struct icd_part *p, uint32_t thread, uint32_t number
 					first_clock = w.clock;
 				if (is_access((uint8_t)w.op)) {
 					naccesses++;
-					share((uint8_t)w.op, w.address, w.size, thread);
+					note_access((uint8_t)w.op, w.address, w.size, thread);
 				}
 				continue;
 			}
 			if (is_access((uint8_t)w.op) && !is_shared(w.address, w.size))
 				continue;
-			add_unit((struct unit){h, at, w.address, w.size, w.clock, w.pc, thread,
-					       number, (uint8_t)w.op, (uint8_t)w.aux, not_held});
+			add_operation((struct operation){h, at, w.address, w.size, w.clock, w.pc,
+							 thread, number, (uint8_t)w.op,
+							 (uint8_t)w.aux, not_held});
 			if (w.op == (enum raw_op)HISTORY_EDGE)
-				units[nunits - 1].address = p->thread;
+				ops[nops - 1].address = p->thread;
 			not_held = false;
 		}
 		if (k != h->at && __atomic_load_n(&h->chunk[k].serial, __ATOMIC_ACQUIRE) != serial)
 			return false;
 	}
-	/* It begins with its first unit and ends with its last. */
-	if (!p->outside && nunits > first) {
-		struct unit begin = units[first], end = units[nunits - 1];
+	/* The block begins with its first operation and ends with its last. */
+	if (!p->outside && nops > first) {
+		struct operation begin = ops[first], end = ops[nops - 1];
 
 		begin.op = RAW_BEGIN;
 		end.op = RAW_END;
-		add_unit(end);
-		add_unit(end);
-		memmove(&units[first + 1], &units[first], (nunits - first - 2) * sizeof *units);
-		units[first] = begin;
+		add_operation(end);
+		add_operation(end);
+		memmove(&ops[first + 1], &ops[first], (nops - first - 2) * sizeof *ops);
+		ops[first] = begin;
 	}
-	return far;
+	return reaches_back;
 }
 
-/* Where what is sorted already ends. */
-static size_t run_end(const struct unit *v, size_t at)
+/* Returns the end of the sorted run that begins at `at`. */
+static size_t run_end(const struct operation *v, size_t at)
 {
-	if (at == nunits)
+	if (at == nops)
 		return at;
-	while (++at < nunits && v[at - 1].clock <= v[at].clock)
+	while (++at < nops && v[at - 1].clock <= v[at].clock)
 		;
 	return at;
 }
 
-/* By clock, and the order within a thread stays. Each thread's are sorted: few runs to merge. */
-static void sort(void)
+/*
+ * Sort by clock, stably, so that each thread's order stays: a merge sort of the runs that are
+ * there. They are few, since each thread's operations are sorted.
+ */
+static void sort_operations(void)
 {
-	struct unit *from = units, *to;
+	struct operation *from = ops, *to;
 
-	MEM_GROW(sorted, sorted_cap, nunits);
+	MEM_GROW(sorted, sorted_cap, nops);
 	to = sorted;
-	while (nunits && run_end(from, 0) < nunits) {
-		struct unit *swap = from;
+	while (nops && run_end(from, 0) < nops) {
+		struct operation *swap = from;
 		size_t at = 0;
 
-		while (at < nunits) {
+		while (at < nops) {
 			size_t middle = run_end(from, at), end = run_end(from, middle);
 			size_t a = at, b = middle;
 
@@ -334,11 +349,11 @@ static void sort(void)
 		from = to;
 		to = swap;
 	}
-	if (from != units)
-		memcpy(units, from, nunits * sizeof *units);
+	if (from != ops)
+		memcpy(ops, from, nops * sizeof *ops);
 }
 
-/* Parts by thread, then time; they are few, or nearly sorted. */
+/* Sort the parts by thread, then time (Shell sort: they are few, or nearly sorted). */
 static void sort_parts(struct icd_part *v, uint32_t n)
 {
 	for (uint32_t gap = n / 2; gap; gap /= 2)
@@ -357,7 +372,7 @@ static void sort_parts(struct icd_part *v, uint32_t n)
 
 /* --- the replay --- */
 
-/* For precise.c; an event is the number of its unit, and one. */
+/* Called by precise.c. An event's number is 1 + the index of its operation. */
 void closings_add(struct closings *c, uint64_t event, uint64_t begin, uint32_t thread)
 {
 	if (c->n && c->v[c->n - 1].event == event)
@@ -366,7 +381,7 @@ void closings_add(struct closings *c, uint64_t event, uint64_t begin, uint32_t t
 	c->v[c->n++] = (struct closing){event, begin, thread};
 }
 
-static void give(const struct unit *u, enum op op, uint32_t operand)
+static void feed_event(const struct operation *u, enum op op, uint32_t operand)
 {
 	struct event e = {.thread = u->thread, .op = (uint8_t)op, .operand = operand};
 
@@ -374,103 +389,106 @@ static void give(const struct unit *u, enum op op, uint32_t operand)
 		e.outer = OUTER_BEGIN;
 	if (op == OP_END)
 		e.outer = OUTER_END;
-	precise_one(&precise, &e, (uint64_t)(u - units) + 1);
+	precise_one(&precise, &e, (uint64_t)(u - ops) + 1);
 }
 
-static void give_access(const struct unit *u, enum op op)
+static void feed_access(const struct operation *u, enum op op)
 {
 	uintptr_t end = u->address + u->size;
 
 	for (uintptr_t at = u->address; at < end; at = (at | 7) + 1) {
-		const struct cell *c = find(key_of(DATA, at));
-		uint32_t bytes = bytes_at(at, end), given = 0;
+		const struct object *c = find_slot(key_of(DATA, at));
+		uint32_t bytes = bytes_at(at, end), fed = 0;
 
+		RT_ASSERT(c->stamp == stamp);
 		for (int i = 0; i < 8; i++)
-			if (bytes >> i & 1 && !(given >> c->class[i] & 1)) {
-				given |= 1u << c->class[i];
-				give(u, op, c->number + c->class[i]);
+			if (bytes >> i & 1 && !(fed >> c->class[i] & 1)) {
+				fed |= 1u << c->class[i];
+				feed_event(u, op, c->number + c->class[i]);
 			}
 	}
 }
 
-static void forget_cell(const struct cell *c)
+static void forget_variables(const struct object *c)
 {
 	if (c->stamp == stamp && (c->key & 3) == DATA)
 		memset(&precise.var[c->number], 0, 8 * sizeof *precise.var);
 }
 
-/* Other memory than before. */
-static void forget(const struct unit *u)
+/* The memory was allocated anew: its variables have had no accesses. */
+static void forget_memory(const struct operation *u)
 {
 	uintptr_t end = u->address + u->size;
 
-	if (u->size / 8 < cells_cap) {
+	if (u->size / 8 < objects_cap) {
 		for (uintptr_t at = u->address; at < end; at += 8)
-			forget_cell(find(key_of(DATA, at)));
+			forget_variables(find_slot(key_of(DATA, at)));
 		return;
 	}
-	for (uint32_t i = 0; i < cells_cap; i++)
-		if (cells[i].key >= key_of(DATA, u->address) && cells[i].key < key_of(DATA, end))
-			forget_cell(&cells[i]);
+	for (uint32_t i = 0; i < objects_cap; i++)
+		if (objects[i].key >= key_of(DATA, u->address) &&
+		    objects[i].key < key_of(DATA, end))
+			forget_variables(&objects[i]);
 }
 
-static void replay_unit(const struct unit *u)
+static void replay_operation(const struct operation *u)
 {
 	switch (u->op) {
 	case RAW_READ:
 	case RAW_READ_RANGE:
-		give_access(u, OP_READ);
+		feed_access(u, OP_READ);
 		break;
 	case RAW_WRITE:
 	case RAW_WRITE_RANGE:
-		give_access(u, OP_WRITE);
+		feed_access(u, OP_WRITE);
 		break;
 	case RAW_UPDATE:
-		give_access(u, OP_UPDATE);
+		feed_access(u, OP_UPDATE);
 		break;
 	case RAW_SEM_POST:
 		if (u->not_held)
-			give(u, OP_ACQUIRE, object(u)->number);
-		give(u, OP_RELEASE, object(u)->number);
+			feed_event(u, OP_ACQUIRE, object_of(u)->number);
+		feed_event(u, OP_RELEASE, object_of(u)->number);
 		break;
 	case RAW_ACQUIRE:
 	case RAW_SEM_WAIT:
-		give(u, OP_ACQUIRE, object(u)->number);
+		feed_event(u, OP_ACQUIRE, object_of(u)->number);
 		break;
 	case RAW_RELEASE:
-		give(u, OP_RELEASE, object(u)->number);
+		feed_event(u, OP_RELEASE, object_of(u)->number);
 		break;
 	case RAW_ACQUIRE_SHARED:
-		give(u, OP_ACQUIRE_SHARED, object(u)->number);
+		feed_event(u, OP_ACQUIRE_SHARED, object_of(u)->number);
 		break;
 	case RAW_RELEASE_SHARED:
-		give(u, OP_RELEASE_SHARED, object(u)->number);
+		feed_event(u, OP_RELEASE_SHARED, object_of(u)->number);
 		break;
 	case RAW_FORK:
-		give(u, OP_WRITE, object(u)->number);
+		feed_event(u, OP_WRITE, object_of(u)->number);
 		break;
 	case RAW_JOIN:
-		give(u, OP_READ, object(u)->number);
+		feed_event(u, OP_READ, object_of(u)->number);
 		break;
 	case HISTORY_EDGE:
-		give(u, u->size == ICD_BORN ? OP_READ : OP_WRITE, object(u)->number);
+		feed_event(u, u->size == ICD_BORN ? OP_READ : OP_WRITE, object_of(u)->number);
 		break;
 	case RAW_ALLOC:
 	case RAW_FORGET:
-		forget(u);
+		forget_memory(u);
 		break;
 	case RAW_BEGIN:
-		give(u, OP_BEGIN, 0);
+		feed_event(u, OP_BEGIN, 0);
 		break;
 	case RAW_END:
-		give(u, OP_END, 0);
+		feed_event(u, OP_END, 0);
 		break;
 	default:
 		break;
 	}
 }
 
-static bool touch(const struct unit *a, const struct unit *b)
+/* Are two operations about the same memory, lock or thread? */
+static bool have_common_object(const struct operation *a, const struct operation *b)
 {
 	if (is_access(a->op) != is_access(b->op))
 		return false;
@@ -479,7 +497,7 @@ static bool touch(const struct unit *a, const struct unit *b)
 		       : a->address == b->address;
 }
 
-static void fill(struct live_step *s, const struct unit *u)
+static void fill_step(struct live_step *s, const struct operation *u)
 {
 	*s = (struct live_step){.address = u->address,
 				.pc = u->pc,
@@ -489,25 +507,30 @@ static void fill(struct live_step *s, const struct unit *u)
 				.aux = u->aux};
 }
 
-/* Cycles that were reported when their component was smaller, by where they were closed. */
-enum { TOLD = 1 << 12 };
-static const uint64_t *told[TOLD];
-static uint64_t told_clock[TOLD];
+/*
+ * The last reported cycles, by the operation that closed them: a component that is queued again as
+ * it grows has the same cycles.
+ */
+enum { REPORTED = 1 << 12 };
+static const uint64_t *reported[REPORTED];
+static uint64_t reported_clock[REPORTED];
 
-static bool is_told(const struct unit *u)
+/* Remember that the cycle is reported. Returns true if it already was. */
+static bool was_reported(const struct operation *u)
 {
 	size_t i = (uintptr_t)u->at * 0x9e3779b97f4a7c15ull >> 52;
 
-	if (told[i] == u->at && told_clock[i] == u->clock)
+	if (reported[i] == u->at && reported_clock[i] == u->clock)
 		return true;
-	told[i] = u->at;
-	told_clock[i] = u->clock;
+	reported[i] = u->at;
+	reported_clock[i] = u->clock;
 	return false;
 }
 
-static void set_found(struct report_found *f, const struct closing *c, const struct icd_part *parts)
+static void fill_found(struct report_found *f, const struct closing *c,
+		       const struct icd_part *parts)
 {
-	const struct unit *last = &units[c->event - 1], *u = last;
+	const struct operation *last = &ops[c->event - 1], *u = last;
 
 	*f = (struct report_found){
 		.history = last->history,
@@ -518,14 +541,14 @@ static void set_found(struct report_found *f, const struct closing *c, const str
 		.size = last->size,
 		.block = parts[last->part].block,
 	};
-	/* Whom it comes after. */
-	while (u > units && (u->thread == last->thread || !touch(u, last)))
+	/* The last operation of another thread on the same object: the edge's source. */
+	while (u > ops && (u->thread == last->thread || !have_common_object(u, last)))
 		u--;
-	fill(&f->steps[0], u);
-	fill(&f->steps[1], last);
+	fill_step(&f->steps[0], u);
+	fill_step(&f->steps[1], last);
 }
 
-/* Everything is held still while it is read; false: some of it is gone. */
+/* Read all parts while the histories are held still. Returns false if some part is not whole. */
 static bool read_all(struct icd_part *parts, uint32_t n, bool first_time)
 {
 	bool whole = true;
@@ -541,58 +564,62 @@ static bool read_all(struct icd_part *parts, uint32_t n, bool first_time)
 	return whole;
 }
 
-/* What was found, and how many. */
-static struct report_found *replay(struct icd_found *f, size_t *nfound)
+/*
+ * Replay a component. Returns the cycles that were not reported yet, *nfound of them; the caller
+ * frees the array.
+ */
+static struct report_found *replay_component(struct icd_component *c, size_t *nfound)
 {
 	struct report_found *found;
 	bool whole;
 
+	RT_ASSERT(lock);
 	if (!started)
 		precise_init(&precise);
 	started = true;
 	stamp++;
-	nunits = 0;
-	ncells = nvars = nlocks = 0;
+	nops = 0;
+	nobjects = nvars = nlocks = 0;
 	too_large = false;
 	naccesses = 0;
 	first_clock = UINT64_MAX;
-	if (!cells)
-		grow();
-	sort_parts(f->part, f->n);
-	whole = read_all(f->part, f->n, true) && read_all(f->part, f->n, false);
-	for (size_t i = 0; i < nunits && whole; i++)
-		prepare(&units[i]);
+	if (!objects)
+		grow_objects();
+	sort_parts(c->part, c->n);
+	whole = read_all(c->part, c->n, true) && read_all(c->part, c->n, false);
+	for (size_t i = 0; i < nops && whole; i++)
+		number_variables(&ops[i]);
 	if (!whole || too_large) {
 		__atomic_fetch_add(&report_counts.lost, 1, __ATOMIC_RELAXED);
 		return NULL;
 	}
-	sort();
-	precise_room(&precise, nvars, nlocks, f->n);
+	sort_operations();
+	precise_room(&precise, nvars, nlocks, c->n);
 	precise.closings.n = 0;
 	report_counts.accesses += naccesses;
-	for (size_t i = 0; i < nunits; i++)
-		replay_unit(&units[i]);
+	for (size_t i = 0; i < nops; i++)
+		replay_operation(&ops[i]);
 	if (!precise.closings.n)
 		return NULL;
 	found = mem_alloc(precise.closings.n * sizeof *found);
 	for (size_t i = 0; i < precise.closings.n; i++) {
-		const struct closing *c = &precise.closings.v[i];
+		const struct closing *closing = &precise.closings.v[i];
 
-		if (is_told(&units[c->event - 1]))
+		if (was_reported(&ops[closing->event - 1]))
 			continue;
 		__atomic_fetch_add(&report_counts.cycles, 1, __ATOMIC_RELAXED);
-		set_found(&found[(*nfound)++], c, f->part);
+		fill_found(&found[(*nfound)++], closing, c->part);
 	}
 	return found;
 }
 
-void icd_replay(struct rt_thread *t, struct icd_found *f)
+void icd_replay(struct rt_thread *t, struct icd_component *c)
 {
 	struct report_found *found;
 	size_t n = 0;
 
 	rt_lock_ranked(&lock, RT_REPLAY);
-	found = replay(f, &n);
+	found = replay_component(c, &n);
 	rt_unlock(&lock);
 	for (size_t i = 0; i < n; i++)
 		report_found(t, &found[i]);

@@ -1,4 +1,4 @@
-/* States of memory, and accesses: see icd.h. The graph is in graph.c. */
+/* The states of granules and locks, and what an access does with them: see icd.h. */
 #include "runtime/doublechecker/icd.h"
 
 #include <sys/mman.h>
@@ -15,7 +15,11 @@ RT_EXPORT extern uintptr_t atomsan_4_states[ICD_SPACES][SHADOW_REGIONS]
 	__attribute__((alias("icd_region")));
 static uint32_t region_lock;
 
-static icd_state *make(enum icd_space space, uintptr_t address)
+/*
+ * Returns the state of an address, after mapping its region's states if need be. Returns NULL if
+ * there is no address space: then checking has stopped.
+ */
+static icd_state *map_state(enum icd_space space, uintptr_t address)
 {
 	uintptr_t *region = &icd_region[space][address >> SHADOW_REGION & (SHADOW_REGIONS - 1)];
 	unsigned int shift = space == ICD_DATA ? ICD_DATA_SHIFT : ICD_LOCKS_SHIFT;
@@ -42,11 +46,18 @@ static icd_state *make(enum icd_space space, uintptr_t address)
 
 /* --- a state is not right --- */
 
-/* All of these are asked where one has a state that all shared; so often is one not shared. */
-enum { HAND_OVER_FROM = 8, LEAVES = 16 };
+/*
+ * With more slots than SCAN_SLOTS_MAX, a thread that writes read-shared memory does not ask about
+ * each reader, but takes the graph's lock. If memory need not become shared, every SHARE_EVERY-th
+ * read makes it shared all the same.
+ */
+enum { SCAN_SLOTS_MAX = 8, SHARE_EVERY = 16 };
 
-/* What comes now comes behind what others did, and is logged again. */
-static void log_behind(struct rt_thread *t, icd_state was)
+/*
+ * Order what the thread does next after the accesses of those that had the state: raise its clock
+ * above theirs, and log again what it has logged before.
+ */
+static void follow_owners(struct rt_thread *t, icd_state was)
 {
 	uint32_t n = __atomic_load_n(&icd_slots, __ATOMIC_RELAXED);
 	bool shared = icd_kind_of(was) == ICD_RDSH;
@@ -56,37 +67,42 @@ static void log_behind(struct rt_thread *t, icd_state was)
 	time_new_stretch(t);
 }
 
-/* Would no edge be needed for what was this? */
-static bool no_edge(const struct rt_thread *t, icd_state s)
+/* Can the thread take memory that has this state without an edge? */
+static bool needs_no_edge(const struct rt_thread *t, icd_state s)
 {
 	uint32_t n = __atomic_load_n(&icd_slots, __ATOMIC_RELAXED);
 
 	if (icd_kind_of(s) != ICD_RDSH)
-		return icd_no_edge(t, icd_value(s));
+		return icd_needs_no_edge(t, icd_value(s));
 	for (uint32_t i = 1; i < n; i++)
-		if (i != t->slot && (n > HAND_OVER_FROM || !icd_no_edge(t, i)))
+		if (i != t->slot && (n > SCAN_SLOTS_MAX || !icd_needs_no_edge(t, i)))
 			return false;
 	return true;
 }
 
 /*
- * Where no edge is needed, no lock is. False: nothing was changed; or, in a moment in which
- * that became otherwise, it was, and a third one has the state now: then the edge is made up for.
+ * Take the state from its owner without the graph's lock, if that needs no edge. Returns true if
+ * the thread has the state now.
+ *
+ * If an edge became necessary during the exchange, the old state is put back. If that fails, a
+ * third thread has taken the state meanwhile: then the edge is added here, and the caller tries
+ * again.
  */
-static bool hand_over(struct rt_thread *t, icd_state *at, icd_state s, bool write)
+static bool take_without_lock(struct rt_thread *t, icd_state *at, icd_state s, bool write)
 {
 	icd_state to = write ? t->icd.wrex : t->icd.rdex, now = to;
 
-	if (!no_edge(t, s) ||
+	RT_ASSERT(write || icd_kind_of(s) == ICD_WREX);
+	if (!needs_no_edge(t, s) ||
 	    !__atomic_compare_exchange_n(at, &s, to, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		return false;
-	if (RT_LIKELY(no_edge(t, s))) {
+	if (RT_LIKELY(needs_no_edge(t, s))) {
 		if (icd_logs)
-			log_behind(t, s);
+			follow_owners(t, s);
 		return true;
 	}
 	if (!__atomic_compare_exchange_n(at, &now, s, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
-		uint32_t none = 0;
+		uint32_t none = 0; /* this is no ICD_SHARE: nothing is counted */
 
 		rt_lock_ranked(&icd_lock, RT_GRAPH);
 		icd_edges(t, icd_move(s, t->slot, write, &none));
@@ -96,40 +112,48 @@ static bool hand_over(struct rt_thread *t, icd_state *at, icd_state s, bool writ
 }
 
 /*
- * A read of what another reads, by a thread that is of no interest, need not make it shared: it may
- * soon be written again. Now and then it is, so that those who only read it find it so.
+ * Should this read of memory that another thread reads leave the state as it is? It may, if this
+ * thread is outside blocks and not reached: then there is no edge to add, and the memory may soon
+ * be written again. Every SHARE_EVERY-th read makes it shared, for threads that only read it.
  */
-static bool leave(struct rt_thread *t, icd_state s)
+static bool leave_unshared(struct rt_thread *t, icd_state s)
 {
-	const struct icd_line *line = &icd_lines[t->slot];
+	const struct icd_public *own = &icd_public[t->slot];
 
-	return !t->blocks.txn && !line->reached && ++t->icd.left % LEAVES &&
-	       icd_no_edge(t, icd_value(s));
+	return !t->blocks.txn && !own->reached && ++t->icd.left % SHARE_EVERY &&
+	       icd_needs_no_edge(t, icd_value(s));
 }
 
-/* With the lock. */
-static bool change_locked(struct rt_thread *t, icd_state *at, bool write)
+/*
+ * Change the state and add the edges. The caller holds icd_lock. Returns false if the state was
+ * changed by another thread meanwhile; then the caller looks at it again.
+ */
+static bool change_state_locked(struct rt_thread *t, icd_state *at, bool write)
 {
 	icd_state s = __atomic_load_n(at, __ATOMIC_RELAXED);
-	struct icd_line *line = &icd_lines[t->slot];
+	struct icd_public *own = &icd_public[t->slot];
 	struct icd_move m;
 	bool done;
 
+	RT_ASSERT(icd_lock);
 	if (icd_kind_of(s) == ICD_NONE || s == t->icd.rdex ||
 	    icd_quiet(s, t->slot, t->icd.seen, write))
 		return false;
 	m = icd_move(s, t->slot, write, &icd_count);
-	__atomic_store_n(&line->taking, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&own->taking, 1, __ATOMIC_RELAXED);
 	done = __atomic_compare_exchange_n(at, &s, m.state, false, __ATOMIC_SEQ_CST,
 					   __ATOMIC_RELAXED);
 	if (done)
 		icd_edges(t, m);
-	__atomic_store_n(&line->taking, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&own->taking, 0, __ATOMIC_RELEASE);
 	return done;
 }
 
-/* True: it was changed. What needs no edge needs no lock. */
-static bool change(struct rt_thread *t, icd_state *at, bool write)
+/*
+ * Make the state right for an access of this thread. Takes the graph's lock only if an edge may be
+ * needed. Returns true if the state was changed.
+ */
+static bool change_state(struct rt_thread *t, icd_state *at, bool write)
 {
 	for (;;) {
 		icd_state s = __atomic_load_n(at, __ATOMIC_RELAXED);
@@ -144,33 +168,34 @@ static bool change(struct rt_thread *t, icd_state *at, bool write)
 			if (!__atomic_compare_exchange_n(at, &s, to, false, __ATOMIC_SEQ_CST,
 							 __ATOMIC_RELAXED))
 				continue;
-			/* What was logged of this memory may have been of an earlier life. */
+			/* What was logged of these bytes may be from before they were freed. */
 			if (kind == ICD_NONE)
 				time_new_stretch(t);
 			return true;
 		}
 		if (kind == ICD_WREX || write) {
-			if (hand_over(t, at, s, write))
+			if (take_without_lock(t, at, s, write))
 				return true;
-		} else if (kind == ICD_RDEX && leave(t, s)) {
+		} else if (kind == ICD_RDEX && leave_unshared(t, s)) {
 			return false;
 		}
 		rt_lock_ranked(&icd_lock, RT_GRAPH);
-		done = change_locked(t, at, write);
+		done = change_state_locked(t, at, write);
 		rt_unlock(&icd_lock);
 		if (done)
 			return true;
 	}
 }
 
-static void change_at(struct rt_thread *t, enum icd_space space, uintptr_t address, bool write)
+static void change_state_at(struct rt_thread *t, enum icd_space space, uintptr_t address,
+			    bool write)
 {
 	icd_state *at = icd_find(space, address);
 
 	if (RT_UNLIKELY(!at))
-		at = make(space, address);
+		at = map_state(space, address);
 	if (at)
-		change(t, at, write);
+		change_state(t, at, write);
 }
 
 /* --- logs --- */
@@ -180,16 +205,17 @@ static inline struct icd_logged *logged_at(struct rt_thread *t, uintptr_t addres
 	return &t->icd.logged[(address >> 3 ^ address >> 13) & (ICD_LOGGED - 1)];
 }
 
-static inline uint64_t what(enum raw_op op, uintptr_t address, size_t size)
+/* Returns the bytes that an access within 8 bytes touches, and SHADOW_WRITE unless it reads. */
+static inline uint64_t access_bits(enum raw_op op, uintptr_t address, size_t size)
 {
 	return ((1ull << size) - 1) << (address & 7) | (op == RAW_READ ? 0 : SHADOW_WRITE);
 }
 
-/* Is it in the log already? Such a word is of this thread's time and above. */
+/* Is the access in the log already? Then its word is not older than the thread's time limit. */
 static inline bool is_logged(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t size)
 {
 	const struct icd_logged *e = logged_at(t, address);
-	uint64_t mask = what(op, address, size);
+	uint64_t mask = access_bits(op, address, size);
 
 	return e->cell == address >> 3 && e->word >= t->time.limit && (e->word & mask) == mask;
 }
@@ -199,7 +225,9 @@ static inline bool is_small(uintptr_t address, size_t size)
 	return size <= 8 && (address & 7) + size <= 8;
 }
 
-static void put(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
+/* Log an access, and remember it if it may be left out the next time. */
+static void log_access(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t size,
+		       uintptr_t pc)
 {
 	if (op == RAW_READ_RANGE || op == RAW_WRITE_RANGE)
 		history_put_sized(t, op, address, size, pc);
@@ -207,13 +235,13 @@ static void put(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t s
 		history_put(t, op, address, (uint32_t)size, pc);
 	t->icd.nlogged++;
 	if (!t->blocks.txn) {
-		/* What comes now is another transaction. */
+		/* The next operation is another transaction. */
 		time_begin_inner(t);
 	} else if (is_small(address, size)) {
 		struct icd_logged *e = logged_at(t, address);
-		uint64_t word = t->time.now | what(op, address, size);
+		uint64_t word = t->time.now | access_bits(op, address, size);
 
-		/* Bytes that were logged in the same way, in the same call. */
+		/* Add the bytes that were logged in the same way, in the same call. */
 		if (e->cell == address >> 3 && e->word >= t->time.limit &&
 		    !((e->word ^ word) & SHADOW_WRITE))
 			word |= e->word & SHADOW_BYTES;
@@ -221,17 +249,20 @@ static void put(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t s
 	}
 }
 
-static bool writes(enum raw_op op)
+static bool is_write(enum raw_op op)
 {
 	return op != RAW_READ && op != RAW_READ_RANGE;
 }
 
-/* All but the fast path; the stripes' locks keep the order of a recording. */
-__attribute__((noinline)) static void slow(enum raw_op op, uintptr_t address, size_t size,
-					   uintptr_t pc)
+/*
+ * Check any access: change the states of its granules, and log it. In serial mode the stripe's lock
+ * gives the recording the order in which the states changed.
+ */
+__attribute__((noinline)) static void access_slow(enum raw_op op, uintptr_t address, size_t size,
+						  uintptr_t pc)
 {
 	struct rt_thread *t = &rt_self;
-	uintptr_t end = address + size, block = (1ul << ICD_DATA_SHIFT) - 1;
+	uintptr_t end = address + size, last_byte = (1ul << ICD_DATA_SHIFT) - 1;
 	struct shadow_stripe *stripe = NULL;
 	uint64_t time = 0;
 
@@ -243,11 +274,11 @@ __attribute__((noinline)) static void slow(enum raw_op op, uintptr_t address, si
 		time = shadow_stamp(stripe);
 	}
 	for (uintptr_t at = address; at < end && rt_checking && t->icd.todo & ICD_STATES;
-	     at = (at | block) + 1)
-		change_at(t, ICD_DATA, at, writes(op));
+	     at = (at | last_byte) + 1)
+		change_state_at(t, ICD_DATA, at, is_write(op));
 	if (t->icd.todo & ICD_LOG &&
 	    (shadow_serial || !is_small(address, size) || !is_logged(t, op, address, size)))
-		put(t, op, address, size, pc);
+		log_access(t, op, address, size, pc);
 	if (stripe)
 		rt_unlock(&stripe->lock);
 	if (RT_UNLIKELY(shadow_serial))
@@ -255,20 +286,24 @@ __attribute__((noinline)) static void slow(enum raw_op op, uintptr_t address, si
 	rt_leave(t);
 }
 
-__attribute__((noinline)) static void log_one(enum raw_op op, uintptr_t address, size_t size,
-					      uintptr_t pc)
+/* Log an access whose state is right. */
+__attribute__((noinline)) static void access_only_log(enum raw_op op, uintptr_t address,
+						      size_t size, uintptr_t pc)
 {
 	struct rt_thread *t = &rt_self;
 
 	if (RT_UNLIKELY(t->ignoring) || !rt_enter(t))
 		return;
-	put(t, op, address, size, pc);
+	log_access(t, op, address, size, pc);
 	rt_leave(t);
 }
 
-/* One that finds its own state comes first; the operation is known where this is compiled. */
-static inline __attribute__((always_inline)) void fast(enum raw_op op, uintptr_t address,
-						       size_t size, uintptr_t pc)
+/*
+ * Check an access of one granule, or pass it on to access_slow(). The test for the thread's own
+ * WrEx state comes first. `op` is a constant in each caller, so that is_write() costs nothing.
+ */
+static inline __attribute__((always_inline)) void access_fast(enum raw_op op, uintptr_t address,
+							      size_t size, uintptr_t pc)
 {
 	struct rt_thread *t = &rt_self;
 	uint32_t todo = t->icd.todo;
@@ -277,50 +312,51 @@ static inline __attribute__((always_inline)) void fast(enum raw_op op, uintptr_t
 
 	if (!todo) {
 		if (RT_UNLIKELY(!at))
-			make(ICD_DATA, address); /* with it icd_known() knows */
+			map_state(ICD_DATA, address); /* the next time icd_known() is true */
 		return;
 	}
 	if (RT_UNLIKELY(todo & ICD_SLOW || !at ||
 			(address ^ (address + size - 1)) >> ICD_DATA_SHIFT)) {
-		slow(op, address, size, pc);
+		access_slow(op, address, size, pc);
 		return;
 	}
 	s = __atomic_load_n(at, __ATOMIC_RELAXED);
 	if (RT_LIKELY(s == t->icd.wrex) ||
-	    RT_LIKELY(icd_quiet(s, t->slot, t->icd.seen, writes(op)))) {
+	    RT_LIKELY(icd_quiet(s, t->slot, t->icd.seen, is_write(op)))) {
 		if (todo == ICD_STATES ||
 		    (is_small(address, size) && is_logged(t, op, address, size)))
 			return;
 		if (is_small(address, size)) {
-			log_one(op, address, size, pc);
+			access_only_log(op, address, size, pc);
 			return;
 		}
 	}
-	slow(op, address, size, pc);
+	access_slow(op, address, size, pc);
 }
 
 void icd_access(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
 {
 	if (op == RAW_READ)
-		fast(RAW_READ, address, size, pc);
+		access_fast(RAW_READ, address, size, pc);
 	else if (op == RAW_WRITE)
-		fast(RAW_WRITE, address, size, pc);
+		access_fast(RAW_WRITE, address, size, pc);
 	else if (rt_self.icd.todo)
-		slow(op, address, size, pc);
+		access_slow(op, address, size, pc);
 }
 
 void icd_atomic(struct rt_thread *t, enum raw_op op, uintptr_t address, uint32_t size, uintptr_t pc)
 {
-	bool is_range = (address ^ (address + size - 1)) >> ICD_DATA_SHIFT;
+	bool crosses = (address ^ (address + size - 1)) >> ICD_DATA_SHIFT;
 
+	RT_ASSERT(shadow_stripe(address)->lock);
 	if (!(t->icd.todo & ICD_STATES))
 		return;
-	change_at(t, ICD_DATA, address, writes(op));
-	if (is_range)
-		change_at(t, ICD_DATA, address + size - 1, writes(op));
+	change_state_at(t, ICD_DATA, address, is_write(op));
+	if (crosses)
+		change_state_at(t, ICD_DATA, address + size - 1, is_write(op));
 	if (t->icd.todo & ICD_LOG &&
 	    (shadow_serial || !is_small(address, size) || !is_logged(t, op, address, size)))
-		put(t, op, address, size, pc);
+		log_access(t, op, address, size, pc);
 }
 
 void icd_lock_access(struct rt_thread *t, uintptr_t address, bool write, uint64_t *time)
@@ -332,14 +368,13 @@ void icd_lock_access(struct rt_thread *t, uintptr_t address, bool write, uint64_
 		*time = shadow_stamp(stripe);
 	}
 	if (t->icd.todo & ICD_STATES)
-		change_at(t, ICD_LOCKS, address, write);
+		change_state_at(t, ICD_LOCKS, address, write);
 	if (stripe)
 		rt_unlock(&stripe->lock);
 }
 
-/* --- memory that is somebody else's --- */
+/* --- freed memory --- */
 
-/* Only whole blocks: of the rest, neighbours may be in use. */
 void icd_clear(uintptr_t address, size_t bytes)
 {
 	uintptr_t size = 1ul << ICD_DATA_SHIFT;

@@ -153,7 +153,7 @@ struct rt_log {
  * same edge is not needed again.
  */
 struct rt_came {
-	uint64_t since, own; /* the other thread's icd_line.since, and this one's */
+	uint64_t since, own; /* the other thread's icd_public.since, and this one's */
 	uint32_t slot;       /* the other thread's */
 };
 enum { RT_CAME = 8 };
