@@ -197,12 +197,10 @@ static int blocks_check(const void *options, struct err *err)
 const struct engine_ops engine_blocks = {
 	.name = "blocks",
 	.origin = "Wang and Stoller, TSE 2006",
-	.finding = "this block and another can be interleaved, under the locks of this run, as no "
-		   "order "
-		   "of the two explains",
-	.silence = "no two transactions of this run can; with --blocks=sets, no set of them; if "
-		   "there is "
-		   "no deadlock",
+	.finding = "the locks of this run allow an interleaving of this block with another that no "
+		   "order of the two explains",
+	.silence = "no two transactions of this run can be interleaved so; with --blocks=sets, no "
+		   "set of them; both only if there is no deadlock",
 	.noun = "possible atomicity violation",
 	.second_pass = true,
 	.opts = blocks_opts,

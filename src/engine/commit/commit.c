@@ -102,7 +102,8 @@ static void commit_destroy(void *engine)
 const struct engine_ops engine_commit_conflict = {
 	.name = "commit-conflict",
 	.origin = "PPoPP 2006",
-	.finding = "this block may not be atomic: another run's order of conflicts can cut it",
+	.finding = "this block may not be atomic: in another run, conflicts can lead out of it and "
+		   "back into it",
 	.silence = "the locks keep every run of these blocks conflict-serializable, unless it "
 		   "deadlocks",
 	.noun = "atomicity violation",
@@ -117,8 +118,8 @@ const struct engine_ops engine_commit_conflict = {
 const struct engine_ops engine_commit_view = {
 	.name = "commit-view",
 	.origin = "PPoPP 2006",
-	.finding = "this block may not be atomic: in another run reads can see what no order of "
-		   "whole blocks gives",
+	.finding = "this block may not be atomic: in another run, reads can see what no serial "
+		   "order of the blocks shows them",
 	.silence =
 		"the locks keep every run of these blocks view-serializable, unless it deadlocks",
 	.noun = "atomicity violation",

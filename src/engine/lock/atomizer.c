@@ -173,8 +173,8 @@ const struct engine_ops engine_atomizer = {
 	.finding =
 		"this block is not of the form R* N? L*, by what the run had shown by then: it may "
 		"not be atomic",
-	.silence = "no block was seen to break that form; what a later part of the run says about "
-		   "earlier blocks is not looked at",
+	.silence = "no block was seen to break that form; what a later part of the run shows about "
+		   "earlier blocks is not considered",
 	.noun = "possible atomicity violation",
 	.second_pass = false,
 	.create = atomizer_create,

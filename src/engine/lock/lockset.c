@@ -428,8 +428,8 @@ const struct engine_ops engine_lockset = {
 	.name = "lockset",
 	.origin = "Eraser, SOSP 1997",
 	.finding = "no lock protects this variable consistently: another run may race on it",
-	.silence =
-		"each variable that threads share and write has its locks, since it became shared",
+	.silence = "each variable that threads share and write has been protected by its locks "
+		   "since it became shared",
 	.noun = "unprotected variable",
 	.second_pass = false,
 	.create = lockset_create,

@@ -160,11 +160,9 @@ const struct engine_ops engine_reduction = {
 	.name = "reduction",
 	.origin = "Wang and Stoller 2003-2006, after Lipton",
 	.finding = "this block is not of the form R* N? L*, by what the whole run shows: it may "
-		   "not be "
-		   "atomic",
-	.silence =
-		"the blocks of this run are atomic under its locks in whatever order threads run, "
-		"if there is no deadlock",
+		   "not be atomic",
+	.silence = "in whatever order the threads run, the blocks of this run are atomic under its "
+		   "locks, if there is no deadlock",
 	.noun = "possible atomicity violation",
 	.second_pass = true,
 	.create = reduction_create,

@@ -111,7 +111,7 @@ static void frontier_destroy(void *engine)
 const struct engine_ops engine_frontier = {
 	.name = "frontier",
 	.origin = "ours",
-	.finding = "this very run is not serializable; with the cycle",
+	.finding = "this very run is not serializable; the finding shows the cycle",
 	.silence = "this run is serializable",
 	.noun = "atomicity violation",
 	.second_pass = true,

@@ -385,8 +385,10 @@ int predict_check(const void *options, struct err *err)
 const struct engine_ops engine_predict = {
 	.name = "predict",
 	.origin = "CAV 2009",
-	.finding = "another interleaving of this run breaks an atomic block; with the schedule",
-	.silence = "none does, with two threads and one variable, as far as locks tell",
+	.finding = "in another interleaving of this run, a block is not atomic; the finding has "
+		   "the schedule",
+	.silence = "there is no such interleaving of two threads on one variable, as far as locks "
+		   "decide",
 	.noun = "possible atomicity violation",
 	.second_pass = true,
 	.opts = predict_opts,
