@@ -1,4 +1,4 @@
-/* Locks of the runtime that are taken out of their order are noticed. */
+/* A thread that takes the runtime's locks out of order dies with a message. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,7 +25,7 @@ void rt_lock_slow(uint32_t *l)
 
 static uint32_t a, b, c;
 
-/* Does the thread die that takes these, one after the other? */
+/* Does a thread die if it takes two locks of these ranks, one after the other? */
 static int dies(enum rt_rank first, enum rt_rank second)
 {
 	a = b = c = 0;
@@ -39,7 +39,7 @@ static int dies(enum rt_rank first, enum rt_rank second)
 	return 0;
 }
 
-static void order_of_two(void **state)
+static void test_order_of_two(void **state)
 {
 	(void)state;
 	for (int x = RT_MODULES; x <= RT_REPORTER; x++)
@@ -47,7 +47,7 @@ static void order_of_two(void **state)
 			assert_int_equal(dies(x, y), !(x < y && y != RT_REPORTER));
 }
 
-static void given_back(void **state)
+static void test_release(void **state)
 {
 	(void)state;
 	rt_rank_child();
@@ -72,8 +72,8 @@ static void given_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(order_of_two),
-		cmocka_unit_test(given_back),
+		cmocka_unit_test(test_order_of_two),
+		cmocka_unit_test(test_release),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /*
- * What a thread keeps for prediction, against keeping everything: random programs, each thread's
- * log once as it is and once with nothing left out. The engine finds the same in both.
+ * The logs that threads keep for prediction leave out repetitions. Random programs are logged
+ * twice: as in a real run, and with nothing left out. The engine must find the same in both.
  */
 #include <limits.h>
 #include <setjmp.h>
@@ -23,7 +23,7 @@
 #include "runtime/os/os.h"
 #include "trace/reader.h"
 
-/* --- what the runtime would bring --- */
+/* --- what the runtime defines elsewhere --- */
 
 static size_t pages, pages_most = SIZE_MAX;
 
@@ -59,7 +59,7 @@ size_t rt_format(char *to, size_t size, const char *fmt, ...)
 	return size ? (to[0] = 0) : 0;
 }
 
-/* --- chance --- */
+/* --- random numbers --- */
 
 static uint64_t seed;
 
@@ -79,7 +79,7 @@ enum what { ACCESS, CALL, RETURN, LOCK, UNLOCK, NOTIFY, FORK };
 struct act {
 	enum what what;
 	enum raw_op op;
-	uint64_t object, pc; /* of a call: the function, and where */
+	uint64_t object, pc; /* for a call: the function, and where it is called */
 	uint32_t size;
 };
 
@@ -90,13 +90,13 @@ struct script {
 
 enum { THREADS = 3, LOCKS = 3, VARS = 4, FUNCTIONS = 4, DEEP = 32 };
 
-/* Of one shape of program. */
+/* What the random programs are like. */
 static struct shape {
 	bool mixed;  /* accesses overlap */
 	bool outer;  /* locks are held around blocks, and around whole loops */
 	bool nested; /* locks have an order: nothing can deadlock */
-	bool notify; /* threads notify each other, and the order of that is kept */
-	bool handed; /* a lock is acquired before the last one is released: they are not nested */
+	bool notify; /* threads notify each other, and the order of notifications is fixed */
+	bool handed; /* a lock is acquired before the previous one is released: not nested */
 	uint32_t length, repeat, vars;
 } shape;
 
@@ -135,7 +135,7 @@ static void add_lock(struct script *s, uint32_t depth, bool *held)
 		return;
 	for (uint32_t i = lock + 1; i < LOCKS && shape.nested; i++)
 		if (held[i])
-			return; /* nothing can deadlock */
+			return; /* so that nothing can deadlock */
 	if (!below(4))
 		op.op = RAW_ACQUIRE_SHARED;
 	op.pc = 0x410000 + below(3) * 16;
@@ -173,8 +173,8 @@ static void add_call(struct script *s, uint32_t depth, bool *held)
 	add(s, op);
 }
 
-/* The same again and again. */
-static void repeat(struct script *s, size_t from)
+/* Append the acts since `from` again, a random number of times. */
+static void repeat_acts(struct script *s, size_t from)
 {
 	size_t n = s->n - from;
 
@@ -207,7 +207,7 @@ static void add_body(struct script *s, uint32_t depth, bool *held)
 			break;
 		}
 		if (!below(4))
-			repeat(s, from);
+			repeat_acts(s, from);
 	}
 }
 
@@ -226,19 +226,19 @@ static void make_script(struct script *s)
 		else
 			add_access(s);
 		if (!below(3))
-			repeat(s, from);
+			repeat_acts(s, from);
 	}
 }
 
-/* --- a run of them, into logs --- */
+/* --- running the programs, into logs --- */
 
 struct thread {
 	struct script script;
 	size_t at;
 	uint32_t depth;
 	uint32_t node[2][DEEP];
-	size_t tx;           /* depth that it began at; 0: none */
-	struct plog *log[2]; /* as it is; with everything */
+	size_t tx;           /* depth at which the transaction began; 0: none is open */
+	struct plog *log[2]; /* as in a real run; with nothing left out */
 };
 
 struct lock {
@@ -327,12 +327,12 @@ static void begin_threads(struct thread *t)
 			assert_non_null(t[i].log[k]);
 			t[i].log[k]->everything = k;
 			t[i].node[k][0] = plog_node(t[i].log[k], 0, 0x600000 + 16 * (uint64_t)i, 0,
-						    !i); /* main() and starts */
+						    !i); /* main() or a start function */
 		}
 	}
 }
 
-/* Bursts, so that threads are mostly alone, or not. False: they stand in each other's way. */
+/* Run the threads in bursts of random length. Returns false if they deadlock. */
 static bool run(struct thread *t)
 {
 	struct lock locks[8] = {{.owner = -1}, {.owner = -1}, {.owner = -1}, {.owner = -1},
@@ -372,7 +372,7 @@ static bool run(struct thread *t)
 	return true;
 }
 
-/* --- what is found --- */
+/* --- findings --- */
 
 struct file {
 	struct plog_out out;
@@ -407,7 +407,7 @@ static int write_all(struct thread *t, int k)
 	return f.fd;
 }
 
-/* A place is where a call was made, by its number, and an address: all of them. */
+/* A place is the number of its caller's place, and an address: write the whole chain. */
 static void add_place(struct str *s, const struct names *names, const char *place)
 {
 	char *end;
@@ -424,8 +424,10 @@ static void add_line(struct str *s, const struct names *names, const struct find
 {
 	str_fmt(s, "%s of %s", f->pattern, f->variable);
 	for (size_t i = 0; i < f->nsteps; i++) {
-		/* Of very many that look the same, 64 are enough, and it depends on who comes
-		 * first. */
+		/*
+		 * The engine keeps 64 of very many findings that look the same; which ones depends
+		 * on their order. So do not compare their details.
+		 */
 		if (shape.vars) {
 			str_fmt(s, " | %s", f->steps[i].thread);
 			continue;
@@ -442,7 +444,7 @@ static int by_text(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* May it be that some interleavings were not looked at? A search ends after 16,384 states. */
+/* Did the engine skip some interleavings? A search ends after 16,384 states. */
 static bool gave_up(const struct engine_result *res)
 {
 	for (size_t i = 0; i < res->nstats; i++)
@@ -451,7 +453,7 @@ static bool gave_up(const struct engine_result *res)
 	return false;
 }
 
-/* All findings, a line each, in the order of the alphabet. */
+/* Returns all findings, one on each line, sorted. The caller frees it. */
 static char *predict(int fd, size_t *n, bool *unsure)
 {
 	struct reader_options ropt = {.rewindable = true};
@@ -492,8 +494,8 @@ struct tally {
 	uint64_t runs, findings, unsure, lack, more, kept, all;
 };
 
-/* Is there a line that the other does not have? The first is shown. */
-static bool tell(const char *v, const char *other, const char *verb, uint64_t number)
+/* Does `v` have a line that `other` lacks? Prints the first. */
+static bool print_missing(const char *v, const char *other, const char *verb, uint64_t number)
 {
 	bool any = false;
 
@@ -513,7 +515,7 @@ static bool tell(const char *v, const char *other, const char *verb, uint64_t nu
 	return any;
 }
 
-static void one(struct thread *t, uint64_t number, struct tally *tally)
+static void check_seed(struct thread *t, uint64_t number, struct tally *tally)
 {
 	bool ran, unsure[2];
 	char *found[2];
@@ -536,9 +538,9 @@ static void one(struct thread *t, uint64_t number, struct tally *tally)
 		/* A search that gave up says nothing about what the other one finds. */
 		tally->unsure += unsure[0] || unsure[1];
 		if (!unsure[0])
-			tally->lack += tell(found[1], found[0], "lacks", number);
+			tally->lack += print_missing(found[1], found[0], "lacks", number);
 		if (!unsure[1])
-			tally->more += tell(found[0], found[1], "has", number);
+			tally->more += print_missing(found[0], found[1], "has", number);
 		mem_free(found[0]);
 		mem_free(found[1]);
 	}
@@ -547,13 +549,13 @@ static void one(struct thread *t, uint64_t number, struct tally *tally)
 			plog_free(t[i].log[k]);
 }
 
-static struct tally many(uint64_t first, uint64_t n)
+static struct tally check_seeds(uint64_t first, uint64_t n)
 {
 	struct thread t[THREADS + 1] = {0};
 	struct tally tally = {0};
 
 	for (uint64_t i = 0; i < n; i++)
-		one(t, first + i, &tally);
+		check_seed(t, first + i, &tally);
 	for (int i = 0; i <= THREADS; i++)
 		mem_free(t[i].script.v);
 	fprintf(stderr,
@@ -566,20 +568,21 @@ static struct tally many(uint64_t first, uint64_t n)
 	return tally;
 }
 
-static uint64_t asked(const char *name, uint64_t otherwise)
+static uint64_t read_setting(const char *name, uint64_t otherwise)
 {
 	const char *text = getenv(name);
 
 	return text ? strtoull(text, NULL, 10) : otherwise;
 }
 
-static void same(uint32_t length, uint32_t times)
+static void check_equal_findings(uint32_t length, uint32_t times)
 {
 	struct tally tally;
 
 	shape.length = length;
 	shape.repeat = times;
-	tally = many(asked("ATOMSAN_PREDICT_SEED", 1), asked("ATOMSAN_PREDICT_RUNS", 40));
+	tally = check_seeds(read_setting("ATOMSAN_PREDICT_SEED", 1),
+			    read_setting("ATOMSAN_PREDICT_RUNS", 40));
 	assert_true(tally.runs > 0 && tally.findings > 0);
 	assert_true(tally.kept < tally.all);
 	assert_true(tally.unsure < tally.runs);
@@ -591,37 +594,39 @@ static void test_short(void **state)
 {
 	(void)state;
 	shape = (struct shape){.nested = true};
-	same(40, 3);
+	check_equal_findings(40, 3);
 }
 
 static void test_loops(void **state)
 {
 	(void)state;
 	shape = (struct shape){.nested = true};
-	same(300, 12);
+	check_equal_findings(300, 12);
 }
 
 static void test_outer_locks(void **state)
 {
 	(void)state;
 	shape = (struct shape){.nested = true, .outer = true};
-	same(200, 6);
+	check_equal_findings(200, 6);
 }
 
 static void test_mixed(void **state)
 {
 	(void)state;
 	shape = (struct shape){.nested = true, .outer = true, .mixed = true};
-	same(100, 6);
+	check_equal_findings(100, 6);
 }
 
-/* Threads wait for each other: a stretch with locks that is left out must not block another thread.
+/*
+ * Threads wait for each other: if a log leaves out a stretch with locks, that must not change which
+ * threads block each other.
  */
 static void test_notify(void **state)
 {
 	(void)state;
 	shape = (struct shape){.nested = true, .outer = true, .notify = true};
-	same(100, 6);
+	check_equal_findings(100, 6);
 }
 
 /* Threads can deadlock, too. */
@@ -629,34 +634,34 @@ static void test_any_order(void **state)
 {
 	(void)state;
 	shape = (struct shape){.outer = true, .notify = true};
-	same(60, 6);
+	check_equal_findings(60, 6);
 }
 
 static void test_handed(void **state)
 {
 	(void)state;
 	shape = (struct shape){.nested = true, .outer = true, .handed = true};
-	same(60, 6);
+	check_equal_findings(60, 6);
 }
 
 static void test_handed_notify(void **state)
 {
 	(void)state;
 	shape = (struct shape){.nested = true, .outer = true, .handed = true, .notify = true};
-	same(40, 6);
+	check_equal_findings(40, 6);
 }
 
-/* Arrays. */
+/* Accesses of large arrays. */
 static void test_wide(void **state)
 {
 	(void)state;
 	shape = (struct shape){.nested = true, .vars = 400};
-	same(3000, 4);
+	check_equal_findings(3000, 4);
 }
 
 /*
- * What a log may not leave out: thread 1 goes through A, B, and A again, and reads x twice. Another
- * one holds A while it writes x, and B is not to be had before.
+ * What a log must not leave out: thread 1 takes and releases lock A, then B, then A again, and
+ * reads x twice. Another thread holds A while it writes x, and thread 1 cannot get B before that.
  */
 enum { LOCK_A = 0x20000, LOCK_B = 0x20040, LOCK_C = 0x20080, THE_X = 0x10000 };
 
@@ -689,7 +694,7 @@ static void add_block(struct script *s, enum raw_op op, uint32_t times)
 	add(s, call);
 }
 
-/* Threads do so many acts in turn: "13" is one of thread 1, three of thread 3's, "." is all. */
+/* `order` has pairs: a thread, and how many acts it does next; "." is all that are left. */
 static void run_in_turn(struct thread *t, const char *order, size_t found[2])
 {
 	struct lock locks[8];
@@ -731,7 +736,7 @@ static void add_reader(struct script *s, int turns)
 	add_block(s, RAW_READ, 2);
 }
 
-/* B is held when thread 1 is created, and released only when A is held: these are not nested. */
+/* B is held when thread 1 is created, and released after A was acquired: A and B are not nested. */
 static void test_not_nested(void **state)
 {
 	(void)state;
@@ -762,8 +767,8 @@ static void test_not_nested(void **state)
 }
 
 /*
- * All are nested: a third thread holds B until it has heard that A is held. If thread 1 has
- * gone through A many times, the log forgets that it also does so after B.
+ * All locks are nested: thread 0 holds B until thread 2 has notified it that it holds A. If thread
+ * 1 has taken A many times before, the log forgets that it also takes A after B.
  */
 static void test_third_thread(void **state)
 {
@@ -798,7 +803,7 @@ static void test_third_thread(void **state)
 	}
 }
 
-/* A loop in a block, under a lock or not, that goes different ways each time round. */
+/* Returns how much is kept of a loop in a block whose rounds differ, with or without an outer lock. */
 static size_t kept_of_loop(uint32_t times, bool outer)
 {
 	struct plog *l = plog_new();
@@ -840,7 +845,7 @@ static void test_bounded(void **state)
 	}
 }
 
-/* What does not fit is not there, and nothing else happens. */
+/* If the budget of memory is used up, the log is full and ignores the rest. */
 static void test_budget(void **state)
 {
 	size_t before = pages;
