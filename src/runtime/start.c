@@ -20,8 +20,7 @@
 /* Instrumented libraries look for this symbol to see whether the program has a runtime (stub.c). */
 RT_EXPORT const char atomsan_rt_version[] = ATOMSAN_VERSION;
 
-/* Finish the recorder and, once, the tool. Returns the exit status of the program, whose own is
- * `status`. */
+/* Finish the recorder and, once, the tool. Returns what the program's exit status becomes. */
 static int finish_tools(int status)
 {
 	static uint32_t once;

@@ -803,7 +803,7 @@ static void test_third_thread(void **state)
 	}
 }
 
-/* Returns how much is kept of a loop in a block whose rounds differ, with or without an outer lock. */
+/* Returns how much is kept of a loop in a block; its rounds differ. `outer`: under a lock. */
 static size_t kept_of_loop(uint32_t times, bool outer)
 {
 	struct plog *l = plog_new();

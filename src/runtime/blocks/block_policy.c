@@ -119,7 +119,7 @@ bool block_policy_of_call(struct rt_thread *t, struct rt_frame *f)
 	else
 		answer = ask_reporter(known ? known : add_function(f->function), f->caller, kind,
 				      start, NULL);
-	/* What the thread does now comes after what the thread did that left the function out. */
+	/* What the thread does now comes after what a thread did when it left the function out. */
 	if (what & LEFT_OUT && t->slot)
 		time_raise_clock(t, known->clock);
 	f->hands_on = start && answer & BLOCK_HANDS_ON;

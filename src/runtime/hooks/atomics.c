@@ -42,7 +42,7 @@ static inline void note_and_unlock(struct rt_thread *t, struct shadow_stripe *s,
 	rt_leave(t);
 }
 
-/* Enter the runtime if operations of this thread are enter_to_note now; returns false if not. */
+/* Enter the runtime if operations of this thread are noted now; returns false if not. */
 static inline bool enter_to_note(struct rt_thread *t)
 {
 	return RT_LIKELY(rt_threads_out && !t->ignoring) && rt_enter(t);

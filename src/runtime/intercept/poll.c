@@ -1,7 +1,7 @@
 /*
  * Waiting for input from outside: sockets, pipes, timers. A loop around such a wait is not meant to
  * be atomic, like a loop around a condition variable; so the thread is cut here, too. It is not cut
- * if it only asks (the timeout is 0), or if it only sleeps (it note_wait_if for no file).
+ * if it only asks (the timeout is 0), or if it only sleeps (it waits for no file).
  */
 #include <poll.h>
 #include <sys/epoll.h>

@@ -173,7 +173,7 @@ static int start_grandchild(void *arg)
 }
 
 /*
- * Move a descriptor to a number above 2, which it could have if the program has closed its standard
+ * Move a descriptor to a number above 2; it has a lower one if the program has closed its standard
  * files. Returns the new number, or -1.
  */
 static int move_above_standard(int low)
@@ -213,8 +213,7 @@ static bool start_reporter(void)
 	}
 	sigfillset(&all);
 	syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &s.mask, _NSIG / 8);
-	/* Without SIGCHLD in the flags the child sends no signal at its end, and wait() ignores it.
-	 */
+	/* Without SIGCHLD in the flags, the child's end sends no signal, and wait() ignores it. */
 	pid = clone(start_grandchild, stack[0] + sizeof stack, CLONE_VM | CLONE_VFORK, &s);
 	if (pid >= 0)
 		while (syscall(SYS_wait4, pid, &status, __WALL, NULL) < 0 && errno == EINTR)
