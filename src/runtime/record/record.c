@@ -92,7 +92,7 @@ static int open_high(int flags)
 	return high;
 }
 
-/* Is the file behind this descriptor the recording? */
+/* Is this a descriptor of the recording? */
 static bool is_our_file(int fd)
 {
 	struct stat st;

@@ -2,7 +2,7 @@
  * A cycle that an operation has closed, as the order of transactions knows it
  * (engine/precise/order.h).
  *
- * Included by: report/report.h.
+ * Included by: report/.
  */
 #ifndef ATOMSAN_RUNTIME_REPORT_CYCLE_H
 #define ATOMSAN_RUNTIME_REPORT_CYCLE_H

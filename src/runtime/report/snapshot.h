@@ -10,15 +10,10 @@
 #ifndef ATOMSAN_RUNTIME_REPORT_SNAPSHOT_H
 #define ATOMSAN_RUNTIME_REPORT_SNAPSHOT_H
 
+#include "runtime/report/part.h"
 #include "runtime/report/report.h"
 #include "trace/live_format.h"
 
-/* A buffer that grows. If there is no memory, `failed` is set and the rest is dropped. */
-struct snapshot_part {
-	char *p; /* rt_pages() of `cap` bytes */
-	size_t n, cap;
-	bool failed;
-};
 struct snapshot {
 	struct snapshot_part recording;
 	struct snapshot_part facts; /* sections of a FINDING, with their heads (live_format.h) */

@@ -1,0 +1,44 @@
+/*
+ * Spans: which chunks of each history a snapshot copies.
+ *
+ * All functions are called with the histories held.
+ *
+ * Included by: report/.
+ */
+#ifndef ATOMSAN_RUNTIME_REPORT_SPANS_H
+#define ATOMSAN_RUNTIME_REPORT_SPANS_H
+
+#include "runtime/history/history.h"
+#include "runtime/report/cycle.h"
+
+/* How far back a snapshot goes. */
+struct reach {
+	uint64_t from; /* the clock from which on the report needs the histories */
+	uint64_t wide; /* the clock from which on they are copied, as far as they are there */
+	const struct cycle *cycle;
+	bool whole; /* false: a small snapshot, see snapshot_take() */
+};
+struct reach reach_of(const struct cycle *c, uint64_t from, bool whole);
+
+/* The chunks of a history from `oldest` to the one being written. */
+struct span {
+	uint32_t oldest;
+	bool far; /* they go back to all that the report needs */
+};
+struct span span_of(const struct history *h, struct reach reach);
+
+/* Go through the chunks of a span, oldest first. */
+#define EACH_CHUNK(k, h, span)                                                                     \
+	for (uint32_t k = (span).oldest, last_ = 0; !last_;                                        \
+	     last_ = k == (h)->at, k = (k + 1) % (h)->nchunks)
+
+/* Does a history have anything to copy? */
+bool span_is_needed(const struct history *h, struct reach reach);
+
+/* Steps before this time of the slot are dead. */
+static inline uint64_t span_dead(const struct history *h)
+{
+	return __atomic_load_n(&slot_public[h->slot].dead, __ATOMIC_ACQUIRE);
+}
+
+#endif
