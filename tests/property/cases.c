@@ -20,7 +20,7 @@ const struct fixed_case fixed_cases[] = {
 	 .first = 4,
 	 .refuted = {1},
 	 .data = true},
-	{.name = "D' and E', nobody to blame",
+	{.name = "D' and E', no block to blame",
 	 .text = "E|begin E|w(x) D|begin D|w(y) D|r(x) D|end E|r(y) E|end",
 	 .first = 7,
 	 .data = true},
@@ -57,7 +57,7 @@ const struct fixed_case fixed_cases[] = {
 	 .text = "A|begin A|racq(l) A|rrel(l) B|acq(l) B|rel(l) A|racq(l) A|rrel(l) A|end",
 	 .first = 6,
 	 .refuted = {1}},
-	{.name = "a reader that has seen a later share takes no edge of its own",
+	{.name = "a reader that has seen a later read-shared count takes no edge of its own",
 	 .text = "A|begin A|w(x) B|r(x) C|r(x) D|r(p) E|r(p) F|r(p) F|r(x) F|w(y) A|r(y) A|end",
 	 .first = 10,
 	 .refuted = {1},
@@ -69,7 +69,7 @@ const struct fixed_case fixed_cases[] = {
 	 .first = 11,
 	 .refuted = {1},
 	 .data = true},
-	{.name = "a read of what the block has written stays when the write is gone",
+	{.name = "a read of what its own block wrote stays when the write is gone",
 	 .text = "B|begin B|w(y) C|begin C|w(z) A|begin A|w(x) A|r(x) A|r(y) A|r(z) A|end "
 		 "B|w(x) B|end C|w(x) C|end",
 	 .first = 11,
@@ -97,7 +97,7 @@ const struct fixed_case fixed_cases[] = {
 	 .text = "A|begin A|begin A|w(x) B|begin B|w(y) B|r(x) A|end A|begin A|r(y)",
 	 .first = 9,
 	 .data = true},
-	/* These two are about what comes after the first finding: the engines must agree. */
+	/* These two test the findings after the first: the engines must agree on them. */
 	{.name = "a read that covers another, its edge left out",
 	 .text = "A|begin A|r(x) B|begin B|r(x) C|w(x) B|r(x) C|r(x) A|w(x) B|r(x)",
 	 .first = 6,
@@ -113,7 +113,7 @@ const struct fixed_case fixed_cases[] = {
 	 .first = 4,
 	 .refuted = {1},
 	 .data = true},
-	{.name = "one that only joins a thread without events is too",
+	{.name = "so is a child that only joins a thread without events",
 	 .text = "A|begin A|fork(B) B|join(C) A|join(B)",
 	 .first = 4,
 	 .refuted = {1},
@@ -137,7 +137,7 @@ void case_trace(const struct fixed_case *c, struct trace *t)
 	}
 }
 
-static bool refuted_as_said(const struct fixed_case *c, const uint64_t *begins, size_t n)
+static bool are_refuted(const struct fixed_case *c, const uint64_t *begins, size_t n)
 {
 	for (size_t i = 0; i < 4; i++)
 		if (c->refuted[i] != (i < n ? begins[i] : 0))
@@ -161,7 +161,7 @@ unsigned cases_check_twin(struct str *out)
 		ok = first == c->first;
 		if (ok && first)
 			ok = twin_blamed(&twin, first) == (c->refuted[0] != 0) &&
-			     refuted_as_said(c, begins, twin_refuted(&twin, first, begins)) &&
+			     are_refuted(c, begins, twin_refuted(&twin, first, begins)) &&
 			     twin_on_cycle(&twin, first, false) &&
 			     twin_on_cycle(&twin, first, true) == c->data;
 		if (ok && c->later_data)

@@ -1,6 +1,6 @@
 /*
- * Named traces with what is true of them, worked out by hand: they test the
- * twin, and the engines before any random trace does.
+ * Named traces with the correct answers, worked out by hand. They test the
+ * twin, and they test the engines before any random trace does.
  *
  * Who may include this: tests/property.
  */
@@ -18,16 +18,20 @@ struct fixed_case {
 	const char *text;
 	uint64_t first;      /* event of the first violation; 0: serializable */
 	uint64_t refuted[4]; /* begins, outermost first; none: no block is to blame */
-	bool data;           /* it rests on data */
-	uint64_t later_data; /* if not 0, a later finding that rests on data */
+	bool data;           /* whether the first violation rests on data */
+	uint64_t later_data; /* if not 0, the event of a later finding that rests on data */
 };
 
 extern const struct fixed_case fixed_cases[]; /* ends with a NULL name */
 
-/* Parses the case's trace; these are ours, so a mistake ends the program. */
+/* Parses the case's trace into `t`. A mistake in it is a mistake in cases.c and ends the program.
+ */
 void case_trace(const struct fixed_case *c, struct trace *t);
 
-/* What the twin says of them all. Returns how many are wrong, named in `out`. */
+/*
+ * Compares the twin's answers with those of all cases. Returns for how many cases the twin is
+ * wrong, and adds a line about each to `out`.
+ */
 unsigned cases_check_twin(struct str *out);
 
 #endif

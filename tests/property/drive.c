@@ -8,14 +8,14 @@
 
 #include "base/banned.h"
 
-/* More than any engine has reason to ask for. */
+/* More passes than any engine needs. */
 enum { PASSES_MAX = 8 };
 
 /*
- * Not finding_list's own emit: that one may drop duplicates, and is not what
- * is tested here.
+ * Keeps every finding. finding_list's own emit is not used: it may drop duplicates, and it is not
+ * what is tested here.
  */
-static void keep(struct finding_sink *sink, struct finding *f)
+static void keep_finding(struct finding_sink *sink, struct finding *f)
 {
 	struct finding_list *l = (struct finding_list *)sink;
 
@@ -31,7 +31,7 @@ void drive_free(struct finding_list *l)
 	*l = (struct finding_list){0};
 }
 
-static void name(struct table *t, char prefix, uint32_t id)
+static void add_name(struct table *t, char prefix, uint32_t id)
 {
 	struct str s = STR_INIT;
 
@@ -42,22 +42,22 @@ static void name(struct table *t, char prefix, uint32_t id)
 	}
 }
 
-/* Event number k as an engine is given it. Names that it needs become known. */
-static struct event dressed(const struct trace *t, uint64_t k, struct names *names)
+/* Returns event k as a reader would deliver it, and adds the names that it needs to `names`. */
+static struct event make_event(const struct trace *t, uint64_t k, struct names *names)
 {
 	struct event e = t->ev[k - 1];
 
-	name(&names->table[NAMES_THREAD], 'T', e.thread);
+	add_name(&names->table[NAMES_THREAD], 'T', e.thread);
 	switch (op_info[e.op].operand) {
 	case OPERAND_VAR:
-		name(&names->table[NAMES_VAR], 'x', e.operand);
+		add_name(&names->table[NAMES_VAR], 'x', e.operand);
 		break;
 	case OPERAND_LOCK:
 	case OPERAND_SYNC:
-		name(&names->table[NAMES_LOCK], 'l', e.operand);
+		add_name(&names->table[NAMES_LOCK], 'l', e.operand);
 		break;
 	case OPERAND_THREAD:
-		name(&names->table[NAMES_THREAD], 'T', e.operand);
+		add_name(&names->table[NAMES_THREAD], 'T', e.operand);
 		break;
 	default:
 		break;
@@ -70,15 +70,15 @@ static struct event dressed(const struct trace *t, uint64_t k, struct names *nam
 
 		trace_label(t, k, &s);
 		n = s.n;
-		str_pad(&s, 0, 16); /* names_string() reads on */
+		str_pad(&s, 0, 16); /* names_string() reads beyond the end */
 		e.operand = names_string(names, s.s, n);
 		str_free(&s);
 	}
 	return e;
 }
 
-/* As a reader marks them: does event k begin or end a transaction? */
-static enum outer outer(const struct trace *t, uint64_t k)
+/* Returns whether event k begins or ends a transaction, as a reader marks it. */
+static enum outer find_outer(const struct trace *t, uint64_t k)
 {
 	const struct event *e = &t->ev[k - 1];
 	unsigned depth = 0;
@@ -91,25 +91,25 @@ static enum outer outer(const struct trace *t, uint64_t k)
 					       : OUTER_NONE;
 }
 
-static void take(const struct contender *who, void *engine, const struct trace *t, uint64_t first,
-		 uint32_t n, struct names *names)
+static void feed_batch(const struct contender *who, void *engine, const struct trace *t,
+		       uint64_t first, uint32_t n, struct names *names)
 {
 	struct event *ev = mem_alloc(n * sizeof *ev);
 
 	for (uint32_t i = 0; i < n; i++) {
-		ev[i] = dressed(t, first + i, names);
-		ev[i].outer = outer(t, first + i);
+		ev[i] = make_event(t, first + i, names);
+		ev[i].outer = find_outer(t, first + i);
 	}
 	who->ops->take(engine, &(struct batch){ev, n, first, names});
-	/* An engine that kept a pointer must not get away with it. */
+	/* Destroy the events, so that an engine that kept a pointer fails. */
 	memset(ev, 0xa5, n * sizeof *ev);
 	mem_free(ev);
 }
 
-static void pass(const struct contender *who, void *engine, const struct trace *t, uint64_t end,
-		 struct rng *rng, struct names *names)
+static void run_pass(const struct contender *who, void *engine, const struct trace *t, uint64_t end,
+		     struct rng *rng, struct names *names)
 {
-	/* The whole trace at once, or single events, or anything between. */
+	/* The whole trace in one batch, or single events, or batches of 1 to 12. */
 	unsigned style = rng_below(rng, 3);
 
 	for (uint64_t at = 1; at <= end;) {
@@ -117,13 +117,13 @@ static void pass(const struct contender *who, void *engine, const struct trace *
 
 		if (n > end - at + 1)
 			n = end - at + 1;
-		take(who, engine, t, at, (uint32_t)n, names);
+		feed_batch(who, engine, t, at, (uint32_t)n, names);
 		at += n;
 	}
 }
 
-/* Does the list say that the thread holds this lock, in this way? */
-static bool says(const struct finding_step *s, uint32_t lock, bool shared)
+/* Does the step list this lock as held, shared or exclusively as given? */
+static bool lists_lock(const struct finding_step *s, uint32_t lock, bool shared)
 {
 	char want[32];
 
@@ -134,8 +134,11 @@ static bool says(const struct finding_step *s, uint32_t lock, bool shared)
 	return false;
 }
 
-/* The locks held at a step, by looking for each lock at what its thread did to it last. */
-static bool right_locks(const struct trace *t, const struct finding_step *s)
+/*
+ * Does the step list exactly the locks that its thread holds? A thread holds a lock if its last
+ * operation on the lock before the step is an acquire.
+ */
+static bool lists_right_locks(const struct trace *t, const struct finding_step *s)
 {
 	uint32_t thread = t->ev[s->event - 1].thread;
 	size_t held = 0;
@@ -150,14 +153,14 @@ static bool right_locks(const struct trace *t, const struct finding_step *s)
 		if (last == OP_RELEASE || last == OP_RELEASE_SHARED)
 			continue;
 		held++;
-		if (!says(s, lock, last == OP_ACQUIRE_SHARED))
+		if (!lists_lock(s, lock, last == OP_ACQUIRE_SHARED))
 			return false;
 	}
 	return held == s->nheld;
 }
 
-/* An engine of the table that shows these kinds of findings knows the locks. */
-static bool must_say(const struct contender *who, const struct finding *f)
+/* Must the finding list the locks held? Engines in the table must, for findings of these kinds. */
+static bool must_list_locks(const struct contender *who, const struct finding *f)
 {
 	static const char *const kinds[] = {"cycle", "pattern", "lockset", "deadlock"};
 
@@ -175,7 +178,7 @@ static bool check_locks(const struct contender *who, const struct trace *t,
 			const struct finding_step *s = &l->v[i]->steps[k];
 
 			if (s->event && s->event <= t->n &&
-			    (s->held ? right_locks(t, s) : !must_say(who, l->v[i])))
+			    (s->held ? lists_right_locks(t, s) : !must_list_locks(who, l->v[i])))
 				continue;
 			str_fmt(what, "finding %zu, step at event %lu: %zu locks held, and wrong",
 				i, (unsigned long)s->event, s->nheld);
@@ -196,11 +199,11 @@ bool drive(const struct contender *who, const struct trace *t, uint64_t seed,
 	bool ok = true;
 	void *engine;
 
-	*out = (struct finding_list){.sink = {keep}, .all = true};
+	*out = (struct finding_list){.sink = {keep_finding}, .all = true};
 	names_init(&names);
 	engine = engine_create(who->ops, who->options, &out->sink);
 	do {
-		pass(who, engine, t, end, &rng, &names);
+		run_pass(who, engine, t, end, &rng, &names);
 		end = who->ops->finish(engine);
 		passes++;
 		if (end > t->n || (end && !who->ops->second_pass) || passes > PASSES_MAX) {

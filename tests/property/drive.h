@@ -1,9 +1,11 @@
 /*
- * Runs one engine over a small trace, as engine.h says it is to be run: in
- * batches, here of random sizes; with names that grow from batch to batch, as
- * a reader's do; with batches whose memory is gone after the call; with the
- * passes that it asks for. The locks held at each step of its findings are
- * compared with what the trace says.
+ * Runs one engine over a small trace, as engine.h requires:
+ *
+ *  - in batches, here of random sizes, whose memory is freed after the call;
+ *  - with names that grow from batch to batch, as a reader's names do;
+ *  - with as many passes as the engine asks for.
+ *
+ * Also compares the locks held at each step of its findings with the trace.
  *
  * Who may include this: tests/property.
  */
@@ -24,9 +26,9 @@ struct contender {
 };
 
 /*
- * All findings, in the order in which they came. `seed` draws the batches.
- * Returns false, with a sentence in `what`, where the engine broke the rules.
- * Free `out` with drive_free() either way.
+ * Runs the engine and collects all its findings in `out`, in the order in which it emitted them.
+ * `seed` decides the sizes of the batches. Returns false, with a sentence in `what`, if the engine
+ * broke a rule. In both cases the caller frees `out` with drive_free().
  */
 bool drive(const struct contender *who, const struct trace *t, uint64_t seed,
 	   struct finding_list *out, struct str *what);

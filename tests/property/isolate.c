@@ -10,7 +10,7 @@
 
 #include "base/banned.h"
 
-/* Away from what sanitizers and abort() exit with. */
+/* Different from the exit codes of sanitizers and of abort(). */
 enum { EXIT_JUDGED = 100 };
 
 void *isolate_shared(size_t bytes)
@@ -24,8 +24,9 @@ void *isolate_shared(size_t bytes)
 	return p;
 }
 
-static void run(struct judge *j, const struct trace *t, uint64_t seed, unsigned seconds, bool loud,
-		struct verdict *v)
+/* Judges the trace in a child, within `seconds`. `loud`: keep the child's standard error. */
+static void judge_in_child(struct judge *j, const struct trace *t, uint64_t seed, unsigned seconds,
+			   bool loud, struct verdict *v)
 {
 	static size_t *who; /* one page for all calls */
 	struct judge copy = *j;
@@ -67,18 +68,18 @@ static void run(struct judge *j, const struct trace *t, uint64_t seed, unsigned 
 
 void isolate_judge(struct judge *j, const struct trace *t, uint64_t seed, struct verdict *v)
 {
-	run(j, t, seed, ISOLATE_SECONDS, false, v);
+	judge_in_child(j, t, seed, ISOLATE_SECONDS, false, v);
 }
 
 struct want {
-	struct judge judge; /* a copy: what shrinking tries is not counted */
+	struct judge judge; /* a copy, so that the attempts of shrinking are not counted */
 	uint64_t seed;
 	enum failure failure;
 	size_t who;
 	time_t deadline;
 };
 
-static bool fails_alike(void *arg, const struct trace *t)
+static bool fails_in_same_way(void *arg, const struct trace *t)
 {
 	struct want *w = arg;
 	struct verdict v = {.what = STR_INIT};
@@ -87,7 +88,7 @@ static bool fails_alike(void *arg, const struct trace *t)
 	if (time(NULL) > w->deadline)
 		return false;
 	if (w->failure == FAIL_CRASH)
-		run(&w->judge, t, w->seed, ISOLATE_SHRINK_SECONDS, false, &v);
+		judge_in_child(&w->judge, t, w->seed, ISOLATE_SHRINK_SECONDS, false, &v);
 	else
 		judge_trace(&w->judge, t, w->seed, &v);
 	alike = v.failure == w->failure && v.who == w->who;
@@ -101,9 +102,9 @@ void isolate_shrink(struct judge *j, struct trace *t, uint64_t seed, struct verd
 
 	w.judge.account = NULL;
 	w.deadline = time(NULL) + ISOLATE_PATIENCE;
-	shrink(t, fails_alike, &w);
+	shrink(t, fails_in_same_way, &w);
 	if (w.failure == FAIL_CRASH)
-		run(&w.judge, t, seed, ISOLATE_SHRINK_SECONDS, true, v);
+		judge_in_child(&w.judge, t, seed, ISOLATE_SHRINK_SECONDS, true, v);
 	else
 		judge_trace(&w.judge, t, seed, v);
 }

@@ -1,5 +1,5 @@
 /*
- * Judging in a process of its own, for engines that do not come back.
+ * Judges a trace in a separate process, for engines that crash or hang.
  *
  * Who may include this: tests/property.
  */
@@ -10,26 +10,25 @@
 #include "shrink.h"
 
 /*
- * Seconds for one small trace, after which an engine counts as hanging; and when
- * it is known to hang, and the question is just whether it still does.
+ * Seconds after which an engine that judges one small trace counts as hanging. While a trace on
+ * which it hangs is shrunk, a shorter time suffices.
  */
 enum { ISOLATE_SECONDS = 20, ISOLATE_SHRINK_SECONDS = 2 };
-/* And for all of shrinking: what is there by then is good enough. */
+/* Seconds for all of shrinking; after them the smallest trace so far is taken. */
 enum { ISOLATE_PATIENCE = 60 };
 
-/* Zeroed memory that children share; never freed. */
+/* Returns zeroed memory that child processes share. It is never freed. */
 void *isolate_shared(size_t bytes);
 
 /*
- * As judge_trace(), with FAIL_CRASH for a death; counts and account stay as they
- * are. What the engine says on standard error is lost.
+ * Does the same as judge_trace(), in a child. If the child dies, the failure is FAIL_CRASH. The
+ * judge's counts and account do not change, and the engine's standard error is discarded.
  */
 void isolate_judge(struct judge *j, const struct trace *t, uint64_t seed, struct verdict *v);
 
 /*
- * Shrink a trace so that `v`, its verdict, stays what it is: the same failure of
- * the same contender. Afterwards `v` is the verdict on what is left, and what a
- * crashing engine says of that is to be seen.
+ * Shrinks a trace as long as the same contender fails in the same way as in `v`. Afterwards `v` is
+ * the verdict on the shrunk trace. If the engine crashes on that, its standard error is shown.
  */
 void isolate_shrink(struct judge *j, struct trace *t, uint64_t seed, struct verdict *v);
 

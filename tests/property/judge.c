@@ -15,18 +15,18 @@ const char *const failure_name[FAIL_COUNT] = {
 #undef X
 };
 
-/* One trace, and what is true of it. */
+/* One trace and the correct answers. */
 struct hearing {
 	const struct trace *t;
 	struct twin twin;
 	uint64_t first;    /* event of the first violation, or 0 */
-	bool blamed;       /* the first one: a block is to blame */
-	bool data;         /* the first one: it rests on data */
-	uint64_t *scratch; /* room for an event number an event */
+	bool blamed;       /* whether a block is to blame for the first violation */
+	bool data;         /* whether the first violation rests on data */
+	uint64_t *scratch; /* room for one event number for each event */
 	struct verdict *v;
 };
 
-/* Always returns false. */
+/* Sets the verdict to this failure with this sentence. Always returns false. */
 __attribute__((format(printf, 3, 4))) static bool fail(struct hearing *h, enum failure failure,
 						       const char *fmt, ...)
 {
@@ -42,7 +42,7 @@ __attribute__((format(printf, 3, 4))) static bool fail(struct hearing *h, enum f
 	return false;
 }
 
-/* Is it "T3", "17" and the like? `prefix` may be empty. */
+/* Is `s` the prefix followed by the number, as in "T3"? `prefix` may be empty. */
 static bool is_numbered(const char *s, const char *prefix, uint64_t number)
 {
 	char text[64];
@@ -80,16 +80,16 @@ static bool is_operand(const struct event *e, const char *s)
 	case OPERAND_THREAD:
 		return is_numbered(s, "T", e->operand);
 	default:
-		return true; /* begin's label or nothing: the header leaves it open */
+		return true; /* a begin's label or nothing: finding.h allows both */
 	}
 }
 
-static const char *shown(const char *s)
+static const char *or_null(const char *s)
 {
 	return s ? s : "null";
 }
 
-/* Does the finding call the transaction of event k by its name? */
+/* Does `b` name the transaction of event k? */
 static bool check_block(struct hearing *h, enum failure failure, const struct finding_block *b,
 			uint64_t k)
 {
@@ -101,8 +101,8 @@ static bool check_block(struct hearing *h, enum failure failure, const struct fi
 	return fail(
 		h, failure,
 		"event %lu: %s is thread %s label %s begin %lu place %s; it began with event %lu",
-		(unsigned long)k, failure_name[failure], shown(b->thread), shown(b->label),
-		(unsigned long)b->begin, shown(b->place), (unsigned long)begin);
+		(unsigned long)k, failure_name[failure], or_null(b->thread), or_null(b->label),
+		(unsigned long)b->begin, or_null(b->place), (unsigned long)begin);
 }
 
 static bool check_blame(struct hearing *h, const struct finding *f)
@@ -114,10 +114,10 @@ static bool check_blame(struct hearing *h, const struct finding *f)
 	if (!blamed && f->blame.thread)
 		return fail(h, FAIL_BLAME,
 			    "event %lu: blames %s, which is self-serializable in that prefix",
-			    (unsigned long)k, shown(f->blame.label));
+			    (unsigned long)k, or_null(f->blame.label));
 	if (blamed && !f->blame.thread)
 		return fail(h, FAIL_BLAME,
-			    "event %lu: blames nobody; its transaction is not self-serializable",
+			    "event %lu: blames no block; its transaction is not self-serializable",
 			    (unsigned long)k);
 	if (blamed && !check_block(h, FAIL_BLAME, &f->blame, k))
 		return false;
@@ -129,7 +129,7 @@ static bool check_blame(struct hearing *h, const struct finding *f)
 		if (!is_label(h, f->refuted[i], h->scratch[i]))
 			return fail(h, FAIL_REFUTED,
 				    "event %lu: refutes %s instead of the block begun at %lu",
-				    (unsigned long)k, shown(f->refuted[i]),
+				    (unsigned long)k, or_null(f->refuted[i]),
 				    (unsigned long)h->scratch[i]);
 	return true;
 }
@@ -150,7 +150,7 @@ static bool check_rests_on(struct hearing *h, const struct finding *f, bool is_f
 			    "event %lu: rests on data, but each cycle needs a lock",
 			    (unsigned long)f->event);
 	if (!data && twin_cut_by_data(&h->twin, f->event))
-		return fail(h, FAIL_RESTS_ON, "event %lu: rests on locks, but needs none to be cut",
+		return fail(h, FAIL_RESTS_ON, "event %lu: rests on locks, but is cut without them",
 			    (unsigned long)f->event);
 	return true;
 }
@@ -167,8 +167,9 @@ static bool check_step(struct hearing *h, const struct finding_step *s, uint64_t
 		return true;
 	return fail(h, FAIL_STEP_FIELDS,
 		    "event %lu: step %lu is thread %s op %s operand %s label %s begin %lu place %s",
-		    (unsigned long)k, (unsigned long)s->event, shown(s->thread), shown(s->op),
-		    shown(s->operand), shown(s->label), (unsigned long)s->begin, shown(s->place));
+		    (unsigned long)k, (unsigned long)s->event, or_null(s->thread), or_null(s->op),
+		    or_null(s->operand), or_null(s->label), (unsigned long)s->begin,
+		    or_null(s->place));
 }
 
 static bool check_steps(struct hearing *h, const struct finding *f)
@@ -209,7 +210,7 @@ static bool check_all(struct hearing *h, const struct finding_list *l)
 			    (unsigned long)l->v[0]->event, (unsigned long)h->first);
 	for (size_t i = 0; i < l->n; i++) {
 		if (l->v[i]->event <= last || l->v[i]->event > h->t->n)
-			return fail(h, FAIL_ORDER, "a finding at event %lu, behind one at %lu",
+			return fail(h, FAIL_ORDER, "a finding at event %lu, after one at %lu",
 				    (unsigned long)l->v[i]->event, (unsigned long)last);
 		last = l->v[i]->event;
 		if (!check_finding(h, l->v[i], i == 0))
@@ -218,7 +219,7 @@ static bool check_all(struct hearing *h, const struct finding_list *l)
 	return true;
 }
 
-/* Both have passed check_all(), so an event tells the transaction as well. */
+/* Both lists have passed check_all(), so equal events mean equal transactions. */
 static bool check_agree(struct hearing *h, const struct contender *who,
 			const struct finding_list *a, const struct finding_list *b)
 {
@@ -237,7 +238,7 @@ static bool check_agree(struct hearing *h, const struct contender *who,
 	return true;
 }
 
-static void tell_twin(struct hearing *h, struct str *out)
+static void print_twin(struct hearing *h, struct str *out)
 {
 	size_t n;
 
@@ -249,14 +250,14 @@ static void tell_twin(struct hearing *h, struct str *out)
 		(unsigned long)h->first, (unsigned long)twin_begin(&h->twin, h->first),
 		h->data ? "data" : "locks");
 	n = h->blamed ? twin_refuted(&h->twin, h->first, h->scratch) : 0;
-	str_add(out, n ? "refuted blocks begun at" : "nobody to blame");
+	str_add(out, n ? "refuted blocks begun at" : "no block to blame");
 	for (size_t i = 0; i < n; i++)
 		str_fmt(out, " %lu", (unsigned long)h->scratch[i]);
 	str_addc(out, '\n');
 }
 
-static void tell_findings(const struct contender *who, const struct finding_list *l,
-			  struct str *out)
+static void print_findings(const struct contender *who, const struct finding_list *l,
+			   struct str *out)
 {
 	if (!l->n)
 		str_fmt(out, "%s: no finding\n", who->name);
@@ -264,13 +265,13 @@ static void tell_findings(const struct contender *who, const struct finding_list
 		const struct finding *f = l->v[i];
 
 		str_fmt(out, "%s: event %lu, transaction %s, rests on %s, ", who->name,
-			(unsigned long)f->event, shown(f->transaction.label),
+			(unsigned long)f->event, or_null(f->transaction.label),
 			f->rests_on == RESTS_ON_DATA    ? "data"
 			: f->rests_on == RESTS_ON_LOCKS ? "locks"
 							: "nothing");
-		str_add(out, f->blame.thread ? "refuted" : "nobody to blame");
+		str_add(out, f->blame.thread ? "refuted" : "no block to blame");
 		for (size_t r = 0; r < f->nrefuted; r++)
-			str_fmt(out, " %s", shown(f->refuted[r]));
+			str_fmt(out, " %s", or_null(f->refuted[r]));
 		str_add(out, ", steps");
 		for (size_t s = 0; s < f->nsteps; s++)
 			str_fmt(out, " %lu", (unsigned long)f->steps[s].event);
@@ -278,7 +279,8 @@ static void tell_findings(const struct contender *who, const struct finding_list
 	}
 }
 
-static void count(struct judge *j, const struct hearing *h)
+/* Counts the trace by the twin's answers. */
+static void count_trace(struct judge *j, const struct hearing *h)
 {
 	j->counts.traces++;
 	j->counts.violations += h->first != 0;
@@ -300,9 +302,9 @@ void judge_trace(struct judge *j, const struct trace *t, uint64_t seed, struct v
 	h.first = twin_first_violation(&h.twin);
 	h.blamed = h.first && twin_blamed(&h.twin, h.first);
 	h.data = h.first && twin_on_cycle(&h.twin, h.first, true);
-	count(j, &h);
+	count_trace(j, &h);
 	if (j->account)
-		tell_twin(&h, j->account);
+		print_twin(&h, j->account);
 	for (size_t i = 0; i < j->n; i++) {
 		if (j->running)
 			*j->running = i;
@@ -312,7 +314,7 @@ void judge_trace(struct judge *j, const struct trace *t, uint64_t seed, struct v
 		}
 		heard++;
 		if (j->account)
-			tell_findings(&j->who[i], &said[i], j->account);
+			print_findings(&j->who[i], &said[i], j->account);
 		if (ok) {
 			v->who = i;
 			ok = check_all(&h, &said[i]);

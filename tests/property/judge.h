@@ -1,15 +1,17 @@
 /*
- * Judges what precise engines say of a small trace.
+ * Judges the findings of precise engines on a small trace.
  *
- * Against the twin, for each engine: the verdict, the event of the first
- * finding and what that rests on; for every finding its transaction, its blame
- * and refuted blocks, and that its steps are a cycle. Against each other: the
- * events and the blame of all findings.
+ * Compared with the twin, for each engine:
+ *  - the verdict, the event of the first finding and what that finding rests on;
+ *  - for every finding its transaction, its blame and refuted blocks, and
+ *    whether its steps are a cycle.
+ * Compared between the engines: the events and the blame of all findings.
  *
- * A later finding has lost the edges that closed the earlier ones, so what it
- * rests on is held to less: "data" needs a cycle without locks through that
- * transaction, and "locks" that no operation outside is between it and the
- * closing event by data alone.
+ * An edge that closes a cycle is left out of the graph, so for a finding after
+ * the first the twin cannot say exactly what it rests on. Less is required:
+ *  - "data": there is a cycle without locks through the finding's transaction;
+ *  - "locks": the closing event does not cut its transaction by data alone
+ *    (twin_cut_by_data()).
  *
  * Who may include this: tests/property.
  */
@@ -23,7 +25,7 @@
 
 enum { CONTENDERS_MAX = 8 };
 
-/* What can go wrong; a shrunk trace must fail in the same manner. */
+/* The kinds of failure. A shrunk trace must fail with the same kind. */
 #define FAILURES(X)                                                                                \
 	X(NOTHING, "nothing")                                                                      \
 	X(PROTOCOL, "passes")                                                                      \
@@ -50,11 +52,11 @@ extern const char *const failure_name[FAIL_COUNT];
 
 struct verdict {
 	enum failure failure;
-	size_t who;      /* which contender */
+	size_t who;      /* index of the contender */
 	struct str what; /* one sentence; STR_INIT before the first use */
 };
 
-/* Of all traces judged, as the twin sees them: no test may pass on nothing. */
+/* Counts over all judged traces, by the twin's answers, so that no test passes without testing. */
 struct judge_counts {
 	uint64_t traces, violations, blamed, on_locks;
 	uint64_t findings, findings_blamed; /* of the first contender */
@@ -64,11 +66,11 @@ struct judge {
 	struct contender who[CONTENDERS_MAX];
 	size_t n;
 	struct judge_counts counts;
-	size_t *running;     /* if set, gets the contender that runs, for when it crashes */
-	struct str *account; /* if set, gets what every contender said, for people */
+	size_t *running;     /* if set, receives the contender that runs, in case it crashes */
+	struct str *account; /* if set, receives every contender's findings as text */
 };
 
-/* `seed` draws the batches. */
+/* Judges all contenders on the trace. `seed` decides the sizes of the batches. */
 void judge_trace(struct judge *j, const struct trace *t, uint64_t seed, struct verdict *v);
 
 #endif

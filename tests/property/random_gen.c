@@ -101,7 +101,7 @@ void gen_fork(struct gen *g, uint32_t t)
 
 void gen_join(struct gen *g, uint32_t t, uint32_t child)
 {
-	/* Thread 0 is there to the end, so that there is always one that runs. */
+	/* Thread 0 is never joined, so that there is always a thread that runs. */
 	if (!child || child == t || gen_full(g) || !gen_runs(g, t) ||
 	    g->thread[child].waits_for_fork)
 		return;
@@ -109,8 +109,8 @@ void gen_join(struct gen *g, uint32_t t, uint32_t child)
 	gen_emit(g, t, OP_JOIN, child);
 }
 
-/* The child is done from now on, with blocks left open now and then. */
-static void join_one(struct gen *g, uint32_t t)
+/* Thread t joins a random thread, which may still have open blocks and held locks. */
+static void join_random(struct gen *g, uint32_t t)
 {
 	uint32_t u = rng_below(&g->rng, g->mix.threads);
 
@@ -139,7 +139,7 @@ void gen_access(struct gen *g, uint32_t t, unsigned reads)
 	gen_emit(g, t, op, gen_var(g, t));
 }
 
-static void random_acquire(struct gen *g, uint32_t t)
+static void acquire_random(struct gen *g, uint32_t t)
 {
 	uint32_t lock;
 
@@ -151,7 +151,7 @@ static void random_acquire(struct gen *g, uint32_t t)
 	gen_emit(g, t, rng_percent(&g->rng, g->mix.shared) ? OP_ACQUIRE_SHARED : OP_ACQUIRE, lock);
 }
 
-static void random_op(struct gen *g, uint32_t t)
+static void add_random_op(struct gen *g, uint32_t t)
 {
 	unsigned total = 0, pick;
 	int op = 0;
@@ -170,7 +170,7 @@ static void random_op(struct gen *g, uint32_t t)
 		gen_emit(g, t, (enum op)op, gen_var(g, t));
 		break;
 	case OP_ACQUIRE:
-		random_acquire(g, t);
+		acquire_random(g, t);
 		break;
 	case OP_RELEASE:
 		gen_emit(g, t, OP_RELEASE, g->mix.locks ? rng_below(&g->rng, g->mix.locks) : 0);
@@ -179,7 +179,7 @@ static void random_op(struct gen *g, uint32_t t)
 		gen_fork(g, t);
 		break;
 	case OP_JOIN:
-		join_one(g, t);
+		join_random(g, t);
 		break;
 	default:
 		gen_emit(g, t, (enum op)op, 0);
@@ -194,5 +194,5 @@ void gen_turn(struct gen *g)
 	if (!gen_runs(g, t) || !rng_percent(&g->rng, stay))
 		t = gen_thread(g);
 	g->last = t;
-	random_op(g, t);
+	add_random_op(g, t);
 }

@@ -1,15 +1,15 @@
 /*
- * Shapes that are known to break engines, or would let a blunt one pass, in a
- * trace that is otherwise random.
+ * Shapes in an otherwise random trace: those that are known to break engines, and
+ * those without which an engine that reports too much or too little could pass.
  */
 #include "random_gen.h"
 
 #include "base/banned.h"
 
 /*
- * Short plays for up to four threads, three variables and one lock,
- * which are cast at random. LEAVE makes the actor close its blocks, so that
- * what follows is outside. MAYBE_END lets it end a block or leave it open.
+ * Short plays for up to four threads, three variables and one lock, which are
+ * chosen at random. LEAVE: the thread ends all its blocks, so that its next
+ * operations are outside. MAYBE_END: the thread ends a block or leaves it open.
  */
 enum { LEAVE = OP_COUNT, MAYBE_END };
 
@@ -22,14 +22,14 @@ enum { B = OP_BEGIN, E = OP_END, R = OP_READ, W = OP_WRITE, A = OP_ACQUIRE, L = 
 #define PLAY(name, ...) static const struct step name[] = {__VA_ARGS__, {0, 0, 0}}
 /* clang-format off */
 
-/* Outside operations that follow an open block: Velodrome's merge gets this wrong. */
+/* Operations outside blocks, ordered after an open block: the paper's merge is wrong about these. */
 PLAY(merge, {0, B, 0}, {0, W, 0}, {1, LEAVE, 0}, {1, R, 0}, {1, W, 1}, {0, R, 1}, {0, MAYBE_END, 0});
-/* The same over three threads, and with the way back left out. */
+/* The same over three threads; then without the edge back to the block. */
 PLAY(merge_chain, {0, B, 0}, {0, W, 0}, {1, LEAVE, 0}, {1, R, 0}, {1, W, 1}, {2, LEAVE, 0},
 	{2, R, 1}, {2, W, 2}, {0, R, 2}, {0, MAYBE_END, 0});
 PLAY(merge_open, {0, B, 0}, {0, W, 0}, {1, LEAVE, 0}, {1, R, 0}, {1, W, 1}, {2, LEAVE, 0},
 	{2, R, 0}, {2, R, 1}, {0, MAYBE_END, 0}, {1, R, 1});
-/* Two open blocks, an operation outside that follows both. */
+/* Two open blocks, and an operation outside that is ordered after both. */
 PLAY(merge_two, {0, B, 0}, {1, B, 0}, {0, W, 0}, {1, W, 1}, {2, LEAVE, 0}, {2, R, 0}, {2, R, 1},
 	{2, W, 2}, {1, R, 2}, {1, MAYBE_END, 0}, {0, MAYBE_END, 0});
 /* A read and a write cut by a write. */
@@ -39,46 +39,47 @@ PLAY(blameless, {0, B, 0}, {0, W, 0}, {1, B, 0}, {1, W, 1}, {1, R, 0}, {1, MAYBE
 	{0, R, 1}, {0, MAYBE_END, 0});
 PLAY(blameless_three, {0, B, 0}, {1, B, 0}, {2, B, 0}, {0, W, 0}, {1, W, 1}, {2, W, 2}, {1, R, 0},
 	{1, E, 0}, {2, R, 1}, {2, E, 0}, {0, R, 2}, {0, MAYBE_END, 0});
-/* The introduction's cycle, by a lock and two variables. */
+/* The cycle in the paper's introduction, by a lock and two variables. */
 PLAY(intro, {0, B, 0}, {0, A, 0}, {0, L, 0}, {1, B, 0}, {1, A, 0}, {1, W, 0}, {1, L, 0}, {1, E, 0},
 	{2, B, 0}, {2, R, 0}, {2, W, 1}, {2, E, 0}, {0, B, 0}, {0, R, 1}, {0, E, 0}, {0, E, 0});
-/* Refutes some of the nested blocks. */
+/* Some of the nested blocks are refuted, others are not. */
 PLAY(nested, {0, B, 0}, {0, B, 0}, {0, R, 0}, {1, B, 0}, {1, W, 0}, {1, E, 0}, {0, B, 0}, {0, W, 0},
 	{0, E, 0}, {0, E, 0}, {0, E, 0});
-/* Locked read, locked write: an update is lost. And as it should be. */
+/* A locked read, then a locked write: an update is lost. Then the same with one locked section. */
 PLAY(lost_update, {0, B, 0}, {0, A, 0}, {0, R, 0}, {0, L, 0}, {1, B, 0}, {1, A, 0}, {1, R, 0},
 	{1, W, 0}, {1, L, 0}, {1, E, 0}, {0, A, 0}, {0, W, 0}, {0, L, 0}, {0, E, 0});
 PLAY(kept_update, {0, B, 0}, {0, A, 0}, {0, R, 0}, {1, B, 0}, {0, W, 0}, {0, L, 0}, {0, E, 0},
 	{1, A, 0}, {1, R, 0}, {1, W, 0}, {1, L, 0}, {1, E, 0});
-/* Ownership handed over by a flag. */
+/* A flag hands over ownership. */
 PLAY(hand_off, {0, LEAVE, 0}, {0, B, 0}, {0, R, 0}, {0, W, 0}, {0, W, 1}, {0, E, 0}, {1, LEAVE, 0},
 	{1, R, 1}, {1, B, 0}, {1, R, 0}, {1, W, 0}, {1, W, 1}, {1, E, 0}, {0, R, 1});
-/* The edge between two transactions of one thread is on the way. */
+/* The cycle contains the edge between two transactions of one thread. */
 PLAY(thread_order, {0, B, 0}, {0, W, 0}, {1, LEAVE, 0}, {1, B, 0}, {1, R, 0}, {1, E, 0}, {1, B, 0},
 	{1, W, 1}, {1, E, 0}, {0, R, 1}, {0, MAYBE_END, 0});
 /*
- * 0 reaches 2 late in its thread; then, by way of 1, it turns out to reach it
- * earlier, at what it reads at last.
+ * Thread 0's block first reaches a late event of thread 2. Then, through the block of thread 1, it
+ * reaches earlier events of thread 2, among them the write that thread 0 reads at last.
  */
 PLAY(earlier, {1, B, 0}, {1, W, 0}, {2, LEAVE, 0}, {2, R, 0}, {2, W, 1}, {0, B, 0}, {0, W, 2},
 	{2, R, 2}, {1, R, 2}, {0, R, 1}, {0, MAYBE_END, 0}, {1, MAYBE_END, 0});
 /*
- * An outside read (by 2) that follows another (by 1), then a write which may not
- * have its edge from the later one: it must still have that from the earlier.
+ * A read outside blocks (by 2) is ordered after another read (by 1). Then comes a write (by 0)
+ * whose edge from the later read closes a cycle and is left out: its edge from the earlier read
+ * must still be there.
  */
 PLAY(covered_read, {0, B, 0}, {1, B, 0}, {0, R, 0}, {1, R, 0}, {2, LEAVE, 0}, {2, W, 0}, {1, R, 0},
 	{2, R, 0}, {0, W, 0}, {1, R, 0}, {0, MAYBE_END, 0});
 /* clang-format on */
 
-/* How often: the merge plays stand twice. */
+/* All plays are equally likely, so a play that stands here twice is tried twice as often. */
 static const struct step *const shapes[] = {
 	merge,    merge,     merge_chain,     merge_chain,  merge_open,  merge_two,   cut,
 	nested,   blameless, blameless_three, intro,        lost_update, kept_update, kept_update,
 	hand_off, hand_off,  thread_order,    covered_read, earlier,     earlier,
 };
 
-/* Different threads while there are enough; the same one twice does no harm. */
-static void cast(struct gen *g, uint32_t *actor, unsigned n)
+/* Chooses n threads, different ones if possible. The same thread twice does no harm. */
+static void choose_actors(struct gen *g, uint32_t *actor, unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
 		unsigned same, tries = 8;
@@ -91,13 +92,13 @@ static void cast(struct gen *g, uint32_t *actor, unsigned n)
 	}
 }
 
-static void play(struct gen *g, const struct step *s)
+static void add_play(struct gen *g, const struct step *s)
 {
 	uint32_t actor[4], var[3];
 	uint32_t lock = g->mix.locks ? rng_below(&g->rng, g->mix.locks) : 0;
 	uint32_t shift = rng_below(&g->rng, g->mix.vars);
 
-	cast(g, actor, 4);
+	choose_actors(g, actor, 4);
 	for (unsigned i = 0; i < 3; i++)
 		var[i] = (shift + i) % g->mix.vars;
 	for (; s->op != OP_NONE && !gen_full(g); s++) {
@@ -115,8 +116,8 @@ static void play(struct gen *g, const struct step *s)
 	}
 }
 
-/* One transaction stays open while short ones, and operations outside, pass by. */
-static void long_transaction(struct gen *g)
+/* A transaction stays open during short ones and operations outside blocks. */
+static void add_long_transaction(struct gen *g)
 {
 	uint32_t old = gen_thread(g);
 	unsigned rounds = rng_between(&g->rng, 2, 8);
@@ -143,17 +144,17 @@ static void long_transaction(struct gen *g)
 }
 
 /*
- * Two or three open blocks and a thread outside blocks fight for one or two
- * variables: tests engines on the trace after the first finding, whose closing edge
- * they left out. (Reads that cover other reads are what goes wrong here.)
+ * Two or three open blocks and a thread outside blocks access one or two variables. This tests the
+ * engines after the first finding, whose closing edge they left out. (Typical errors here concern
+ * reads that cover other reads.)
  */
-static void brawl(struct gen *g)
+static void add_brawl(struct gen *g)
 {
 	unsigned n = rng_between(&g->rng, 3, 4), vars = rng_between(&g->rng, 1, 2);
 	unsigned reads = rng_between(&g->rng, 50, 80);
 	uint32_t who[4], var = gen_var(g, 0);
 
-	cast(g, who, n);
+	choose_actors(g, who, n);
 	gen_leave(g, who[0]);
 	for (unsigned i = 1; i < n; i++)
 		if (!g->thread[who[i]].depth)
@@ -166,8 +167,9 @@ static void brawl(struct gen *g)
 	}
 }
 
-/* Many threads read what an open block wrote, inside blocks and outside; one writes. */
-static void audience(struct gen *g)
+/* Many threads read what an open block wrote, inside blocks and outside; then a thread writes it.
+ */
+static void add_audience(struct gen *g)
 {
 	uint32_t star = gen_thread(g), var = gen_var(g, star);
 	unsigned inside = rng_between(&g->rng, 0, 60);
@@ -192,7 +194,7 @@ static void audience(struct gen *g)
 }
 
 /* A locked section, inside one block or across its edges. */
-static void locked_section(struct gen *g)
+static void add_locked_section(struct gen *g)
 {
 	uint32_t t = gen_thread(g), lock;
 	bool inside = rng_percent(&g->rng, 70);
@@ -214,8 +216,8 @@ static void locked_section(struct gen *g)
 	gen_emit(g, t, OP_END, 0);
 }
 
-/* A thread that is forked, does a little and is joined: its number is free again. */
-static void short_life(struct gen *g)
+/* A thread is forked, does a little and is joined; engines may then reuse its slot. */
+static void add_short_life(struct gen *g)
 {
 	uint32_t parent = gen_thread(g), child = gen_next_child(g);
 	bool block = rng_percent(&g->rng, 50), inside = rng_percent(&g->rng, 20);
@@ -241,16 +243,15 @@ static void short_life(struct gen *g)
 }
 
 /*
- * Children come and go while a block is open. Some follow it and some do not; one
- * thread forks them and another joins, so that the block reaches no new child
- * through an old one. An engine that gives the place of a dead child to a new one
- * must know which is which.
+ * Children come and go while a block is open. Some are ordered after the block and some are not.
+ * One thread forks them and another joins them, so that the block reaches no new child through an
+ * old one. An engine that gives the slot of a dead child to a new one must distinguish the two.
  */
-static void generations(struct gen *g)
+static void add_generations(struct gen *g)
 {
 	uint32_t who[3], child, x, y; /* who: the block's thread, the parent, the joiner */
 
-	cast(g, who, 3);
+	choose_actors(g, who, 3);
 	x = gen_var(g, who[0]);
 	y = (x + 1) % g->mix.vars;
 	gen_leave(g, who[1]);
@@ -277,17 +278,17 @@ static void generations(struct gen *g)
 void gen_shape(struct gen *g)
 {
 	if (g->mix.crowd && rng_percent(&g->rng, 20))
-		generations(g);
+		add_generations(g);
 	else if (g->mix.crowd && rng_percent(&g->rng, 60))
-		short_life(g);
+		add_short_life(g);
 	else if (rng_percent(&g->rng, g->mix.brawl))
-		brawl(g);
+		add_brawl(g);
 	else if (rng_percent(&g->rng, g->mix.crowd ? 50 : 5))
-		audience(g);
+		add_audience(g);
 	else if (rng_percent(&g->rng, 15))
-		long_transaction(g);
+		add_long_transaction(g);
 	else if (rng_percent(&g->rng, 30))
-		locked_section(g);
+		add_locked_section(g);
 	else
-		play(g, shapes[rng_below(&g->rng, sizeof shapes / sizeof *shapes)]);
+		add_play(g, shapes[rng_below(&g->rng, sizeof shapes / sizeof *shapes)]);
 }

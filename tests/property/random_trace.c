@@ -14,7 +14,7 @@ static void draw_mix(struct gen *g, unsigned max_length)
 	m->vars = rng_between(r, 1, MAX_VARS);
 	m->locks = rng_between(r, 0, MAX_LOCKS);
 	m->length = rng_between(r, 4, max_length);
-	if (rng_percent(r, 40)) /* short ones show more, and are most of what can be tried */
+	if (rng_percent(r, 40)) /* short traces are faster and easier to understand */
 		m->length = rng_between(r, 4, m->length);
 	m->depth = rng_between(r, 1, 4);
 	m->stay_inside = rng_percent(r, 60) ? rng_between(r, 85, 99) : rng_between(r, 0, 90);
@@ -42,7 +42,7 @@ static void draw_mix(struct gen *g, unsigned max_length)
 		for (int op = OP_WAIT; op < OP_COUNT; op++)
 			w[op] = 1;
 
-	/* Many threads, few at a time: engines give the place of an ended one to another. */
+	/* Many threads, few of them at a time, so that engines reuse the slots of ended threads. */
 	if (max_length >= 40 && rng_percent(r, 12)) {
 		m->threads = rng_between(r, MAX_THREADS + 1, MAX_CROWD);
 		m->length = rng_between(r, 40, max_length);
@@ -66,7 +66,7 @@ void random_trace(struct trace *t, uint64_t seed, unsigned max_length)
 	t->n = 0;
 	t->style = (enum trace_style)rng_below(&g.rng, STYLE_COUNT);
 	draw_mix(&g, max_length);
-	/* A mix may have little that is possible; the trace is short then, not endless. */
+	/* If the mix allows hardly any event, give up early: the trace is short. */
 	while (!gen_full(&g) && idle < 1000) {
 		size_t before = t->n;
 

@@ -21,7 +21,7 @@ static inline uint64_t rng_next(struct rng *r)
 	return z ^ z >> 31;
 }
 
-/* 0 .. n-1; n > 0. The bias is of no account for the small n here. */
+/* Returns 0 .. n-1; n > 0. The bias is negligible for the small n here. */
 static inline unsigned rng_below(struct rng *r, unsigned n)
 {
 	return (unsigned)(rng_next(r) % n);

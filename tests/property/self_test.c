@@ -25,7 +25,7 @@ static void expect(bool ok, const char *what, const char *who)
 	}
 }
 
-/* The truth must pass, and each lie be caught as what it is and as nothing else. */
+/* The judge must accept the correct toy, and report each wrong one as its own kind of failure. */
 static void test_toy(const struct toy *toy)
 {
 	struct judge j = {.who = {toys[TOY_truth].contender, toy->contender}, .n = 2};
@@ -49,7 +49,7 @@ static void test_toy(const struct toy *toy)
 	str_free(&v.what);
 }
 
-/* The smallest trace on which the toy is wrong is known; shrinking must get there. */
+/* The size of the smallest trace on which the toy is wrong is known; shrinking must reach it. */
 static void test_shrink(enum toy_lie lie, size_t smallest)
 {
 	struct judge j = {.who = {toys[TOY_truth].contender, toys[lie].contender}, .n = 2};

@@ -7,12 +7,12 @@
 struct shrinking {
 	struct trace *best;
 	struct trace trial;
-	bool *drop; /* what to leave out of `best` next; all false between attempts */
+	bool *drop; /* events to leave out of `best` next; all false between attempts */
 	bool (*fails)(void *arg, const struct trace *t);
 	void *arg;
 };
 
-/* Take the trial for the best if it is legal and fails too. */
+/* Makes the trial the best trace if it is legal and fails too. Returns whether it did. */
 static bool keep_if_fails(struct shrinking *s)
 {
 	if (!trace_legal(&s->trial))
@@ -61,7 +61,8 @@ static bool drop_stretches(struct shrinking *s)
 			for (size_t i = at; i < at + size; i++)
 				s->drop[i] = true;
 			if (try_drop(s))
-				any = true; /* what follows has moved up: same place again */
+				any = true; /* later events have moved up: try the same place again
+					     */
 			else
 				at++;
 		}
@@ -69,7 +70,7 @@ static bool drop_stretches(struct shrinking *s)
 	return any;
 }
 
-/* Only pairs of one thread: other pairs fall one by one, or were no use. */
+/* Only pairs of one thread: other pairs can be dropped one by one, or not at all. */
 static bool drop_pairs(struct shrinking *s)
 {
 	for (size_t i = 0; i < s->best->n; i++) {
@@ -84,7 +85,7 @@ static bool drop_pairs(struct shrinking *s)
 	return false;
 }
 
-/* Each success leaves fewer names, so this ends. */
+/* Renames an operand to another. Each success leaves fewer names, so shrinking ends. */
 static bool unite_operands(struct shrinking *s, enum operand_kind kind)
 {
 	for (uint32_t from = 1; from < s->best->n; from++) {

@@ -1,8 +1,8 @@
 /*
- * Makes a failing trace small: greedily takes away threads, stretches, single
- * events and pairs of one thread (a begin with its end, an acquire with its
- * release), and makes two variables or locks one, as long as the trace stays
- * legal and `fails` still says yes. Ends when nothing more can be taken away.
+ * Makes a failing trace small. It greedily removes threads, runs of adjacent
+ * events, single events and pairs of one thread's events (a begin with its end, an
+ * acquire with its release), and unites two variables or two locks, as long as the
+ * trace stays legal and `fails` returns true. It ends when no such change is left.
  *
  * Who may include this: tests/property.
  */

@@ -1,9 +1,9 @@
 /*
- * The property test of the precise engines: random small traces, judged
- * against the twin and against each other. See README.md.
+ * The property test of the precise engines: on random small traces, it compares
+ * them with the twin and with each other. See README.md.
  *
- * Random traces are judged in a child, so that an engine that crashes or hangs
- * is reported, and its trace shrunk, like any other failure.
+ * Random traces are judged in a child process, so that an engine that crashes or
+ * hangs is reported, and its trace shrunk, like any other failure.
  */
 #include <assert.h>
 #include <getopt.h>
@@ -27,17 +27,17 @@
 
 struct options {
 	uint64_t count, seed, length;
-	uint64_t failures;  /* stop after so many */
-	const char *engine; /* or NULL for all */
+	uint64_t failures;  /* number of failures after which to stop */
+	const char *engine; /* NULL: all */
 	const char *trace;
 	bool print, self_test;
 };
 
-/* What the worker has done; its supervisor goes on from here when it has died. */
+/* What the worker has done. If the worker dies, its parent continues from here. */
 struct progress {
-	uint64_t seed; /* of the trace that it is at */
-	size_t who;    /* the contender that is running */
-	bool done;     /* all traces are through */
+	uint64_t seed; /* seed of the current trace */
+	size_t who;    /* index of the contender that is running */
+	bool done;     /* whether all traces have been judged */
 	uint64_t passed, failed;
 	struct judge_counts counts;
 };
@@ -48,7 +48,7 @@ static const char usage[] =
 	"       test_precise --trace FILE          judge this trace\n"
 	"       test_precise --self-test           can this test fail?\n";
 
-static uint64_t number(const char *s)
+static uint64_t parse_number(const char *s)
 {
 	char *end;
 	uint64_t n = strtoull(s, &end, 10);
@@ -60,7 +60,7 @@ static uint64_t number(const char *s)
 	return n;
 }
 
-static void parse(struct options *o, int argc, char **argv)
+static void parse_options(struct options *o, int argc, char **argv)
 {
 	static const struct option longs[] = {
 		{"count", required_argument, NULL, 'c'},
@@ -79,16 +79,16 @@ static void parse(struct options *o, int argc, char **argv)
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		switch (c) {
 		case 'c':
-			o->count = number(optarg);
+			o->count = parse_number(optarg);
 			break;
 		case 's':
-			o->seed = number(optarg);
+			o->seed = parse_number(optarg);
 			break;
 		case 'l':
-			o->length = number(optarg);
+			o->length = parse_number(optarg);
 			break;
 		case 'f':
-			o->failures = number(optarg);
+			o->failures = parse_number(optarg);
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -116,7 +116,7 @@ static void parse(struct options *o, int argc, char **argv)
 	}
 }
 
-/* Every engine that is judged, with the options that lead through other code. */
+/* Every engine that is judged, with each option that makes it run other code. */
 static const struct contender contenders[] = {
 	{.name = "velodrome"},
 	{.name = "velodrome without merge",
@@ -133,7 +133,7 @@ static const struct contender contenders[] = {
 };
 static_assert(sizeof contenders / sizeof contenders[0] <= CONTENDERS_MAX, "room for all");
 
-/* `engine` is the first word of their names; NULL: all. */
+/* Adds the contenders whose name begins with the word `engine`; NULL: all of them. */
 static void add_contenders(struct judge *j, const char *engine)
 {
 	for (size_t i = 0; i < sizeof contenders / sizeof contenders[0]; i++) {
@@ -148,7 +148,7 @@ static void add_contenders(struct judge *j, const char *engine)
 			j->n++;
 		}
 		mem_free(word);
-		/* An engine that is not there must not pass for one that is right. */
+		/* A missing engine must not pass as a correct one. */
 		if (j->n && !j->who[j->n - 1].ops) {
 			fprintf(stderr, "test_precise: there is no engine '%s'\n", name);
 			exit(2);
@@ -160,7 +160,7 @@ static void add_contenders(struct judge *j, const char *engine)
 	}
 }
 
-/* Prints what people need: the small trace, each contender's verdict, how to run it again. */
+/* Prints the failure, the shrunk trace, each contender's verdict, and how to run it again. */
 static void report(struct judge *j, struct trace *t, uint64_t seed, struct verdict *v,
 		   const char *origin)
 {
@@ -187,8 +187,8 @@ static void report(struct judge *j, struct trace *t, uint64_t seed, struct verdi
 	str_free(&ignored.what);
 }
 
-/* Is there a finding at that event that rests on data, by each contender? */
-static bool found_later(struct judge *j, const struct fixed_case *c, const struct trace *t)
+/* Does each contender have a finding at the case's later event that rests on data? */
+static bool all_find_later(struct judge *j, const struct fixed_case *c, const struct trace *t)
 {
 	bool all = true;
 
@@ -218,26 +218,26 @@ static bool run_case(struct judge *j, const struct fixed_case *c)
 	struct trace t = {0};
 	bool ok = true;
 
-	/* Some seeds, for the ways to cut it into batches. */
+	/* Several seeds, for different sizes of batches. */
 	for (uint64_t seed = 1; seed <= 8 && ok; seed++) {
 		case_trace(c, &t);
 		t.style = (enum trace_style)(seed % STYLE_COUNT);
 		isolate_judge(j, &t, seed, &v);
 		ok = !v.failure;
-		if (v.failure && v.failure != FAIL_CRASH) /* for the sentence */
+		if (v.failure && v.failure != FAIL_CRASH) /* again, for the sentence */
 			judge_trace(j, &t, seed, &v);
 		if (!ok)
 			report(j, &t, seed, &v, c->name);
 	}
 	if (ok && c->later_data)
-		ok = found_later(j, c, &t);
+		ok = all_find_later(j, c, &t);
 	trace_free(&t);
 	str_free(&v.what);
 	return ok;
 }
 
-/* Traces from p->seed on. */
-static void work(const struct options *o, struct judge *j, struct progress *p)
+/* Judges the random traces from p->seed on. */
+static void judge_seeds(const struct options *o, struct judge *j, struct progress *p)
 {
 	struct verdict v = {.what = STR_INIT};
 	struct trace t = {0};
@@ -266,8 +266,8 @@ static double percent(uint64_t part, uint64_t whole)
 	return whole ? 100.0 * (double)part / (double)whole : 0;
 }
 
-/* Was there anything to get wrong? Too few traces tell nothing either way. */
-static bool was_a_test(const struct judge_counts *c)
+/* Were the traces varied enough to test anything? With too few traces, assume that they were. */
+static bool were_varied_enough(const struct judge_counts *c)
 {
 	double bad = percent(c->violations, c->traces);
 
@@ -285,7 +285,7 @@ static bool was_a_test(const struct judge_counts *c)
 	return true;
 }
 
-/* The worker died without a word about why. */
+/* Reports the trace at which the worker died, and skips it. */
 static void report_death(const struct options *o, struct judge *j, struct progress *p)
 {
 	struct verdict v = {.failure = FAIL_CRASH, .who = p->who, .what = STR_INIT};
@@ -317,7 +317,7 @@ static void supervise(const struct options *o, struct judge *j, struct progress 
 			exit(2);
 		}
 		if (!child) {
-			work(o, j, p);
+			judge_seeds(o, j, p);
 			exit(0);
 		}
 		waitpid(child, &status, 0);
@@ -326,7 +326,7 @@ static void supervise(const struct options *o, struct judge *j, struct progress 
 	}
 }
 
-static int test(const struct options *o)
+static int run_all(const struct options *o)
 {
 	struct progress *p = isolate_shared(sizeof *p);
 	struct str wrong = STR_INIT;
@@ -344,7 +344,7 @@ static int test(const struct options *o)
 	}
 	p->seed = o->seed;
 	supervise(o, &j, p);
-	if (!was_a_test(&p->counts) && !p->failed)
+	if (!were_varied_enough(&p->counts) && !p->failed)
 		p->failed++;
 	printf("%" PRIu64 " passed, %" PRIu64 " failed\n", p->passed, p->failed);
 	return p->failed ? 1 : 0;
@@ -402,12 +402,12 @@ int main(int argc, char **argv)
 {
 	struct options o = {.count = 20000, .seed = 1, .length = 60, .failures = 1};
 
-	parse(&o, argc, argv);
+	parse_options(&o, argc, argv);
 	if (o.self_test)
 		return self_test();
 	if (o.print)
 		return print_seed(&o);
 	if (o.trace)
 		return judge_file(&o);
-	return test(&o);
+	return run_all(&o);
 }

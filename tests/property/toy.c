@@ -37,7 +37,7 @@ static void toy_take(void *engine, const struct batch *b)
 	}
 }
 
-static const char *own(struct finding *f, struct str *s)
+static const char *move_string(struct finding *f, struct str *s)
 {
 	const char *text = s->n ? arena_strdup(&f->arena, s->s) : NULL;
 
@@ -45,28 +45,28 @@ static const char *own(struct finding *f, struct str *s)
 	return text;
 }
 
-static const char *string_of(const struct toy_engine *toy, struct finding *f, strref ref)
+static const char *copy_string(const struct toy_engine *toy, struct finding *f, strref ref)
 {
 	struct str s = STR_INIT;
 
 	names_add_string(toy->names, ref, &s);
-	return own(f, &s);
+	return move_string(f, &s);
 }
 
-static const char *label_of(const struct toy_engine *toy, struct finding *f, uint64_t begin)
+static const char *copy_label(const struct toy_engine *toy, struct finding *f, uint64_t begin)
 {
-	return begin ? string_of(toy, f, event_label(&toy->ev[begin - 1])) : NULL;
+	return begin ? copy_string(toy, f, event_label(&toy->ev[begin - 1])) : NULL;
 }
 
-static const char *thread_of(const struct toy_engine *toy, struct finding *f, uint64_t k)
+static const char *copy_thread(const struct toy_engine *toy, struct finding *f, uint64_t k)
 {
 	return arena_strdup(&f->arena, names_thread(toy->names, toy->ev[k - 1].thread));
 }
 
 /*
- * A way from the transaction of k out and back to k: breadth first over events,
- * along conflicts and within transactions. Returns its length, 0 if there is
- * none; `path` has room for k.
+ * Finds a path that leaves the transaction of k and returns to it at k: breadth
+ * first over events, along conflicts and within transactions. Returns its length,
+ * or 0 if there is none. `path` has room for k events.
  */
 static size_t find_cycle(const struct twin *t, uint64_t k, uint64_t *path)
 {
@@ -121,21 +121,21 @@ static void add_steps(const struct toy_engine *toy, struct finding *f, uint64_t 
 			continue;
 		names_add_operand(toy->names, e, &operand);
 		f->steps[f->nsteps++] = (struct finding_step){
-			.thread = thread_of(toy, f, at),
+			.thread = copy_thread(toy, f, at),
 			.event = at,
 			.op = op_info[e->op].spelling,
 			.past = op_info[e->op].past,
-			.operand = own(f, &operand),
-			.label = label_of(toy, f, begin),
+			.operand = move_string(f, &operand),
+			.label = copy_label(toy, f, begin),
 			.begin = begin,
-			.place = string_of(toy, f, e->place),
+			.place = copy_string(toy, f, e->place),
 		};
 	}
 	mem_free(path);
 }
 
-/* The open blocks of k's transaction, for the toy that refutes them all. */
-static size_t open_blocks(const struct toy_engine *toy, uint64_t k, uint64_t *begins)
+/* Finds the open blocks of k's transaction, for the toy that refutes all of them. */
+static size_t find_open_blocks(const struct toy_engine *toy, uint64_t k, uint64_t *begins)
 {
 	size_t n = 0;
 
@@ -157,18 +157,18 @@ static void add_blame(const struct toy_engine *toy, struct finding *f, uint64_t 
 
 	if ((blamed && toy->lie != TOY_blameless) || toy->lie == TOY_blaming) {
 		f->blame = f->transaction;
-		f->nrefuted = toy->lie == TOY_all_open ? open_blocks(toy, k, begins)
+		f->nrefuted = toy->lie == TOY_all_open ? find_open_blocks(toy, k, begins)
 						       : twin_refuted(&toy->twin, k, begins);
 		if (toy->lie == TOY_outermost && f->nrefuted)
 			f->nrefuted = 1;
 		f->refuted = arena_alloc(&f->arena, (f->nrefuted + 1) * sizeof *f->refuted);
 		for (size_t i = 0; i < f->nrefuted; i++)
-			f->refuted[i] = label_of(toy, f, begins[i]);
+			f->refuted[i] = copy_label(toy, f, begins[i]);
 	}
 	mem_free(begins);
 }
 
-static void report(struct toy_engine *toy, uint64_t k)
+static void emit_finding(struct toy_engine *toy, uint64_t k)
 {
 	struct finding *f = finding_new();
 	uint64_t begin = twin_begin(&toy->twin, k);
@@ -187,9 +187,9 @@ static void report(struct toy_engine *toy, uint64_t k)
 		      : data                     ? RESTS_ON_DATA
 						 : RESTS_ON_LOCKS;
 	f->transaction = (struct finding_block){
-		.thread = thread_of(toy, f, k),
-		.label = label_of(toy, f, begin),
-		.place = begin ? string_of(toy, f, toy->ev[begin - 1].place) : NULL,
+		.thread = copy_thread(toy, f, k),
+		.label = copy_label(toy, f, begin),
+		.place = begin ? copy_string(toy, f, toy->ev[begin - 1].place) : NULL,
 		.begin = begin,
 	};
 	add_blame(toy, f, k);
@@ -210,20 +210,20 @@ static uint64_t toy_finish(void *engine)
 	if (k && toy->lie == TOY_crashing)
 		abort();
 	if (k && toy->lie != TOY_silent)
-		report(toy, k);
+		emit_finding(toy, k);
 	if (k && toy->lie == TOY_twice)
-		report(toy, k);
+		emit_finding(toy, k);
 	if (!k && toy->lie == TOY_alarmed)
-		report(toy, toy->n);
+		emit_finding(toy, toy->n);
 	if (k && toy->lie == TOY_chatty) {
 		uint64_t *path = mem_zalloc((toy->n + 1) * sizeof *path);
 
-		/* The next event of any transaction that is on a cycle by now. */
+		/* The next event whose transaction is on a cycle that this event closes. */
 		for (k++; k <= toy->n &&
 			  (toy->ev[k - 1].op == OP_NONE || !find_cycle(&toy->twin, k, path));)
 			k++;
 		if (k <= toy->n)
-			report(toy, k);
+			emit_finding(toy, k);
 		mem_free(path);
 	}
 	return toy->lie == TOY_greedy ? toy->n + 1 : toy->lie == TOY_endless ? toy->n : 0;
@@ -238,7 +238,7 @@ static void toy_destroy(void *engine)
 	mem_free(toy);
 }
 
-/* create() is not told which engine it creates, so each has its own. */
+/* create() has no argument that selects the engine, so each toy has its own. */
 #define X(id, caught_as)                                                                           \
 	static void *create_##id(const void *options, struct finding_sink *sink)                   \
 	{                                                                                          \

@@ -1,6 +1,6 @@
 /*
- * Toy engines for --self-test: one that tells the truth, because it asks the
- * twin, and one for each lie that the judge must see through.
+ * Toy engines for --self-test. All of them ask the twin. The first reports the
+ * truth; each of the others makes one kind of error, which the judge must detect.
  *
  * Who may include this: tests/property.
  */
@@ -9,9 +9,9 @@
 
 #include "judge.h"
 
-/* The lie, and as what it must be caught. */
+/* Each toy, and the failure that the judge must report for it. */
 #define TOYS(X)                                                                                    \
-	X(truth, NOTHING)           /* the first finding, as it is */                              \
+	X(truth, NOTHING)           /* reports the first finding */                                \
 	X(silent, VERDICT)          /* never reports */                                            \
 	X(alarmed, VERDICT)         /* reports the last event of a serializable trace */           \
 	X(late, FIRST_EVENT)        /* one event late */                                           \
@@ -19,18 +19,18 @@
 	X(twice, ORDER)             /* everything twice */                                         \
 	X(misnamed, TRANSACTION)    /* names an inner begin */                                     \
 	X(blameless, BLAME)         /* blames no block */                                          \
-	X(blaming, BLAME)           /* blames always */                                            \
+	X(blaming, BLAME)           /* always blames a block */                                    \
 	X(outermost, REFUTED)       /* refutes the outermost block only */                         \
 	X(all_open, REFUTED)        /* refutes all open blocks */                                  \
-	X(on_data, RESTS_ON)        /* rests on data always */                                     \
-	X(on_locks, RESTS_ON)       /* rests on locks always */                                    \
+	X(on_data, RESTS_ON)        /* always rests on data */                                     \
+	X(on_locks, RESTS_ON)       /* always rests on locks */                                    \
 	X(leaping, CYCLE)           /* leaves out a step */                                        \
-	X(backward, CYCLE)          /* walks against the arrows */                                 \
+	X(backward, CYCLE)          /* lists the steps in reverse */                               \
 	X(mislabelled, STEP_FIELDS) /* steps carry the closing transaction's label */              \
 	X(chatty, DISAGREE)         /* one more real finding than the truth */                     \
 	X(endless, PROTOCOL)        /* wants the trace again and again */                          \
 	X(greedy, PROTOCOL)         /* wants more events than there are */                         \
-	X(crashing, CRASH)          /* does not survive a finding */
+	X(crashing, CRASH)          /* aborts if there is a finding */
 
 enum toy_lie {
 #define X(id, caught_as) TOY_##id,

@@ -33,7 +33,7 @@ void trace_copy(struct trace *to, const struct trace *from)
 	trace_copy_without(to, from, NULL);
 }
 
-static uint32_t most(const struct trace *t, enum operand_kind kind)
+static uint32_t find_largest(const struct trace *t, enum operand_kind kind)
 {
 	uint32_t max = 0;
 
@@ -51,13 +51,13 @@ static uint32_t most(const struct trace *t, enum operand_kind kind)
 	return max;
 }
 
-/* One thread's and one lock's state, for trace_legal(). */
+/* One thread's state, for trace_legal(). */
 struct life {
 	bool ran, forked, joined;
 	unsigned depth;
 };
 
-static bool legal_lock(const struct event *e, uint8_t *held, size_t nthreads)
+static bool is_legal_lock_op(const struct event *e, uint8_t *held, size_t nthreads)
 {
 	uint8_t *mine = &held[e->thread]; /* 0, 1 exclusive, 2 shared */
 	bool shared = e->op == OP_ACQUIRE_SHARED || e->op == OP_RELEASE_SHARED;
@@ -75,7 +75,8 @@ static bool legal_lock(const struct event *e, uint8_t *held, size_t nthreads)
 	return true;
 }
 
-static bool legal_event(const struct event *e, struct life *lives, uint8_t *held, size_t nthreads)
+static bool is_legal_event(const struct event *e, struct life *lives, uint8_t *held,
+			   size_t nthreads)
 {
 	struct life *me = &lives[e->thread];
 	struct life *child;
@@ -93,7 +94,7 @@ static bool legal_event(const struct event *e, struct life *lives, uint8_t *held
 	case OP_RELEASE:
 	case OP_ACQUIRE_SHARED:
 	case OP_RELEASE_SHARED:
-		return legal_lock(e, held + e->operand * nthreads, nthreads);
+		return is_legal_lock_op(e, held + e->operand * nthreads, nthreads);
 	case OP_FORK:
 		child = &lives[e->operand];
 		if (child->ran || child->forked || child->joined)
@@ -112,21 +113,21 @@ static bool legal_event(const struct event *e, struct life *lives, uint8_t *held
 
 bool trace_legal(const struct trace *t)
 {
-	size_t nthreads = (size_t)most(t, OPERAND_THREAD) + 1;
-	size_t nlocks = (size_t)most(t, OPERAND_LOCK) + 1;
+	size_t nthreads = (size_t)find_largest(t, OPERAND_THREAD) + 1;
+	size_t nlocks = (size_t)find_largest(t, OPERAND_LOCK) + 1;
 	struct life *lives = mem_zalloc(nthreads * sizeof *lives);
 	uint8_t *held = mem_zalloc(nthreads * nlocks);
 	bool ok = true;
 
 	for (size_t i = 0; i < t->n && ok; i++)
-		ok = legal_event(&t->ev[i], lives, held, nthreads);
+		ok = is_legal_event(&t->ev[i], lives, held, nthreads);
 	mem_free(lives);
 	mem_free(held);
 	return ok;
 }
 
 struct numbering {
-	uint32_t *to, next; /* to[old] is 1 + new, 0 where not met */
+	uint32_t *to, next; /* to[old] is 1 + new, or 0 if it has no new number yet */
 };
 
 static uint32_t renumber(struct numbering *m, uint32_t old)
@@ -140,9 +141,9 @@ void trace_canonical(struct trace *t)
 {
 	struct numbering threads = {0}, vars = {0}, locks = {0};
 
-	threads.to = mem_zalloc((most(t, OPERAND_THREAD) + 1) * sizeof *threads.to);
-	vars.to = mem_zalloc((most(t, OPERAND_VAR) + 1) * sizeof *vars.to);
-	locks.to = mem_zalloc((most(t, OPERAND_LOCK) + 1) * sizeof *locks.to);
+	threads.to = mem_zalloc((find_largest(t, OPERAND_THREAD) + 1) * sizeof *threads.to);
+	vars.to = mem_zalloc((find_largest(t, OPERAND_VAR) + 1) * sizeof *vars.to);
+	locks.to = mem_zalloc((find_largest(t, OPERAND_LOCK) + 1) * sizeof *locks.to);
 	for (size_t i = 0; i < t->n; i++) {
 		struct event *e = &t->ev[i];
 
@@ -199,13 +200,14 @@ void trace_print(const struct trace *t, struct str *out)
 	}
 }
 
-/* The names met so far, of one kind; a name's number is its place here. */
+/* The names of one kind that were read so far. A name's number is its index. */
 struct known {
 	char name[64][32];
 	uint32_t n;
 };
 
-static int number_of(struct known *k, const char *s, size_t n, uint32_t *out, struct err *err)
+static int find_or_add_name(struct known *k, const char *s, size_t n, uint32_t *out,
+			    struct err *err)
 {
 	for (uint32_t i = 0; i < k->n; i++) {
 		if (strlen(k->name[i]) == n && !memcmp(k->name[i], s, n)) {
@@ -231,7 +233,7 @@ static int parse_word(struct trace *t, const char *w, size_t n, struct known *th
 
 	if (!op)
 		return err_fail(err, "no '|' in '%.*s'", (int)n, w);
-	if (number_of(threads, w, (size_t)(op - w), &thread, err))
+	if (find_or_add_name(threads, w, (size_t)(op - w), &thread, err))
 		return -1;
 	op++;
 	bar = memchr(op, '|', (size_t)(end - op));
@@ -260,7 +262,7 @@ static int parse_word(struct trace *t, const char *w, size_t n, struct known *th
 	}
 	if (kind && (!open || end[-1] != ')'))
 		return err_fail(err, "no operand in '%.*s'", (int)n, w);
-	if (kind && number_of(kind, open + 1, (size_t)(end - open - 2), &operand, err))
+	if (kind && find_or_add_name(kind, open + 1, (size_t)(end - open - 2), &operand, err))
 		return -1;
 	trace_add(t, thread, (enum op)code, operand);
 	return 0;

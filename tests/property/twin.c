@@ -6,34 +6,34 @@
 
 #include "base/banned.h"
 
-static uint64_t *row(const struct twin *t, uint64_t *matrix, size_t i)
+static uint64_t *get_row(const struct twin *t, uint64_t *matrix, size_t i)
 {
 	return matrix + i * t->words;
 }
 
-static bool has(const uint64_t *set, size_t i)
+static bool contains(const uint64_t *set, size_t i)
 {
 	return set[i / 64] >> (i % 64) & 1;
 }
 
-static void put(uint64_t *set, size_t i)
+static void add(uint64_t *set, size_t i)
 {
 	set[i / 64] |= (uint64_t)1 << (i % 64);
 }
 
-static void put_all(const struct twin *t, uint64_t *set, const uint64_t *more)
+static void add_all(const struct twin *t, uint64_t *set, const uint64_t *more)
 {
 	for (size_t w = 0; w < t->words; w++)
 		set[w] |= more[w];
 }
 
-static bool exclusive(const struct event *e)
+static bool is_exclusive(const struct event *e)
 {
 	return e->op == OP_ACQUIRE || e->op == OP_RELEASE;
 }
 
-/* Do they conflict otherwise than by a lock, `a` being the earlier one? */
-static bool conflict_but_locks(const struct event *a, const struct event *b)
+/* Does `a`, the earlier event, conflict with `b` for another reason than a lock? */
+static bool conflict_without_lock(const struct event *a, const struct event *b)
 {
 	if (a->op == OP_NONE || b->op == OP_NONE)
 		return false;
@@ -49,10 +49,10 @@ static bool conflict_but_locks(const struct event *a, const struct event *b)
 static bool conflict_by_lock(const struct event *a, const struct event *b)
 {
 	return op_is_lock(a->op) && op_is_lock(b->op) && a->operand == b->operand &&
-	       (exclusive(a) || exclusive(b));
+	       (is_exclusive(a) || is_exclusive(b));
 }
 
-/* Only looks back, so that it needs no state for threads: slow, and plainly right. */
+/* Scans the thread's events from the start instead of keeping state: slow, but simple. */
 static size_t first_of_transaction(const struct event *ev, size_t i)
 {
 	size_t outermost = i;
@@ -80,16 +80,16 @@ void twin_init(struct twin *t, const struct event *ev, size_t n)
 	for (size_t b = 0; b < n; b++) {
 		t->first[b] = first_of_transaction(ev, b);
 		for (size_t a = 0; a < b; a++) {
-			bool plain = conflict_but_locks(&ev[a], &ev[b]);
+			bool plain = conflict_without_lock(&ev[a], &ev[b]);
 
 			if (plain)
-				put(row(t, t->data, b), a);
+				add(get_row(t, t->data, b), a);
 			if (!plain && !conflict_by_lock(&ev[a], &ev[b]))
 				continue;
-			put(row(t, t->conflict, b), a);
-			/* Edges lead forward, so what is before a is known by now. */
-			put(row(t, t->before, b), a);
-			put_all(t, row(t, t->before, b), row(t, t->before, a));
+			add(get_row(t, t->conflict, b), a);
+			/* Edges lead forward, so the row of a is complete by now. */
+			add(get_row(t, t->before, b), a);
+			add_all(t, get_row(t, t->before, b), get_row(t, t->before, a));
 		}
 	}
 }
@@ -104,32 +104,33 @@ void twin_free(struct twin *t)
 }
 
 /*
- * Row A: the transactions (by index of their first events) that can be reached
- * from A, over one edge or more, in the prefix of k events. By Warshall.
+ * Returns a matrix whose row A has the transactions that can be reached from A over
+ * one edge or more in the prefix of k events. A transaction's number is the index
+ * of its first event. Warshall's algorithm. The caller frees the matrix.
  */
-static uint64_t *reachable(const struct twin *t, size_t k, bool data_only)
+static uint64_t *compute_reachable(const struct twin *t, size_t k, bool data_only)
 {
 	uint64_t *reach = mem_zalloc(t->n * t->words * sizeof *reach);
 
 	for (size_t b = 0; b < k; b++)
 		for (size_t a = 0; a < b; a++)
 			if (t->first[a] != t->first[b] &&
-			    has(row(t, data_only ? t->data : t->conflict, b), a))
-				put(row(t, reach, t->first[a]), t->first[b]);
+			    contains(get_row(t, data_only ? t->data : t->conflict, b), a))
+				add(get_row(t, reach, t->first[a]), t->first[b]);
 	for (size_t via = 0; via < k; via++)
 		for (size_t from = 0; from < k; from++)
-			if (has(row(t, reach, from), via))
-				put_all(t, row(t, reach, from), row(t, reach, via));
+			if (contains(get_row(t, reach, from), via))
+				add_all(t, get_row(t, reach, from), get_row(t, reach, via));
 	return reach;
 }
 
 static bool has_cycle(const struct twin *t, size_t k)
 {
-	uint64_t *reach = reachable(t, k, false);
+	uint64_t *reach = compute_reachable(t, k, false);
 	bool found = false;
 
 	for (size_t i = 0; i < k && !found; i++)
-		found = has(row(t, reach, i), i);
+		found = contains(get_row(t, reach, i), i);
 	mem_free(reach);
 	return found;
 }
@@ -140,7 +141,7 @@ uint64_t twin_first_violation(const struct twin *t)
 
 	if (!has_cycle(t, bad))
 		return 0;
-	/* A longer prefix has every edge of a shorter one: halving is allowed. */
+	/* A longer prefix has every edge of a shorter one, so bisection is correct. */
 	while (bad - good > 1) {
 		size_t mid = good + (bad - good) / 2;
 
@@ -154,9 +155,9 @@ uint64_t twin_first_violation(const struct twin *t)
 
 bool twin_on_cycle(const struct twin *t, uint64_t k, bool data_only)
 {
-	uint64_t *reach = reachable(t, k, data_only);
+	uint64_t *reach = compute_reachable(t, k, data_only);
 	size_t d = t->first[k - 1];
-	bool found = has(row(t, reach, d), d);
+	bool found = contains(get_row(t, reach, d), d);
 
 	mem_free(reach);
 	return found;
@@ -170,10 +171,11 @@ uint64_t twin_begin(const struct twin *t, uint64_t k)
 }
 
 /*
- * Are there d >= from and d' <= k in the transaction of k, and an event e
- * outside it, with d before e and e before d'?
+ * Are there d and d' in the transaction of event k, at or after index `from` and
+ * not later than k, and an event e outside the transaction, such that d happens
+ * before e and e happens before d'?
  */
-static bool cut_through(const struct twin *t, size_t from, size_t k)
+static bool is_cut_through(const struct twin *t, size_t from, size_t k)
 {
 	size_t tx = t->first[k - 1];
 
@@ -181,23 +183,23 @@ static bool cut_through(const struct twin *t, size_t from, size_t k)
 		if (t->first[d2] != tx)
 			continue;
 		for (size_t e = 0; e < d2; e++) {
-			if (t->first[e] == tx || !has(row(t, t->before, d2), e))
+			if (t->first[e] == tx || !contains(get_row(t, t->before, d2), e))
 				continue;
 			for (size_t d = from; d < e; d++)
-				if (t->first[d] == tx && has(row(t, t->before, e), d))
+				if (t->first[d] == tx && contains(get_row(t, t->before, e), d))
 					return true;
 		}
 	}
 	return false;
 }
 
-/* Does a happen before b without the help of locks? `seen` has n entries, all false. */
+/* Does a happen before b without conflicts by locks? `seen` has n entries, all false. */
 static bool before_by_data(const struct twin *t, size_t a, size_t b, bool *seen)
 {
 	seen[a] = true;
 	for (size_t e = a + 1; e <= b; e++)
 		for (size_t c = a; c < e && !seen[e]; c++)
-			seen[e] = seen[c] && has(row(t, t->data, e), c);
+			seen[e] = seen[c] && contains(get_row(t, t->data, e), c);
 	return seen[b];
 }
 
@@ -210,9 +212,12 @@ bool twin_cut_by_data(const struct twin *t, uint64_t k)
 	for (size_t d = tx; d < k - 1; d++)
 		if (t->first[d] == tx && t->ev[d].op != OP_NONE)
 			last = d;
-	/* The transaction's begin comes before its other events, and `last` after it. */
+	/*
+	 * If any event of the transaction happens before e, its first one does. If e happens before
+	 * any of its events earlier than k, it happens before `last`.
+	 */
 	for (size_t e = tx; e < k - 1 && !found; e++) {
-		if (t->first[e] == tx || !has(row(t, t->data, k - 1), e))
+		if (t->first[e] == tx || !contains(get_row(t, t->data, k - 1), e))
 			continue;
 		memset(seen, 0, t->n * sizeof *seen);
 		found = before_by_data(t, tx, e, seen);
@@ -225,7 +230,7 @@ bool twin_cut_by_data(const struct twin *t, uint64_t k)
 
 bool twin_blamed(const struct twin *t, uint64_t k)
 {
-	return cut_through(t, t->first[k - 1], k);
+	return is_cut_through(t, t->first[k - 1], k);
 }
 
 size_t twin_refuted(const struct twin *t, uint64_t k, uint64_t *begins)
@@ -242,14 +247,14 @@ size_t twin_refuted(const struct twin *t, uint64_t k, uint64_t *begins)
 			nopen--;
 	}
 	for (size_t i = 0; i < nopen; i++)
-		if (cut_through(t, begins[i] - 1, k))
+		if (is_cut_through(t, begins[i] - 1, k))
 			begins[n++] = begins[i];
 	return n;
 }
 
 bool twin_conflict(const struct twin *t, uint64_t a, uint64_t b)
 {
-	return a < b && has(row(t, t->conflict, b - 1), a - 1);
+	return a < b && contains(get_row(t, t->conflict, b - 1), a - 1);
 }
 
 bool twin_same_transaction(const struct twin *t, uint64_t a, uint64_t b)

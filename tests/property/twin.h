@@ -1,25 +1,31 @@
 /*
- * The brute-force twin of the precise engines (velodrome, frontier): what
- * they must say, computed from the definitions and from nothing else.
+ * The brute-force twin of the precise engines (velodrome, frontier,
+ * doublechecker): the answers that they must give, computed directly from the
+ * definitions.
  *
- * It keeps all pairs of events: n*n bits, three times. No clocks, no "last
- * write", no graph that grows with the trace, no garbage: none of what could
- * be wrong in an engine. Event numbers count from 1, everywhere.
+ * It keeps all pairs of events: n*n bits, three times. It has no clocks, no "last
+ * write", no graph that grows with the trace, no garbage collection: nothing that
+ * could be wrong in an engine. Event numbers count from 1 everywhere.
  *
- * Definitions (event.h, CONTRACT.md, Velodrome sections 2 and 4.3):
+ * Definitions (trace/event.h; Flanagan, Freund, Yi: Velodrome, PLDI 2008,
+ * sections 2 and 4.3):
  *
- *  - conflict: see event.h. OP_NONE conflicts with nothing.
- *  - a happens before b: the transitive closure of "earlier and conflicting".
- *  - a transaction is an outermost block, or an event outside blocks; one that
- *    does not end runs to the end of the trace.
- *  - the prefix 1..k is not serializable: the graph of its transactions, with
- *    an edge A -> B for each pair a in A, b in B != A, a earlier than and in
- *    conflict with b, has a cycle.
- *  - transaction D is not self-serializable in 1..k: there are d, d' in D and
- *    e not in D so that d happens before e and e before d', d' <= k.
- *  - a block of D that is open at k is refuted: it contains such d and d'.
- *  - it rests on data: there still is a cycle when lock operations conflict
- *    within their thread only.
+ *  - conflict: as in trace/event.h. OP_NONE conflicts with nothing.
+ *  - a happens before b: the transitive closure of "a is earlier than b and
+ *    conflicts with b".
+ *  - transaction: an outermost block with all its thread's events in it, from its
+ *    begin to its end or, if it does not end, to the end of the trace; or one
+ *    event outside blocks.
+ *  - the prefix 1..k is not serializable: the graph of its transactions has a
+ *    cycle. The graph has an edge A -> B, A != B, for each a in A and b in B such
+ *    that a is earlier than b and conflicts with b.
+ *  - transaction D is not self-serializable in 1..k, that is, D is to blame: there
+ *    are d, d' in D and e not in D such that d happens before e, e happens before
+ *    d', and d' <= k.
+ *  - a block of D that is open at k (the end of a block is inside it) is refuted:
+ *    it contains such d and d'.
+ *  - a violation rests on data: there still is a cycle if operations on one lock
+ *    by two threads do not conflict.
  *
  * Who may include this: tests/property.
  */
@@ -35,52 +41,54 @@
 struct twin {
 	const struct event *ev; /* ev[0] is event 1; must outlive the twin */
 	size_t n, words;
-	/* n rows of n bits: in row b the earlier events a that ... */
+	/* n rows of n bits: row b has the earlier events a that ... */
 	uint64_t *conflict; /* ... conflict with b */
-	uint64_t *data;     /* ... do so, not by a lock */
+	uint64_t *data;     /* ... conflict with b, and not only by a lock */
 	uint64_t *before;   /* ... happen before b */
-	size_t *first;      /* index of the first event of the event's transaction */
+	size_t *first;      /* for each event, the index of its transaction's first event */
 };
 
 void twin_init(struct twin *t, const struct event *ev, size_t n);
 void twin_free(struct twin *t);
 
-/* The smallest k for which 1..k is not serializable; 0 if there is none. */
+/* Returns the smallest k for which 1..k is not serializable; 0 if there is none. */
 uint64_t twin_first_violation(const struct twin *t);
 
-/* Is the transaction of event k on a cycle of 1..k; of one without locks? */
+/* Is the transaction of event k on a cycle in 1..k? `data_only`: on a cycle without locks? */
 bool twin_on_cycle(const struct twin *t, uint64_t k, bool data_only);
 
 /*
- * Is it event k that cuts its transaction, by data alone: are there d in it and
- * e outside with d before e, e in conflict with k and before no earlier event of
- * the transaction, all without locks?
+ * Does event k cut its transaction by data alone? That is: are there d in the
+ * transaction and e outside such that d happens before e, e conflicts with k, and
+ * e happens before no event of the transaction that is earlier than k, all
+ * without conflicts by locks?
  */
 bool twin_cut_by_data(const struct twin *t, uint64_t k);
 
-/* The begin of the transaction of event k; 0 where that is outside blocks. */
+/* Returns the begin of the transaction of event k; 0 if k is outside blocks. */
 uint64_t twin_begin(const struct twin *t, uint64_t k);
 
 /* Is the transaction of event k not self-serializable in 1..k? */
 bool twin_blamed(const struct twin *t, uint64_t k);
 
 /*
- * The blocks of event k's transaction that are open at k and refuted in 1..k,
- * outermost first, by the event numbers of their begins. `begins` has room for
- * `k` of them. Returns how many.
+ * Finds the blocks of event k's transaction that are open at k and refuted in
+ * 1..k. Stores the event numbers of their begins in `begins`, outermost first, and
+ * returns how many there are. `begins` has room for k of them.
  */
 size_t twin_refuted(const struct twin *t, uint64_t k, uint64_t *begins);
 
 /*
- * Are these steps a cycle of transactions, closed by event k? They start and
- * end in the transaction of k, the last one is k, at least one is outside, and
- * from each to the next there is a conflict, the earlier first, or both belong
- * to one transaction. Returns NULL, or what is wrong.
+ * Are these steps a cycle of transactions that event k closes? The first and the
+ * last step must be in the transaction of k, the last must be k, and at least one
+ * must be outside the transaction. Each step and the next must either conflict,
+ * with the earlier event first, or belong to the same transaction. Returns NULL,
+ * or a sentence that says what is wrong.
  */
 const char *twin_check_cycle(const struct twin *t, uint64_t k, const uint64_t *steps,
 			     size_t nsteps);
 
-/* Does event a come before event b and conflict with it? */
+/* Is event a earlier than event b, and does it conflict with b? */
 bool twin_conflict(const struct twin *t, uint64_t a, uint64_t b);
 bool twin_same_transaction(const struct twin *t, uint64_t a, uint64_t b);
 

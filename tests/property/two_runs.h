@@ -1,7 +1,7 @@
 /*
- * An engine made of two: doublechecker's first run over a trace, then its second
- * run over the same one, with nothing but the suspects in between. Of one and
- * the same run they must find together what the other engines find.
+ * An engine that combines two runs of doublechecker over the same trace: the first
+ * run writes the suspects, and the second run checks them, with no other
+ * information. Together they must find what the other engines find.
  *
  * Who may include this: tests/property.
  */
