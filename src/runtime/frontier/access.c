@@ -96,13 +96,11 @@ static inline bool are_writes_known(const struct rt_thread *t, const struct shad
 	const struct shadow_list *list = shadow_list(second);
 
 	if (!list)
-		return word_is_mine(t, second) || !word_conflicts(second, what) ||
-		       word_is_known(t, second);
+		return word_classify(t, second, what) < WORD_DEAD || word_is_known(t, second);
 	for (uint32_t i = 0, n = list->n < list->cap ? list->n : list->cap; i < n; i++) {
 		uint64_t word = __atomic_load_n(&list->w[i], __ATOMIC_RELAXED);
 
-		if (word_is_dead(word) || (!word_is_mine(t, word) && word_conflicts(word, what) &&
-					   !word_is_known(t, word)))
+		if (word_is_dead(word) || word_classify(t, word, what) == WORD_CONFLICTING)
 			return false;
 	}
 	return __atomic_load_n(&cell->w[1], __ATOMIC_ACQUIRE) == second;
@@ -116,16 +114,26 @@ static inline bool are_writes_known(const struct rt_thread *t, const struct shad
 static inline bool add_first_word(struct rt_thread *t, struct shadow_cell *cell, uint64_t other,
 				  uint64_t what)
 {
-	bool beside = other && !word_conflicts(other, what);
+	bool beside = false;
 
-	if (other && !beside) {
-		if (word_is_dead(other))
-			time_after_dead(t, other);
-		else if (!(other & SHADOW_WRITE) || !word_is_known(t, other) ||
-			 (what & SHADOW_WRITE && other & ~what & SHADOW_BYTES))
+	switch (word_classify(t, other, what)) {
+	case WORD_OWN:
+	case WORD_CONFLICTING:
+		return false;
+	case WORD_EMPTY:
+		break;
+	case WORD_DISJOINT:
+		beside = true;
+		break;
+	case WORD_DEAD:
+		time_after_dead(t, other);
+		break;
+	case WORD_ORDERED:
+		/* A read may have been renewed since; of a write, this write must leave nothing. */
+		if (!(other & SHADOW_WRITE) ||
+		    (what & SHADOW_WRITE && other & ~what & SHADOW_BYTES))
 			return false;
-		else
-			beside = !(what & SHADOW_WRITE);
+		beside = !(what & SHADOW_WRITE);
 	}
 	if (beside)
 		other = 0;
@@ -265,9 +273,11 @@ void frontier_access_serial(enum raw_op op, uintptr_t address, size_t size, uint
 /* Does this word allow that the thread gets the line, or that it becomes read-shared? */
 static inline bool allows_closing(const struct rt_thread *t, uint64_t word, uint64_t write)
 {
-	return !word || word_is_mine(t, word) || word_is_settled(t, word) ||
-	       (shadow_slot(word) < SHADOW_NOBODY &&
-		(!((word | write) & SHADOW_WRITE) || word_is_dead(word)));
+	enum word_class class = shadow_slot(word) < SHADOW_NOBODY
+					? word_classify(t, word, write | SHADOW_BYTES)
+					: WORD_CONFLICTING;
+
+	return class < WORD_ORDERED || (class == WORD_ORDERED && word_is_settled(t, word));
 }
 
 /*

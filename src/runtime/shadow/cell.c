@@ -345,13 +345,18 @@ static void words_take_edges(struct rt_thread *t, struct words *ws, uint64_t wha
 	for (uint32_t i = 0; i < ws->n; i++) {
 		uint64_t word = ws->v[i];
 
-		if (word_is_mine(t, word)) {
+		switch (word_classify(t, word, what)) {
+		case WORD_OWN:
 			word = cut_own_word(word, what);
-		} else if (word_conflicts(word, what)) {
-			if (word_is_dead(word)) {
-				time_after_dead(t, word);
-				continue;
-			}
+			break;
+		case WORD_EMPTY:
+		case WORD_DISJOINT:
+			break;
+		case WORD_DEAD:
+			time_after_dead(t, word);
+			continue;
+		case WORD_ORDERED: /* but its thread may have renewed it since */
+		case WORD_CONFLICTING:
 			if (!(word & SHADOW_WRITE))
 				word = cell_renewed_word(word, t->shadow.at);
 			/* A report names the bytes that both accessed. */
@@ -359,6 +364,7 @@ static void words_take_edges(struct rt_thread *t, struct words *ws, uint64_t wha
 			     word & SHADOW_WRITE) &&
 			    what & SHADOW_WRITE)
 				word &= ~(what & SHADOW_BYTES);
+			break;
 		}
 		if (word & SHADOW_BYTES)
 			ws->v[kept++] = word;
@@ -393,17 +399,25 @@ static inline bool add_beside_other(struct rt_thread *t, struct shadow_cell *cel
 {
 	uint64_t word = cell->w[0];
 
-	if (cell->w[1] || shadow_slot(word) >= SHADOW_NOBODY || word_is_mine(t, word))
+	if (cell->w[1] || shadow_slot(word) >= SHADOW_NOBODY)
 		return false;
-	if (word_conflicts(word, what)) {
-		if (word_is_dead(word)) {
-			time_after_dead(t, word);
-			word = 0;
-		} else if (!(word & SHADOW_WRITE) || !word_is_known(t, word)) {
+	switch (word_classify(t, word, what)) {
+	case WORD_OWN:
+	case WORD_CONFLICTING:
+		return false;
+	case WORD_EMPTY:
+	case WORD_DISJOINT:
+		break;
+	case WORD_DEAD:
+		time_after_dead(t, word);
+		word = 0;
+		break;
+	case WORD_ORDERED:
+		/* A read may have been renewed since. */
+		if (!(word & SHADOW_WRITE))
 			return false;
-		} else if (what & SHADOW_WRITE) {
+		if (what & SHADOW_WRITE)
 			word &= ~(what & SHADOW_BYTES);
-		}
 	}
 	__atomic_store_n(&cell->w[1], word & SHADOW_BYTES ? word : 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&cell->w[0], t->time.now | what, __ATOMIC_RELEASE);
@@ -533,16 +547,20 @@ static void words_take_lock_edges(struct rt_thread *t, struct words *ws, uintptr
 		bool write = word & SHADOW_WRITE;
 
 		if (word & lock_byte(address)) {
-			/* The thread's own shared use: its release replaces that again. */
-			if (word_is_mine(t, word)) {
+			switch (word_classify(t, word, SHADOW_WRITE | lock_byte(address))) {
+			case WORD_OWN:
+				/* Its release replaces its own shared use again. */
 				if (!shared && !write)
 					continue;
-			} else if (word_is_dead(word)) {
+				break;
+			case WORD_DEAD:
 				time_after_dead(t, word);
 				if (!(shared && write))
 					continue;
-			} else if (!(shared && !write) && take_edge(t, word, &fresh) && !write) {
-				continue;
+				break;
+			default:
+				if (!(shared && !write) && take_edge(t, word, &fresh) && !write)
+					continue;
 			}
 		}
 		ws->v[kept++] = word;
@@ -597,11 +615,15 @@ void cell_mutex_edges(struct rt_thread *t, struct shadow_cell *cell)
 	for (int i = 0; i < 2; i++) {
 		uint64_t word = cell->w[i];
 
-		if (!word || word_is_mine(t, word))
-			continue;
-		if (word_is_dead(word))
+		switch (word_classify(t, word, SHADOW_WRITE | SHADOW_BYTES)) {
+		case WORD_DEAD:
 			time_after_dead(t, word);
-		else
+			break;
+		case WORD_CONFLICTING:
 			take_edge(t, word, &fresh);
+			break;
+		default: /* empty, own, or ordered */
+			break;
+		}
 	}
 }

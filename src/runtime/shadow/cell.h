@@ -51,10 +51,14 @@ static inline bool cell_has_no_conflict(const struct rt_thread *t, const struct 
 	for (int i = 0; i < 2; i++) {
 		uint64_t word = __atomic_load_n(&cell->w[i], __ATOMIC_RELAXED);
 
-		if (word && !word_is_mine(t, word) &&
-		    (shadow_slot(word) == SHADOW_LIST ||
-		     (word_conflicts(word, what) && !word_is_dead(word))))
+		if (shadow_slot(word) == SHADOW_LIST)
 			return false;
+		if (shadow_readers(word)) {
+			if (what & SHADOW_WRITE)
+				return false;
+		} else if (word_classify(t, word, what) >= WORD_ORDERED) {
+			return false;
+		}
 	}
 	return true;
 }

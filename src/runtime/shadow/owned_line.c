@@ -448,9 +448,19 @@ enum owner { OWNER_NONE, OWNER_SELF, OWNER_OTHERS };
 
 static enum owner find_word_owner(const struct rt_thread *t, uint64_t word)
 {
-	if (!word || (shadow_slot(word) < SHADOW_NOBODY && word_is_dead(word)))
+	if (shadow_slot(word) >= SHADOW_NOBODY)
+		return OWNER_OTHERS;
+	switch (word_classify(t, word, SHADOW_WRITE | SHADOW_BYTES)) {
+	case WORD_EMPTY:
+	case WORD_DEAD:
 		return OWNER_NONE;
-	return word_is_mine(t, word) || word_is_settled(t, word) ? OWNER_SELF : OWNER_OTHERS;
+	case WORD_OWN:
+		return word_is_dead(word) ? OWNER_NONE : OWNER_SELF;
+	case WORD_ORDERED:
+		return word_is_settled(t, word) ? OWNER_SELF : OWNER_OTHERS;
+	default:
+		return OWNER_OTHERS;
+	}
 }
 
 static enum owner find_cells_owner(const struct rt_thread *t, const struct shadow_cell *cell)

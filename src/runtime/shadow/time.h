@@ -218,6 +218,48 @@ static inline bool word_is_settled(const struct rt_thread *t, uint64_t word)
 		       __atomic_load_n(&slot_public[shadow_slot(word)].stretch, __ATOMIC_ACQUIRE);
 }
 
+/*
+ * What a word of the shadow means for an access. `what` is SHADOW_WRITE or not, and the bytes.
+ *
+ *	empty        the word is 0
+ *	own          it is the thread's own, dead or not
+ *	disjoint     it is another thread's and does not conflict: no common byte, or two reads
+ *	dead         it conflicts, and its step is dead: it counts for the clocks only
+ *	ordered      it conflicts, and is known to come before this access: no edge is needed
+ *	conflicting  the access has to take an edge from it
+ *
+ * With all bytes and SHADOW_WRITE every word of another thread conflicts. A list or a word that
+ * stands for readers has no class.
+ *
+ * This is the only place that decides it, except for three that ask only a part of the question and
+ * are too hot for the rest: access_missing() and access_cell_unlocked() in frontier/, which do not
+ * load the other thread's time of death; and the heads of lines, which have no bytes in them
+ * (line_no_conflict()).
+ */
+enum word_class {
+	WORD_EMPTY,
+	WORD_OWN,
+	WORD_DISJOINT,
+	WORD_DEAD,
+	WORD_ORDERED,
+	WORD_CONFLICTING,
+};
+
+static inline __attribute__((always_inline)) enum word_class
+word_classify(const struct rt_thread *t, uint64_t word, uint64_t what)
+{
+	RT_ASSERT(shadow_slot(word) < SHADOW_NOBODY);
+	if (!word)
+		return WORD_EMPTY;
+	if (word_is_mine(t, word))
+		return WORD_OWN;
+	if (!word_conflicts(word, what))
+		return WORD_DISJOINT;
+	if (word_is_dead(word))
+		return WORD_DEAD;
+	return word_is_known(t, word) ? WORD_ORDERED : WORD_CONFLICTING;
+}
+
 /* What the thread does now conflicts with this word, which is not dead. */
 static inline void time_after(struct rt_thread *t, uint64_t word)
 {
