@@ -29,7 +29,7 @@
 #include <cmocka.h>
 
 #define ATOMSAN_DEBUG         /* with assertions */
-#include "runtime/os/clock.h" /* before base/banned.h, which the files below include */
+#include <x86intrin.h> /* before base/banned.h, which the files below include */
 
 #include "runtime/os/lock_rank.c"
 #include "runtime/shadow/slot.c"
