@@ -11,26 +11,26 @@ struct state {
 	struct brute *out;
 	uint64_t max_runs;
 	size_t nthreads;
-	/* The program: each thread's events that do something. */
+	/* The program: each thread's events without begins and ends. A piece is a transaction. */
 	uint32_t ev[BRUTE_THREADS][BRUTE_EVENTS];
 	size_t n[BRUTE_THREADS];
-	int piece[BRUTE_EVENTS]; /* of an event: what must stay together; -1 for none */
+	int piece[BRUTE_EVENTS]; /* by event: the piece of an access; -1: no access */
 	size_t npieces;
-	uint32_t before[BRUTE_PIECES]; /* pieces that must come first, as bits */
+	uint32_t before[BRUTE_PIECES]; /* by piece: the pieces that must come first, as bits */
 	uint32_t in_piece[BRUTE_PIECES][BRUTE_EVENTS];
 	size_t piece_n[BRUTE_PIECES];
 	/* The run. */
 	size_t at[BRUTE_THREADS];
-	bool waits[BRUTE_THREADS]; /* for its fork */
+	bool waits[BRUTE_THREADS]; /* whether the thread waits for its fork */
 	int readers[BRUTE_LOCKS], writer[BRUTE_LOCKS];
 	uint32_t order[BRUTE_EVENTS];
 	size_t nordered;
-	/* What each read saw, and what was written last. */
+	/* By read, the write that it saw; by variable, the last write. -1: none. */
 	int sees[BRUTE_EVENTS], last[BRUTE_VARS];
 	uint64_t seen[SEEN]; /* signatures of runs found view-serializable */
 };
 
-/* Which events must come before which, by closing the definition. */
+/* Sets r[a * n + b] if a must come before b in every run: the transitive closure. */
 static void close_order(const struct trace *t, bool *r)
 {
 	size_t n = t->n;
@@ -49,7 +49,8 @@ static void close_order(const struct trace *t, bool *r)
 				r[a * n + b] |= r[k * n + b];
 }
 
-static void cut(struct state *s)
+/* Divides the trace into pieces, and finds which pieces must come before which. */
+static void find_pieces(struct state *s)
 {
 	const struct trace *t = s->t;
 	int open[BRUTE_THREADS];
@@ -101,8 +102,8 @@ static bool reads(const struct event *e)
 	return e->op != OP_WRITE;
 }
 
-/* Can the pieces be put in a row so that each comes after all that it must? */
-static bool in_a_row(const uint32_t *before, size_t n)
+/* Is there an order of the pieces in which each comes after all pieces in its `before`? */
+static bool can_be_ordered(const uint32_t *before, size_t n)
 {
 	uint32_t placed = 0;
 	bool more = true;
@@ -132,10 +133,11 @@ static bool conflict_serializable(const struct state *s)
 			    (writes(e) || writes(f)))
 				before[b] |= 1u << a;
 		}
-	return in_a_row(before, s->npieces);
+	return can_be_ordered(before, s->npieces);
 }
 
-static void look_at_run(struct state *s)
+/* Finds what each read of the run saw, and the last write of each variable. */
+static void find_view(struct state *s)
 {
 	int now[BRUTE_VARS];
 
@@ -154,8 +156,11 @@ static void look_at_run(struct state *s)
 	memcpy(s->last, now, sizeof now);
 }
 
-/* Put piece after piece, as long as all that they read is what the run had them read. */
-static bool search(struct state *s, uint32_t placed, const int *now)
+/*
+ * Tries all serial orders: adds one piece after the other, as long as each read sees the same write
+ * as in the run. `now` has the last write of each variable so far.
+ */
+static bool find_serial_order(struct state *s, uint32_t placed, const int *now)
 {
 	if (placed == (1u << s->npieces) - 1)
 		return !memcmp(now, s->last, sizeof s->last);
@@ -174,7 +179,7 @@ static bool search(struct state *s, uint32_t placed, const int *now)
 			if (writes(e))
 				then[e->operand] = (int)at;
 		}
-		if (right && search(s, placed | 1u << p, then))
+		if (right && find_serial_order(s, placed | 1u << p, then))
 			return true;
 	}
 	return false;
@@ -186,7 +191,7 @@ static bool view_serializable(struct state *s)
 	int now[BRUTE_VARS];
 	bool yes;
 
-	look_at_run(s);
+	find_view(s);
 	for (size_t i = 0; i < s->t->n; i++)
 		h = (h ^ (uint64_t)(s->sees[i] + 2)) * 1099511628211ull;
 	for (size_t i = 0; i < BRUTE_VARS; i++)
@@ -194,7 +199,7 @@ static bool view_serializable(struct state *s)
 	if (s->seen[h >> 32 & (SEEN - 1)] == h)
 		return true;
 	memset(now, -1, sizeof now);
-	yes = search(s, 0, now);
+	yes = find_serial_order(s, 0, now);
 	if (yes)
 		s->seen[h >> 32 & (SEEN - 1)] = h;
 	return yes;
@@ -214,7 +219,7 @@ static void judge_run(struct state *s)
 		s->out->view = false;
 }
 
-static bool may_go(const struct state *s, size_t thread, const struct event *e)
+static bool can_go(const struct state *s, size_t thread, const struct event *e)
 {
 	if (s->waits[thread])
 		return false;
@@ -231,7 +236,8 @@ static bool may_go(const struct state *s, size_t thread, const struct event *e)
 	}
 }
 
-static void take(struct state *s, const struct event *e, int by)
+/* Does the effect of event e on locks and forks (by = 1), or undoes it (by = -1). */
+static void apply(struct state *s, const struct event *e, int by)
 {
 	switch (e->op) {
 	case OP_ACQUIRE:
@@ -255,7 +261,8 @@ static void take(struct state *s, const struct event *e, int by)
 	}
 }
 
-static void run(struct state *s)
+/* Continues the run in every possible way, and judges each complete run. */
+static void run_on(struct state *s)
 {
 	bool left = false, went = false;
 
@@ -266,13 +273,13 @@ static void run(struct state *s)
 			continue;
 		left = true;
 		e = &s->t->ev[s->ev[i][s->at[i]]];
-		if (!may_go(s, i, e))
+		if (!can_go(s, i, e))
 			continue;
 		went = true;
 		s->order[s->nordered++] = s->ev[i][s->at[i]++];
-		take(s, e, 1);
-		run(s);
-		take(s, e, -1);
+		apply(s, e, 1);
+		run_on(s);
+		apply(s, e, -1);
 		s->nordered--;
 		s->at[i]--;
 	}
@@ -291,10 +298,10 @@ struct brute brute_judge(const struct trace *t, uint64_t max_runs)
 	s.t = t;
 	s.out = &out;
 	s.max_runs = max_runs;
-	cut(&s);
+	find_pieces(&s);
 	for (size_t i = 0; i < t->n; i++)
 		if (t->ev[i].op == OP_FORK && t->ev[i].operand < s.nthreads)
 			s.waits[t->ev[i].operand] = true;
-	run(&s);
+	run_on(&s);
 	return out;
 }

@@ -1,18 +1,22 @@
 /*
- * The brute-force twin of the engines that ask whether every run of some threads
- * is serializable: it runs them in every order that locks, forks and joins allow, and
- * holds each run against the definition.
+ * The brute-force twin of `commit-conflict` and `commit-view`, which decide whether
+ * every run of some threads is serializable. The twin runs the threads in every
+ * order that locks, forks and joins allow, and checks each run by the definition.
  *
- * A run is serializable where there is an order of the same operations in which
- * every transaction is in one piece, what must come first comes first (a
- * thread's own order, fork, join), and
+ * Definition. A run is serializable if there is a serial order of the same
+ * accesses: every transaction is contiguous; a thread's transactions keep their
+ * order; everything before fork(T) comes before T, and T before everything after
+ * join(T); and
  *
- *  - conflict: two accesses of a variable, one a write, come in the same order;
- *  - view: each read sees the same write, and each variable's last write is the same.
+ *  - by conflict: every two accesses of one variable of which one writes come in
+ *    the same order as in the run;
+ *  - by view: each read sees the same write as in the run (or none, as there), and
+ *    each variable's last write is the same.
  *
- * A block with a fork or join in it is a transaction before and one after.
- * Operations outside blocks may go anywhere. Runs that deadlock are counted and
- * not judged.
+ * A transaction is an outermost block; a fork or join in the block ends it and
+ * begins another. An access outside blocks is a transaction by itself. Lock
+ * operations decide which runs are possible; they are not part of the serial order.
+ * Runs that deadlock are counted and not judged.
  *
  * Who may include this: tests/property_commit.
  */
@@ -26,8 +30,8 @@
 
 struct brute {
 	uint64_t runs, deadlocks;
-	bool too_many;       /* gave up: the rest says nothing */
-	bool conflict, view; /* atomic: every run is serializable */
+	bool too_many;       /* whether it gave up; then the other fields mean nothing */
+	bool conflict, view; /* whether every run is serializable */
 };
 
 /* At most BRUTE_THREADS threads, and as many pieces as a word has bits. */

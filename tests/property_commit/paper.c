@@ -14,7 +14,7 @@ static bool is_write(const struct paper *p, int e)
 	return p->t->ev[p->node[e].event].op != OP_READ;
 }
 
-static uint32_t var(const struct paper *p, int e)
+static uint32_t get_var(const struct paper *p, int e)
 {
 	return p->t->ev[p->node[e].event].operand;
 }
@@ -24,7 +24,7 @@ static bool is_leaf(const struct paper *p, int n)
 	return !p->node[n].is_root && !p->node[n].is_lock;
 }
 
-static void plant(struct paper *p)
+static void build_trees(struct paper *p)
 {
 	int open[PAPER_THREADS];
 
@@ -58,8 +58,8 @@ static bool contains(const struct paper *p, int outer, int inner)
 	return false;
 }
 
-/* Do two lock blocks keep each other out? */
-static bool keep_out(const struct paper *p, int a, int b)
+/* Do two lock blocks exclude each other? */
+static bool exclude(const struct paper *p, int a, int b)
 {
 	const struct event *e = &p->t->ev[p->node[a].event], *f = &p->t->ev[p->node[b].event];
 
@@ -67,40 +67,40 @@ static bool keep_out(const struct paper *p, int a, int b)
 	       (e->op == OP_ACQUIRE || f->op == OP_ACQUIRE);
 }
 
-/* The outermost block around e that keeps out one around f; -1 where there is none. */
-static int outermost(const struct paper *p, int e, int f)
+/* Returns the outermost lock block around e that excludes one around f; -1 if there is none. */
+static int find_outermost(const struct paper *p, int e, int f)
 {
 	int found = -1;
 
 	for (int a = p->node[e].parent; a >= 0; a = p->node[a].parent)
 		for (int b = p->node[f].parent; b >= 0; b = p->node[b].parent)
-			if (keep_out(p, a, b))
+			if (exclude(p, a, b))
 				found = a;
 	return found;
 }
 
-/* The last write of the same segment and variable before a read; -1 where there is none. */
-static int write_before(const struct paper *p, int e)
+/* Returns the last write of the same segment and variable before a read; -1 if there is none. */
+static int find_write_before(const struct paper *p, int e)
 {
 	int found = -1;
 
 	for (int i = 0; i < e; i++)
 		if (is_leaf(p, i) && p->node[i].thread == p->node[e].thread && is_write(p, i) &&
-		    var(p, i) == var(p, e))
+		    get_var(p, i) == get_var(p, e))
 			found = i;
 	return found;
 }
 
-static bool write_before_in(const struct paper *p, int e, int block)
+static bool has_write_before(const struct paper *p, int e, int block)
 {
 	for (int i = 0; i < e; i++)
 		if (is_leaf(p, i) && contains(p, block, i) && is_write(p, i) &&
-		    var(p, i) == var(p, e))
+		    get_var(p, i) == get_var(p, e))
 			return true;
 	return false;
 }
 
-/* Potential write-predecessors of the read that is being looked at. */
+/* Potential write-predecessors of the current read. */
 struct preds {
 	int v[PAPER_NODES];
 	size_t n;
@@ -113,20 +113,20 @@ static void add_inter_edge(struct paper *p, int e, int f, bool as_read, struct p
 
 	if (p->node[e].thread == p->node[f].thread)
 		return;
-	n = outermost(p, e, f);
+	n = find_outermost(p, e, f);
 	if (n < 0) {
 		p->edge[e][f] = p->edge[f][e] = true;
 	} else {
-		if (as_read && write_before_in(p, e, n))
+		if (as_read && has_write_before(p, e, n))
 			return;
 		m = -1;
 		for (int b = p->node[f].parent; b >= 0; b = p->node[b].parent)
-			if (keep_out(p, n, b))
+			if (exclude(p, n, b))
 				m = b;
 		p->edge[n][m] = p->edge[m][n] = true;
 	}
 	if (as_read && s) {
-		int own = write_before(p, e);
+		int own = find_write_before(p, e);
 
 		if (own >= 0 && !s->in[own]) {
 			s->in[own] = true;
@@ -142,11 +142,11 @@ static void add_inter_edge(struct paper *p, int e, int f, bool as_read, struct p
 }
 
 /* Figure 3. */
-static void conflict_forest(struct paper *p)
+static void build_conflict_forest(struct paper *p)
 {
 	for (int e = 0; e < (int)p->n; e++)
 		for (int f = 0; f < (int)p->n; f++) {
-			if (!is_leaf(p, e) || !is_leaf(p, f) || var(p, e) != var(p, f) ||
+			if (!is_leaf(p, e) || !is_leaf(p, f) || get_var(p, e) != get_var(p, f) ||
 			    !is_write(p, f))
 				continue;
 			if (is_read(p, e))
@@ -160,13 +160,13 @@ static bool is_final(const struct paper *p, int e)
 {
 	for (int i = e + 1; i < (int)p->n; i++)
 		if (is_leaf(p, i) && p->node[i].thread == p->node[e].thread && is_write(p, i) &&
-		    var(p, i) == var(p, e))
+		    get_var(p, i) == get_var(p, e))
 			return false;
 	return is_write(p, e);
 }
 
 /* Figure 5. */
-static void view_forest(struct paper *p)
+static void build_view_forest(struct paper *p)
 {
 	for (int e = 0; e < (int)p->n; e++) {
 		struct preds s = {.n = 0};
@@ -174,11 +174,11 @@ static void view_forest(struct paper *p)
 		if (!is_leaf(p, e))
 			continue;
 		for (int f = 0; f < (int)p->n; f++)
-			if (is_leaf(p, f) && var(p, e) == var(p, f) && is_read(p, e) &&
+			if (is_leaf(p, f) && get_var(p, e) == get_var(p, f) && is_read(p, e) &&
 			    is_write(p, f))
 				add_inter_edge(p, e, f, true, &s);
 		for (int f = 0; f < (int)p->n; f++)
-			if (is_leaf(p, f) && var(p, e) == var(p, f) && is_final(p, e) &&
+			if (is_leaf(p, f) && get_var(p, e) == get_var(p, f) && is_final(p, e) &&
 			    is_final(p, f))
 				add_inter_edge(p, e, f, false, NULL);
 	}
@@ -192,8 +192,8 @@ static bool communicates(const struct paper *p, int n)
 	return false;
 }
 
-/* A way from a to b that leaves their tree at once and comes back only at its end. */
-static bool joined(const struct paper *p, int a, int b)
+/* Is there a path from a to b that leaves their tree at once and returns to it only at its end? */
+static bool are_connected(const struct paper *p, int a, int b)
 {
 	bool seen[PAPER_NODES] = {false};
 	int queue[PAPER_NODES];
@@ -222,8 +222,8 @@ void paper_judge(struct paper *p, const struct trace *t, bool view)
 {
 	memset(p, 0, sizeof *p);
 	p->t = t;
-	plant(p);
-	(view ? view_forest : conflict_forest)(p);
+	build_trees(p);
+	(view ? build_view_forest : build_conflict_forest)(p);
 	for (int a = 0; a < (int)p->n; a++) {
 		bool innermost = communicates(p, a);
 
@@ -233,7 +233,7 @@ void paper_judge(struct paper *p, const struct trace *t, bool view)
 			if (a == b || p->node[a].thread != p->node[b].thread || !communicates(p, b))
 				continue;
 			innermost &= !contains(p, a, b);
-			if (!contains(p, a, b) && !contains(p, b, a) && joined(p, a, b))
+			if (!contains(p, a, b) && !contains(p, b, a) && are_connected(p, a, b))
 				p->on_cycle[p->node[a].thread] = true;
 		}
 		p->commit_nodes[p->node[a].thread] += innermost;

@@ -1,9 +1,10 @@
 /*
- * The paper's test, as it is written (Wang and Stoller, PPoPP 2006): access
- * trees, the loops of figures 3 and 5, commit nodes, and for each pair of a
- * transaction's communication nodes that do not contain each other a search for
- * a cycle through both that visits a tree once, as the proof of theorem 4.3
- * has it. No trimming, nothing kept twice, no sums.
+ * The test of the paper (Wang and Stoller, PPoPP 2006), exactly as it is written
+ * there: access trees; the edges of figure 3 (conflict-forest) and figure 5
+ * (view-forest); commit nodes; and, for each two communication nodes of a
+ * transaction that do not contain each other, a search for a cycle through both
+ * that visits each tree once, as in the proof of theorem 4.3. It has none of the
+ * engine's shortcuts: no trimming, no merging of what is equal, no summaries.
  *
  * For traces in which each thread is one transaction with nested locks that
  * cannot deadlock.
@@ -23,7 +24,7 @@ enum { PAPER_NODES = 256, PAPER_THREADS = 8 };
 struct paper_node {
 	uint32_t thread;
 	int parent;   /* -1: the root */
-	size_t event; /* of an access, or of the acquire; index from 0 */
+	size_t event; /* index of the access, of the acquire, or of the root's begin; from 0 */
 	bool is_root, is_lock;
 };
 
@@ -36,6 +37,7 @@ struct paper {
 	bool on_cycle[PAPER_THREADS];
 };
 
+/* Builds the forest, counts each thread's commit nodes and finds which threads are on a cycle. */
 void paper_judge(struct paper *p, const struct trace *t, bool view);
 
 #endif

@@ -22,7 +22,7 @@ struct gen {
 	struct program thread[THREADS];
 	unsigned nthreads, locks, vars;
 	unsigned reads, updates, shared, locked, crossed, ordered;
-	int left; /* operations that may still come, of this thread */
+	int left; /* number of operations that the current part of the thread may still have */
 };
 
 static void emit(struct program *p, enum op op, uint32_t operand)
@@ -41,8 +41,12 @@ static void access_var(struct gen *g, struct program *p)
 	g->left--;
 }
 
-/* What is done under the locks in `held` (0, 1 exclusively, 2 shared). */
-static void body(struct gen *g, struct program *p, uint8_t *held, unsigned lowest, unsigned depth)
+/*
+ * Adds some accesses and nested lock blocks. `held`: the locks held (0: not, 1: exclusively, 2:
+ * shared). `lowest`: the lowest lock that may be acquired.
+ */
+static void add_body(struct gen *g, struct program *p, uint8_t *held, unsigned lowest,
+		     unsigned depth)
 {
 	unsigned n = rng_between(&g->rng, 1, 3);
 
@@ -56,8 +60,8 @@ static void body(struct gen *g, struct program *p, uint8_t *held, unsigned lowes
 			held[lock] = shared ? 2 : 1;
 			g->left--;
 			emit(p, shared ? OP_ACQUIRE_SHARED : OP_ACQUIRE, lock);
-			body(g, p, held, g->ordered ? lock + 1 : 0, depth + 1);
-			/* Hand over hand: another first, and this one later. */
+			add_body(g, p, held, g->ordered ? lock + 1 : 0, depth + 1);
+			/* Hand over hand: acquire another lock before releasing this one. */
 			while (crossed < g->locks && (held[crossed] || crossed == lock))
 				crossed++;
 			if (rng_percent(&g->rng, g->crossed) && crossed < g->locks && g->left > 1) {
@@ -66,7 +70,7 @@ static void body(struct gen *g, struct program *p, uint8_t *held, unsigned lowes
 				held[lock] = 0;
 				held[crossed] = 1;
 				g->left--;
-				body(g, p, held, 0, depth + 1);
+				add_body(g, p, held, 0, depth + 1);
 				emit(p, OP_RELEASE, crossed);
 				held[crossed] = 0;
 				continue;
@@ -79,18 +83,18 @@ static void body(struct gen *g, struct program *p, uint8_t *held, unsigned lowes
 	}
 }
 
-static void transaction(struct gen *g, struct program *p, int length)
+static void add_transaction(struct gen *g, struct program *p, int length)
 {
 	uint8_t held[LOCKS] = {0};
 
 	g->left = length;
 	emit(p, OP_BEGIN, 0);
 	while (g->left > 0)
-		body(g, p, held, 0, 0);
+		add_body(g, p, held, 0, 0);
 	emit(p, OP_END, 0);
 }
 
-static void mixture(struct gen *g)
+static void write_mixture(struct gen *g)
 {
 	bool forks = g->nthreads > 2 && rng_percent(&g->rng, 30);
 	int budget = g->nthreads == 2 ? 5 : g->nthreads == 3 ? 4 : 3;
@@ -105,12 +109,12 @@ static void mixture(struct gen *g)
 			int n = (int)rng_between(&g->rng, 1, (unsigned)left);
 
 			if (rng_percent(&g->rng, 75)) {
-				transaction(g, p, n);
+				add_transaction(g, p, n);
 			} else {
 				uint8_t held[LOCKS] = {0};
 
 				g->left = n;
-				body(g, p, held, 0, 0);
+				add_body(g, p, held, 0, 0);
 			}
 			left -= n;
 			if (forks && i == 0 && left <= 1 && p->ev[0].op != OP_FORK) {
@@ -120,13 +124,16 @@ static void mixture(struct gen *g)
 		}
 		if (i == 0 && rng_percent(&g->rng, 20) && g->nthreads > 2) {
 			emit(p, OP_JOIN, 1);
-			transaction(g, p, 1);
+			add_transaction(g, p, 1);
 		}
 	}
 }
 
-/* Mostly more variables, otherwise all threads meet; now and then hardly any reads. */
-static void spread(struct gen *g)
+/*
+ * Chooses the variables again, mostly from more of them: otherwise all threads conflict. Sometimes
+ * also turns most reads into writes.
+ */
+static void choose_vars(struct gen *g)
 {
 	unsigned vars = g->vars + (rng_percent(&g->rng, 70) ? 3 : 0);
 	unsigned few_reads = rng_percent(&g->rng, 30) ? 80 : 0;
@@ -141,7 +148,7 @@ static void spread(struct gen *g)
 		}
 }
 
-static bool may_go(const uint8_t held[THREADS][LOCKS], const struct gen *g, unsigned t,
+static bool can_go(const uint8_t held[THREADS][LOCKS], const struct gen *g, unsigned t,
 		   const bool *forked)
 {
 	const struct program *p = &g->thread[t];
@@ -161,7 +168,7 @@ static bool may_go(const uint8_t held[THREADS][LOCKS], const struct gen *g, unsi
 	return true;
 }
 
-/* A run; false where it came to a deadlock. */
+/* Runs the threads in a random order. Returns false if the run deadlocks. */
 static bool interleave(struct gen *g, struct trace *t, bool serial)
 {
 	uint8_t held[THREADS][LOCKS] = {{0}};
@@ -180,7 +187,7 @@ static bool interleave(struct gen *g, struct trace *t, bool serial)
 			if (g->thread[i].at == g->thread[i].n)
 				continue;
 			left = true;
-			if (may_go(held, g, i, forked)) {
+			if (can_go(held, g, i, forked)) {
 				again |= i == last;
 				can[n++] = i;
 			}
@@ -218,17 +225,17 @@ void random_segments(struct trace *t, uint64_t seed, enum random_segments what)
 		g.ordered = what == RANDOM_TREES || rng_percent(&g.rng, 60);
 		if (what == RANDOM_PAIR) {
 			g.nthreads = 2;
-			transaction(&g, &g.thread[0], (int)rng_between(&g.rng, 1, 6));
-			transaction(&g, &g.thread[1], (int)rng_between(&g.rng, 1, 5));
+			add_transaction(&g, &g.thread[0], (int)rng_between(&g.rng, 1, 6));
+			add_transaction(&g, &g.thread[1], (int)rng_between(&g.rng, 1, 5));
 		} else if (what == RANDOM_TREES) {
 			g.nthreads = rng_between(&g.rng, 2, THREADS);
 			for (unsigned i = 0; i < g.nthreads; i++)
-				transaction(&g, &g.thread[i], (int)rng_between(&g.rng, 1, 8));
-			spread(&g);
+				add_transaction(&g, &g.thread[i], (int)rng_between(&g.rng, 1, 8));
+			choose_vars(&g);
 		} else {
 			g.nthreads = rng_between(&g.rng, 2, 4);
 			g.crossed = rng_percent(&g.rng, 25) ? 40 : 0;
-			mixture(&g);
+			write_mixture(&g);
 		}
 		done = interleave(&g, t, rng_percent(&g.rng, 50));
 	}

@@ -1,6 +1,6 @@
 /*
- * Random small programs of transactions and locks, as a run of them. One for
- * each seed.
+ * Random small programs of transactions and locks: one run of one program for each
+ * seed.
  *
  * Who may include this: tests/property_commit.
  */
@@ -16,7 +16,7 @@ enum random_segments {
 			  locks in any order, not always nested */
 };
 
-/* Replaces what `t` holds; in canonical form. */
+/* Replaces the contents of `t`, in canonical form. */
 void random_segments(struct trace *t, uint64_t seed, enum random_segments what);
 
 #endif

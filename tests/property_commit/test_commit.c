@@ -1,8 +1,12 @@
 /*
- * The property test of `commit-conflict` and `commit-view`: named cases; random
- * pairs of transactions against every run of them; random forests against the
- * paper's own test; random mixtures, where nothing may be missed, and the
- * rate of false alarms is printed.
+ * The property test of `commit-conflict` and `commit-view`:
+ *
+ *  - named cases;
+ *  - random pairs of transactions, compared with all their runs (brute.h): the
+ *    engines must be exact;
+ *  - random forests, compared with the paper's own test (paper.h);
+ *  - random mixtures, compared with all their runs: no violation may be missed; the
+ *    rate of false alarms is printed.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -21,7 +25,7 @@
 
 enum { MAX_RUNS = 300000 };
 
-/* Of one engine, in one kind of test. */
+/* Counts of traces for one engine in one kind of test. */
 struct tally {
 	uint64_t judged, atomic, said, false_alarms;
 };
@@ -36,7 +40,7 @@ struct judge {
 	struct contender conflict, view, reduction;
 	enum random_segments what;
 	uint64_t seed;
-	struct str text; /* what was wrong with the last trace: empty where nothing was */
+	struct str text; /* errors on the last trace; empty if there were none */
 	struct counts *counts;
 };
 
@@ -47,7 +51,7 @@ static uint32_t number_of(const char *name)
 	return (uint32_t)strtoul(name + 1, NULL, 10);
 }
 
-static bool right_step(const struct trace *t, const struct finding_step *s)
+static bool is_right_step(const struct trace *t, const struct finding_step *s)
 {
 	const struct event *e;
 
@@ -58,8 +62,8 @@ static bool right_step(const struct trace *t, const struct finding_step *s)
 	       !strcmp(s->op, op_info[e->op].spelling) && number_of(s->operand) == e->operand;
 }
 
-/* Does the event belong to the block that begins there? */
-static bool in_block(const struct trace *t, uint64_t event, uint64_t begin)
+/* Does the event belong to the block that begins with event `begin`? */
+static bool is_in_block(const struct trace *t, uint64_t event, uint64_t begin)
 {
 	unsigned depth = 0;
 
@@ -73,14 +77,17 @@ static bool in_block(const struct trace *t, uint64_t event, uint64_t begin)
 	return event >= begin && t->ev[event - 1].thread == t->ev[begin - 1].thread;
 }
 
-static bool are_at_odds(const struct trace *t, uint64_t a, uint64_t b)
+static bool conflict(const struct trace *t, uint64_t a, uint64_t b)
 {
 	const struct event *e = &t->ev[a - 1], *f = &t->ev[b - 1];
 
 	return e->operand == f->operand && (e->op != OP_READ || f->op != OP_READ);
 }
 
-/* A step in one node, others', a step in the other node; and who the others are. */
+/*
+ * The steps must begin and end with accesses of the finding's transaction; all others must be of
+ * the transactions in `with`; and the first and last two steps must conflict.
+ */
 static void judge_finding(struct judge *j, const struct trace *t, const struct finding *f)
 {
 	uint64_t begin = f->transaction.begin;
@@ -88,9 +95,9 @@ static void judge_finding(struct judge *j, const struct trace *t, const struct f
 		f->nsteps >= 3 && begin && f->nwith && f->event == f->steps[f->nsteps - 1].event;
 
 	for (size_t i = 0; i < f->nsteps && right; i++) {
-		bool mine = in_block(t, f->steps[i].event, begin), named = mine;
+		bool mine = is_in_block(t, f->steps[i].event, begin), named = mine;
 
-		right = right_step(t, &f->steps[i]) && mine == (i == 0 || i == f->nsteps - 1);
+		right = is_right_step(t, &f->steps[i]) && mine == (i == 0 || i == f->nsteps - 1);
 		for (size_t k = 0; k < f->nwith; k++)
 			named |= !strcmp(f->with[k].thread, f->steps[i].thread) &&
 				 f->with[k].begin == f->steps[i].begin;
@@ -101,9 +108,9 @@ static void judge_finding(struct judge *j, const struct trace *t, const struct f
 		uint64_t a = f->steps[0].event, b = f->steps[f->nsteps - 1].event;
 		uint64_t u = f->steps[1].event, v = f->steps[f->nsteps - 2].event;
 
-		/* One transaction's two accesses come in their own order. */
-		right = (are_at_odds(t, a, u) && are_at_odds(t, v, b)) ||
-			(f->nwith == 1 && are_at_odds(t, a, v) && are_at_odds(t, u, b));
+		/* With one other transaction, its two accesses stand in their own order. */
+		right = (conflict(t, a, u) && conflict(t, v, b)) ||
+			(f->nwith == 1 && conflict(t, a, v) && conflict(t, u, b));
 	}
 	if (!right)
 		str_fmt(&j->text, "the finding about event %" PRIu64 " has steps that do not fit\n",
@@ -169,10 +176,10 @@ static void judge_against_paper(struct judge *j, const struct contender *who, co
 	}
 	tally->judged++;
 	tally->said += any;
-	tally->atomic += several && !any; /* what the second step of the test is for */
+	tally->atomic += several && !any; /* only the paper's second step accepts these */
 }
 
-/* Theorem 6.1: what reduction accepts has at most one commit node. */
+/* Theorem 6.1: a transaction that reduction accepts has at most one commit node. */
 static void judge_reduction(struct judge *j, const struct trace *t)
 {
 	static struct paper p;
@@ -193,7 +200,7 @@ static void judge_reduction(struct judge *j, const struct trace *t)
 	}
 }
 
-static bool judge(struct judge *j, const struct trace *t)
+static bool judge_trace(struct judge *j, const struct trace *t)
 {
 	str_reset(&j->text);
 	j->counts->traces++;
@@ -220,7 +227,7 @@ static bool still_fails(void *arg, const struct trace *t)
 	struct counts ignored = {0};
 	bool fails;
 
-	/* Outside a block, or with a lock kept, it would be another kind of trace. */
+	/* With an access outside blocks, or a lock not released, it is another kind of trace. */
 	for (size_t i = 0; i < t->n && again.what != RANDOM_MIXTURE; i++) {
 		int depth = 0, locks = 0;
 
@@ -238,7 +245,7 @@ static bool still_fails(void *arg, const struct trace *t)
 	}
 	again.text = (struct str)STR_INIT;
 	again.counts = &ignored;
-	fails = !judge(&again, t);
+	fails = !judge_trace(&again, t);
 	str_free(&again.text);
 	return fails;
 }
@@ -252,7 +259,7 @@ static void report(struct judge *j, struct trace *t, const char *origin)
 	printf("%s", text.s);
 	str_reset(&text);
 	shrink(t, still_fails, j);
-	judge(j, t);
+	judge_trace(j, t);
 	trace_print(t, &text);
 	printf("shrunk to %zu events:\n%s%s", t->n, text.s, j->text.s);
 	str_free(&text);
@@ -260,7 +267,7 @@ static void report(struct judge *j, struct trace *t, const char *origin)
 
 /* ---- named cases ---- */
 
-/* Threads with a finding, as canonical names. */
+/* A trace, and the threads that must have a finding, by their canonical names. */
 struct fixed_case {
 	const char *name, *text, *conflict, *view;
 };
@@ -458,7 +465,7 @@ static bool run_random(struct judge *j, const char *name, enum random_segments w
 	for (uint64_t i = 0; i < count && failed < 3; i++) {
 		j->seed = seed + i;
 		random_segments(&t, j->seed, what);
-		if (!judge(j, &t)) {
+		if (!judge_trace(j, &t)) {
 			report(j, &t, name);
 			failed++;
 		}
@@ -467,7 +474,7 @@ static bool run_random(struct judge *j, const char *name, enum random_segments w
 	return sum_up_random(name, what, &counts) && !failed;
 }
 
-static uint64_t number(const char *s)
+static uint64_t parse_number(const char *s)
 {
 	char *end;
 	uint64_t n = strtoull(s, &end, 10);
@@ -496,9 +503,9 @@ int main(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		if (c == 'c')
-			count = number(optarg);
+			count = parse_number(optarg);
 		else if (c == 's')
-			seed = number(optarg);
+			seed = parse_number(optarg);
 		else
 			return fputs(usage, stderr), 2;
 	}

@@ -24,30 +24,30 @@ struct gen {
 	uint32_t last;
 };
 
-static bool full(const struct gen *g)
+static bool is_full(const struct gen *g)
 {
 	return g->out->n >= g->length;
 }
 
-static bool runs(const struct gen *g, uint32_t t)
+static bool can_run(const struct gen *g, uint32_t t)
 {
 	return !g->waits[t] && !g->dead[t];
 }
 
 static void emit(struct gen *g, uint32_t t, enum op op, uint32_t operand)
 {
-	if (!full(g))
+	if (!is_full(g))
 		trace_add(g->out, t, op, operand);
 }
 
-static uint32_t a_thread(struct gen *g)
+static uint32_t pick_thread(struct gen *g)
 {
 	uint32_t t = g->last;
 
-	if (!runs(g, t) || rng_percent(&g->rng, 70)) {
+	if (!can_run(g, t) || rng_percent(&g->rng, 70)) {
 		do
 			t = rng_below(&g->rng, g->threads);
-		while (!runs(g, t)); /* thread 0 never waits and never dies */
+		while (!can_run(g, t)); /* thread 0 never waits and never dies */
 	}
 	return g->last = t;
 }
@@ -56,7 +56,7 @@ static void acquire(struct gen *g, uint32_t t, uint32_t lock)
 {
 	bool shared = rng_percent(&g->rng, g->shared);
 
-	if (full(g))
+	if (is_full(g))
 		return;
 	for (uint32_t u = 0; u < g->threads; u++)
 		if (g->held[u][lock] && (u == t || !shared || g->held[u][lock] == 1))
@@ -67,7 +67,7 @@ static void acquire(struct gen *g, uint32_t t, uint32_t lock)
 
 static void release(struct gen *g, uint32_t t, uint32_t lock)
 {
-	if (!g->held[t][lock] || full(g))
+	if (!g->held[t][lock] || is_full(g))
 		return;
 	emit(g, t, g->held[t][lock] == 2 ? OP_RELEASE_SHARED : OP_RELEASE, lock);
 	g->held[t][lock] = 0;
@@ -82,8 +82,8 @@ static void access_var(struct gen *g, uint32_t t, uint32_t var)
 	emit(g, t, op, var);
 }
 
-/* Some locks, some accesses under them, and all given back, in the same turn. */
-static void nest(struct gen *g, uint32_t t)
+/* Acquires some locks, accesses memory under them and releases all of them, in one turn. */
+static void add_nest(struct gen *g, uint32_t t)
 {
 	unsigned n = rng_between(&g->rng, 1, 3);
 	uint32_t var = rng_below(&g->rng, g->vars), taken[3];
@@ -101,15 +101,15 @@ static void nest(struct gen *g, uint32_t t)
 		release(g, t, rng_percent(&g->rng, g->crossed) ? taken[n - 1 - i] : taken[i]);
 }
 
-/* Threads take locks in a ring, each the next one's: what can deadlock, and did not. */
-static void ring(struct gen *g)
+/* Threads acquire locks in a ring, each its own and then its neighbour's: a possible deadlock. */
+static void add_ring(struct gen *g)
 {
 	unsigned n = rng_between(&g->rng, 2, 4), locks = g->locks < n ? g->locks : n;
 	uint32_t first = rng_below(&g->rng, g->locks);
 	uint32_t gate = rng_below(&g->rng, 4 * g->locks);
 
 	for (unsigned i = 0; i < n; i++) {
-		uint32_t t = a_thread(g), one = (first + i % locks) % g->locks;
+		uint32_t t = pick_thread(g), one = (first + i % locks) % g->locks;
 		uint32_t two = (first + (i + 1) % locks) % g->locks;
 
 		if (gate < g->locks)
@@ -123,14 +123,14 @@ static void ring(struct gen *g)
 	}
 }
 
-/* Some of those who run arrive; they go on when they do. */
-static void barrier(struct gen *g)
+/* Some of the running threads arrive at a barrier. Their next events come in any order. */
+static void add_barriers(struct gen *g)
 {
 	uint32_t b = g->locks + rng_below(&g->rng, BARRIERS);
 	unsigned who = rng_percent(&g->rng, 60) ? 100 : rng_between(&g->rng, 0, 100);
 
 	for (uint32_t t = 0; t < g->threads; t++)
-		if (runs(g, t) && rng_percent(&g->rng, who))
+		if (can_run(g, t) && rng_percent(&g->rng, who))
 			emit(g, t, OP_BARRIER, b);
 }
 
@@ -138,7 +138,7 @@ static void fork_or_join(struct gen *g, uint32_t t)
 {
 	uint32_t u = rng_below(&g->rng, g->threads);
 
-	if (!u || u == t || full(g))
+	if (!u || u == t || is_full(g))
 		return;
 	if (g->waits[u]) {
 		emit(g, t, OP_FORK, u);
@@ -148,22 +148,22 @@ static void fork_or_join(struct gen *g, uint32_t t)
 	if (!g->dead[u] || rng_percent(&g->rng, 20)) {
 		for (uint32_t l = 0; l < g->locks && !g->dead[u]; l++)
 			release(g, u, l);
-		if (full(g))
+		if (is_full(g))
 			return;
 		emit(g, t, OP_JOIN, u);
 		g->dead[u] = true;
 	}
 }
 
-static void other(struct gen *g, uint32_t t)
+static void add_other(struct gen *g, uint32_t t)
 {
 	switch (rng_below(&g->rng, 6)) {
 	case 0:
 		emit(g, t, OP_BEGIN, 0);
-		g->depth[t] += !full(g);
+		g->depth[t] += !is_full(g);
 		break;
 	case 1:
-		if (g->depth[t] && !full(g)) {
+		if (g->depth[t] && !is_full(g)) {
 			emit(g, t, OP_END, 0);
 			g->depth[t]--;
 		}
@@ -181,24 +181,24 @@ static void other(struct gen *g, uint32_t t)
 	}
 }
 
-static void turn(struct gen *g)
+static void add_turn(struct gen *g)
 {
-	uint32_t t = a_thread(g);
+	uint32_t t = pick_thread(g);
 
 	if (rng_percent(&g->rng, g->lives))
 		fork_or_join(g, t);
 	else if (rng_percent(&g->rng, g->barriers))
-		barrier(g);
+		add_barriers(g);
 	else if (rng_percent(&g->rng, g->rings))
-		ring(g);
+		add_ring(g);
 	else if (rng_percent(&g->rng, g->nests))
-		nest(g, t);
+		add_nest(g, t);
 	else if (rng_percent(&g->rng, 40))
 		access_var(g, t, rng_below(&g->rng, g->vars));
 	else if (rng_percent(&g->rng, 40))
 		acquire(g, t, rng_below(&g->rng, g->locks));
 	else
-		other(g, t);
+		add_other(g, t);
 }
 
 void random_locks(struct trace *t, uint64_t seed, unsigned max_length)
@@ -224,10 +224,10 @@ void random_locks(struct trace *t, uint64_t seed, unsigned max_length)
 	if (g.lives)
 		for (unsigned u = 1; u < g.threads; u++)
 			g.waits[u] = rng_percent(r, 70);
-	while (!full(&g) && idle < 1000) {
+	while (!is_full(&g) && idle < 1000) {
 		size_t n = t->n;
 
-		turn(&g);
+		add_turn(&g);
 		idle = t->n == n ? idle + 1 : 0;
 	}
 	trace_canonical(t);

@@ -1,7 +1,7 @@
 /*
- * Random legal traces for engines that look at locks and thread phases: nested
- * and crossed locks, both kinds, threads that come and go, barriers, memory that
- * is allocated again. One for each seed.
+ * Random legal traces, one for each seed, for engines that depend on locks and
+ * phases of threads. They have nested and crossed locks, exclusive and shared;
+ * threads that come and go; barriers; memory that is allocated again.
  *
  * Who may include this: tests/property_locks.
  */
@@ -10,7 +10,7 @@
 
 #include "trace.h"
 
-/* Replaces what `t` holds; at most `max_length` events, in canonical form. */
+/* Replaces the contents of `t` by at most `max_length` events, in canonical form. */
 void random_locks(struct trace *t, uint64_t seed, unsigned max_length);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The property test of `lockset`, `deadlock`, `atomizer` and `reduction`: named cases and random
- * small traces, each judged against the twin.
+ * The property test of `lockset`, `deadlock`, `atomizer` and `reduction`: on named cases and random
+ * small traces, it compares them with their twins (twin.h, twin_movers.h).
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -25,12 +25,12 @@ struct counts {
 struct judge {
 	struct contender lockset, deadlock, atomizer, reduction;
 	uint64_t seed;
-	struct str what; /* of the last trace: empty where all was right */
+	struct str what; /* errors on the last trace; empty if there were none */
 	struct counts *counts;
 };
 
-/* The two halves of a finding's step must say the same as the trace. */
-static bool right_step(const struct trace *t, const struct finding_step *s, struct str *what)
+/* Do thread, operation and operand of a finding's step agree with the trace? */
+static bool is_right_step(const struct trace *t, const struct finding_step *s, struct str *what)
 {
 	const struct event *e = &t->ev[s->event - 1];
 	char thread[16], operand[16], place[32];
@@ -98,7 +98,7 @@ static void judge_lockset(struct judge *j, const struct trace *t, const struct t
 		str_fmt(&j->what, "lockset: %zu findings, not %zu\n", said.n, expected);
 	for (size_t i = 0; i < said.n; i++)
 		for (size_t k = 0; k < said.v[i]->nsteps; k++)
-			right_step(t, &said.v[i]->steps[k], &j->what);
+			is_right_step(t, &said.v[i]->steps[k], &j->what);
 	j->counts->with_lockset += said.n > 0;
 	drive_free(&said);
 }
@@ -108,7 +108,7 @@ static uint32_t lock_number(const char *name)
 	return (uint32_t)strtoul(name + 1, NULL, 10);
 }
 
-/* Does the thread of `inner` hold the lock since `outer`? */
+/* Did the thread of `inner` acquire the lock at `outer`, and hold it until `inner`? */
 static bool holds_since(const struct trace *t, const struct twin *twin, uint64_t outer,
 			uint64_t inner, uint32_t lock)
 {
@@ -123,8 +123,9 @@ static bool holds_since(const struct trace *t, const struct twin *twin, uint64_t
 	return true;
 }
 
-/* Is it what docs/engines/deadlock.md calls a deadlock? */
-static bool right_witness(const struct trace *t, const struct twin *twin, const struct finding *f)
+/* Do the finding's steps prove a deadlock, as docs/engines/deadlock.md defines it? */
+static bool is_right_witness(const struct trace *t, const struct twin *twin,
+			     const struct finding *f)
 {
 	uint64_t last = 0;
 
@@ -189,21 +190,21 @@ static void judge_deadlock(struct judge *j, const struct trace *t, const struct 
 		j->counts->long_cycles += cycles[i].n > 2;
 	}
 	for (size_t i = 0; i < said.n; i++) {
-		if (!right_witness(t, twin, said.v[i]))
+		if (!is_right_witness(t, twin, said.v[i]))
 			str_fmt(&j->what, "deadlock: finding %zu has steps that cannot deadlock\n",
 				i + 1);
 		if (i && said.v[i]->nlocks < said.v[i - 1]->nlocks)
 			str_add(&j->what, "deadlock: a longer cycle before a shorter one\n");
 		for (size_t k = 0; k < said.v[i]->nsteps; k++)
-			right_step(t, &said.v[i]->steps[k], &j->what);
+			is_right_step(t, &said.v[i]->steps[k], &j->what);
 	}
 	j->counts->with_deadlock += n > 0;
 	mem_free(cycles);
 	drive_free(&said);
 }
 
-/* How often is this transaction among the findings; with that event, where it is not 0? */
-static size_t times_said(const struct finding_list *said, uint64_t begin, uint64_t event)
+/* Returns how many findings have this transaction and, if `event` is not 0, this event. */
+static size_t count_said(const struct finding_list *said, uint64_t begin, uint64_t event)
 {
 	size_t n = 0;
 
@@ -213,7 +214,7 @@ static size_t times_said(const struct finding_list *said, uint64_t begin, uint64
 	return n;
 }
 
-static size_t times_due(const struct twin_broken *due, size_t n, uint64_t begin)
+static size_t count_due(const struct twin_broken *due, size_t n, uint64_t begin)
 {
 	size_t times = 0;
 
@@ -222,7 +223,9 @@ static size_t times_due(const struct twin_broken *due, size_t n, uint64_t begin)
 	return times;
 }
 
-/* Accesses that are trimmed may move the event, so `reduction` is only asked for the transactions.
+/*
+ * Compares the findings of `atomizer` with its twin, and only the transactions of `reduction`:
+ * trimmed accesses may change the event.
  */
 static bool judge_movers(struct judge *j, const struct trace *t, const struct twin *twin,
 			 const struct contender *who, bool events)
@@ -237,8 +240,8 @@ static bool judge_movers(struct judge *j, const struct trace *t, const struct tw
 	if (n != SIZE_MAX && said.n != n)
 		str_fmt(&j->what, "%s: %zu transactions, not %zu\n", who->name, said.n, n);
 	for (size_t i = 0; i < n && n != SIZE_MAX; i++)
-		if (times_said(&said, due[i].begin, events ? due[i].event : 0) !=
-		    (events ? 1 : times_due(due, n, due[i].begin)))
+		if (count_said(&said, due[i].begin, events ? due[i].event : 0) !=
+		    (events ? 1 : count_due(due, n, due[i].begin)))
 			str_fmt(&j->what,
 				"%s: the block at event %" PRIu64 " is broken at event %" PRIu64
 				", and not so reported\n",
@@ -247,7 +250,7 @@ static bool judge_movers(struct judge *j, const struct trace *t, const struct tw
 		const struct finding *f = said.v[i];
 
 		for (size_t k = 0; k < f->nsteps; k++)
-			right_step(t, &f->steps[k], &j->what);
+			is_right_step(t, &f->steps[k], &j->what);
 		if (!f->pattern || strlen(f->pattern) != 2 * f->nsteps - 1)
 			str_fmt(&j->what, "%s: a pattern that is not as long as the steps\n",
 				who->name);
@@ -259,7 +262,7 @@ static bool judge_movers(struct judge *j, const struct trace *t, const struct tw
 	return any;
 }
 
-static bool judge(struct judge *j, const struct trace *t)
+static bool judge_trace(struct judge *j, const struct trace *t)
 {
 	struct twin twin;
 
@@ -282,7 +285,7 @@ static bool still_fails(void *arg, const struct trace *t)
 
 	again.what = (struct str)STR_INIT;
 	again.counts = &ignored;
-	fails = !judge(&again, t);
+	fails = !judge_trace(&again, t);
 	str_free(&again.what);
 	return fails;
 }
@@ -293,13 +296,14 @@ static void report(struct judge *j, struct trace *t, const char *origin)
 
 	printf("FAILED: %s, seed %" PRIu64 ":\n%s", origin, j->seed, j->what.s);
 	shrink(t, still_fails, j);
-	judge(j, t);
+	judge_trace(j, t);
 	trace_print(t, &text);
 	printf("shrunk to %zu events:\n%s%s", t->n, text.s, j->what.s);
 	str_free(&text);
 }
 
-/* What must come out: variables with a finding, and lock cycles, as canonical names. */
+/* A trace, and the expected results: variables with a finding and lock cycles, by canonical names.
+ */
 struct fixed_case {
 	const char *name, *text, *lockset, *deadlock;
 };
@@ -373,7 +377,7 @@ static const struct fixed_case fixed_cases[] = {
 	{NULL, NULL, NULL, NULL},
 };
 
-/* What the engines say, in the words of a fixed case. */
+/* Writes the engines' findings in the form of a fixed case. */
 static void sum_up(struct judge *j, const struct trace *t, struct str *lockset,
 		   struct str *deadlock)
 {
@@ -409,7 +413,7 @@ static bool run_case(struct judge *j, const struct fixed_case *c)
 		printf("FAILED: case '%s': lockset '%s', not '%s'; deadlock '%s', not '%s'\n",
 		       c->name, lockset.s, c->lockset, deadlock.s, c->deadlock);
 	for (j->seed = 1; j->seed <= 4 && ok; j->seed++) {
-		ok = judge(j, &t);
+		ok = judge_trace(j, &t);
 		if (!ok)
 			report(j, &t, c->name);
 	}
@@ -419,8 +423,8 @@ static bool run_case(struct judge *j, const struct fixed_case *c)
 	return ok;
 }
 
-/* Was there anything to get wrong? */
-static bool was_a_test(const struct counts *c)
+/* Were the traces varied enough to test anything? */
+static bool were_varied_enough(const struct counts *c)
 {
 	double traces = (double)c->traces / 100;
 	double lockset = (double)c->with_lockset / traces;
@@ -442,7 +446,7 @@ static bool was_a_test(const struct counts *c)
 	return false;
 }
 
-static uint64_t number(const char *s)
+static uint64_t parse_number(const char *s)
 {
 	char *end;
 	uint64_t n = strtoull(s, &end, 10);
@@ -472,15 +476,15 @@ int main(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		if (c == 'c')
-			count = number(optarg);
+			count = parse_number(optarg);
 		else if (c == 's')
-			seed = number(optarg);
+			seed = parse_number(optarg);
 		else if (c == 'l')
-			length = number(optarg);
+			length = parse_number(optarg);
 		else
 			return fputs(usage, stderr), 2;
 	}
-	/* Longer ones could have more lock sets than the engine keeps apart. */
+	/* Longer traces could have more lock sets than the engine distinguishes. */
 	if (optind != argc || length < 4 || length > 60)
 		return fputs(usage, stderr), 2;
 	j.lockset = (struct contender){"lockset", engine_by_name("lockset"), NULL};
@@ -498,7 +502,7 @@ int main(int argc, char **argv)
 	counts = (struct counts){0};
 	for (j.seed = seed; j.seed - seed < count && !failed; j.seed++) {
 		random_locks(&t, j.seed, (unsigned)length);
-		if (judge(&j, &t)) {
+		if (judge_trace(&j, &t)) {
 			passed++;
 			continue;
 		}
@@ -506,7 +510,7 @@ int main(int argc, char **argv)
 		report(&j, &t, "random trace");
 	}
 	if (!failed && count)
-		failed += !was_a_test(&counts);
+		failed += !were_varied_enough(&counts);
 	printf("%" PRIu64 " passed, %" PRIu64 " failed\n", passed, failed);
 	trace_free(&t);
 	str_free(&j.what);

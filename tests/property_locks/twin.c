@@ -16,13 +16,16 @@ static bool is_acquire(const struct event *e)
 	return e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED;
 }
 
-static void order(struct twin *t, size_t a, size_t b)
+static void add_order(struct twin *t, size_t a, size_t b)
 {
 	t->before[a * t->n + b] = true;
 }
 
-/* The thread's next event after `a`, or the join that shows that it went on; n if neither. */
-static size_t goes_on(const struct twin *t, size_t a)
+/*
+ * Returns the next event of a's thread after `a`, or the join of that thread if it comes first; n
+ * if there is neither. At that event the thread has gone on.
+ */
+static size_t find_next(const struct twin *t, size_t a)
 {
 	for (size_t i = a + 1; i < t->n; i++) {
 		const struct event *e = &t->ev[i];
@@ -35,7 +38,11 @@ static size_t goes_on(const struct twin *t, size_t a)
 	return t->n;
 }
 
-/* Number the rounds: arrival a has that of the one before it unless that round has ended. */
+/*
+ * Numbers the rounds of barriers: arrival `a` belongs to the round of the previous arrival at its
+ * barrier, unless a thread of that round has gone on before `a`. A round's number is the index of
+ * its first arrival; all other events have numbers of their own.
+ */
 static void find_rounds(const struct twin *t, size_t *round)
 {
 	for (size_t a = 0; a < t->n; a++) {
@@ -48,7 +55,7 @@ static void find_rounds(const struct twin *t, size_t *round)
 			if (t->ev[i].op == OP_BARRIER && t->ev[i].operand == t->ev[a].operand)
 				last = round[i];
 		for (size_t i = 0; i < a && last < t->n; i++)
-			if (round[i] == last && goes_on(t, i) <= a)
+			if (round[i] == last && find_next(t, i) <= a)
 				last = t->n;
 		if (last < t->n)
 			round[a] = last;
@@ -62,8 +69,8 @@ static void order_barriers(struct twin *t)
 	find_rounds(t, round);
 	for (size_t a = 0; a < t->n; a++)
 		for (size_t b = 0; b < t->n; b++)
-			if (a != b && round[a] == round[b] && goes_on(t, b) < t->n)
-				order(t, a, goes_on(t, b));
+			if (a != b && round[a] == round[b] && find_next(t, b) < t->n)
+				add_order(t, a, find_next(t, b));
 	mem_free(round);
 }
 
@@ -86,12 +93,12 @@ static void order_threads(struct twin *t)
 			if (t->ev[b].op != OP_NONE &&
 			    (t->ev[b].thread == e->thread ||
 			     (e->op == OP_FORK && t->ev[b].thread == e->operand)))
-				order(t, a, b);
+				add_order(t, a, b);
 		if (first_join(t, e->thread) < t->n)
-			order(t, a, first_join(t, e->thread));
-		/* Also where the child did nothing. */
+			add_order(t, a, first_join(t, e->thread));
+		/* Also if the child did nothing. */
 		if (e->op == OP_FORK && first_join(t, e->operand) < t->n)
-			order(t, a, first_join(t, e->operand));
+			add_order(t, a, first_join(t, e->operand));
 	}
 }
 
@@ -101,7 +108,7 @@ static void close_order(struct twin *t)
 		for (size_t a = 0; a < k; a++)
 			for (size_t b = k + 1; b < t->n; b++)
 				if (t->before[a * t->n + k] && t->before[k * t->n + b])
-					order(t, a, b);
+					add_order(t, a, b);
 }
 
 static void find_held(struct twin *t)
@@ -150,8 +157,9 @@ bool twin_exclude(const struct twin *t, size_t a, size_t b)
 	return false;
 }
 
-/* Where this life of the variable, the one that event i is in, begins. */
-static size_t birth(const struct twin *t, size_t i)
+/* Returns where the life of the variable begins that access i belongs to: after an alloc or free.
+ */
+static size_t find_birth(const struct twin *t, size_t i)
 {
 	size_t from = i;
 
@@ -166,42 +174,43 @@ static bool same_var(const struct twin *t, size_t a, size_t i)
 	return op_is_access(t->ev[a].op) && t->ev[a].operand == t->ev[i].operand;
 }
 
-/* Does it come after all accesses before it? */
-static bool owned(const struct twin *t, size_t i)
+/* Is access i owned: must all earlier accesses of the variable's life come before it? */
+static bool is_owned(const struct twin *t, size_t i)
 {
-	for (size_t a = birth(t, i); a < i; a++)
+	for (size_t a = find_birth(t, i); a < i; a++)
 		if (same_var(t, a, i) && !t->before[a * t->n + i])
 			return false;
 	return true;
 }
 
-static size_t previous(const struct twin *t, size_t i)
+static size_t find_previous(const struct twin *t, size_t i)
 {
-	for (size_t a = i; a-- > birth(t, i);)
+	for (size_t a = i; a-- > find_birth(t, i);)
 		if (same_var(t, a, i))
 			return a;
 	return t->n;
 }
 
-/* The first access of the reign that access i is in. */
-static size_t reign(const struct twin *t, size_t i)
+/* Returns the first access of the reign that access i belongs to. */
+static size_t find_reign(const struct twin *t, size_t i)
 {
 	for (;;) {
-		size_t before = previous(t, i);
+		size_t before = find_previous(t, i);
 
 		if (before == t->n)
 			return i;
-		if (owned(t, i) && !(owned(t, before) && t->ev[before].thread == t->ev[i].thread))
+		if (is_owned(t, i) &&
+		    !(is_owned(t, before) && t->ev[before].thread == t->ev[i].thread))
 			return i;
 		i = before;
 	}
 }
 
-/* Is lock l a guard: held exclusively at each write that is not owned, of the reign up to i? */
+/* Is lock l a guard at i: held exclusively at each write of the reign up to i that is not owned? */
 static bool is_guard(const struct twin *t, size_t i, uint32_t l)
 {
-	for (size_t a = reign(t, i); a <= i; a++)
-		if (same_var(t, a, i) && is_write(&t->ev[a]) && !owned(t, a) &&
+	for (size_t a = find_reign(t, i); a <= i; a++)
+		if (same_var(t, a, i) && is_write(&t->ev[a]) && !is_owned(t, a) &&
 		    t->held[a][l] != EXCLUSIVELY)
 			return false;
 	return true;
@@ -209,14 +218,14 @@ static bool is_guard(const struct twin *t, size_t i, uint32_t l)
 
 static bool written_since_shared(const struct twin *t, size_t i)
 {
-	for (size_t a = reign(t, i); a <= i; a++)
-		if (same_var(t, a, i) && is_write(&t->ev[a]) && !owned(t, a))
+	for (size_t a = find_reign(t, i); a <= i; a++)
+		if (same_var(t, a, i) && is_write(&t->ev[a]) && !is_owned(t, a))
 			return true;
 	return false;
 }
 
-/* Is access a under one of the guards as they are at i? */
-static bool guarded(const struct twin *t, size_t a, size_t i)
+/* Is one of the guards at i held at access a? */
+static bool is_guarded(const struct twin *t, size_t a, size_t i)
 {
 	for (uint32_t l = 0; l < TWIN_LOCKS; l++)
 		if (t->held[a][l] && is_guard(t, i, l))
@@ -224,7 +233,7 @@ static bool guarded(const struct twin *t, size_t a, size_t i)
 	return false;
 }
 
-static bool any_guard(const struct twin *t, size_t i)
+static bool has_guard(const struct twin *t, size_t i)
 {
 	for (uint32_t l = 0; l < TWIN_LOCKS; l++)
 		if (is_guard(t, i, l))
@@ -237,27 +246,28 @@ static bool conflict(const struct event *a, const struct event *b)
 	return (is_write(a) || is_write(b)) && !(a->op == OP_UPDATE && b->op == OP_UPDATE);
 }
 
-/* Does access b make a finding of i? */
+/* Is access i a finding because of the earlier access b of its reign? */
 static bool is_other(const struct twin *t, size_t b, size_t i)
 {
 	if (!twin_concurrent(t, b, i) || !conflict(&t->ev[b], &t->ev[i]))
 		return false;
 	if (!is_write(&t->ev[i]))
-		return written_since_shared(t, i) && !guarded(t, i, i);
-	return !any_guard(t, i) || (t->ev[b].op == OP_READ && !owned(t, b) && !guarded(t, b, i));
+		return written_since_shared(t, i) && !is_guarded(t, i, i);
+	return !has_guard(t, i) ||
+	       (t->ev[b].op == OP_READ && !is_owned(t, b) && !is_guarded(t, b, i));
 }
 
 bool twin_lockset_other(const struct twin *t, uint64_t other, uint64_t event)
 {
 	size_t b = other - 1, i = event - 1;
 
-	return b < i && same_var(t, b, i) && b >= reign(t, i) && is_other(t, b, i);
+	return b < i && same_var(t, b, i) && b >= find_reign(t, i) && is_other(t, b, i);
 }
 
 uint64_t twin_lockset(const struct twin *t, uint32_t var)
 {
 	for (size_t i = 0; i < t->n; i++) {
-		if (!op_is_access(t->ev[i].op) || t->ev[i].operand != var || owned(t, i))
+		if (!op_is_access(t->ev[i].op) || t->ev[i].operand != var || is_owned(t, i))
 			continue;
 		for (size_t b = 0; b < i; b++)
 			if (twin_lockset_other(t, b + 1, i + 1))
@@ -283,7 +293,7 @@ static void add_cycle(struct cycle_search *s)
 		s->out[s->n++] = s->now;
 }
 
-/* Does a, which wants a lock, have to wait for b, which holds it? */
+/* Does the thread of event b hold the lock of acquire a in such a way that a must wait? */
 static bool waits_for(const struct twin *t, size_t a, size_t b)
 {
 	uint8_t how = t->held[b][t->ev[a].operand];
@@ -291,7 +301,10 @@ static bool waits_for(const struct twin *t, size_t a, size_t b)
 	return how == EXCLUSIVELY || (how && t->ev[a].op == OP_ACQUIRE);
 }
 
-/* All sequences of acquires, each with a lock that its thread holds. */
+/*
+ * Tries to extend the sequence by every acquire and every lock that its thread holds there, such
+ * that the conditions of a deadlock hold; adds the sequences that are closed to the result.
+ */
 static void extend_cycle(struct cycle_search *s)
 {
 	const struct twin *t = s->t;

@@ -1,8 +1,15 @@
 /*
- * The brute-force twin of `lockset` and `deadlock`: what they must say, from the
- * definitions in docs/engines/lockset.md, docs/engines/deadlock.md and
- * src/engine/phase.h, and from nothing else. It keeps all pairs of events and
- * looks at all of them: no clocks, no slots, no numbered sets, no last accesses.
+ * The brute-force twin of `lockset` and `deadlock`: the answers that they must give,
+ * computed directly from the definitions:
+ *
+ *  - docs/engines/lockset.md: a variable's reigns and guards, and which access is a
+ *    finding;
+ *  - docs/engines/deadlock.md: the three conditions for a deadlock;
+ *  - src/engine/phase.h: which events must come before which, and so which are
+ *    concurrent.
+ *
+ * It examines all pairs of events. It has no clocks, no slots, no numbered sets of
+ * locks and no "last access".
  *
  * Who may include this: tests/property_locks.
  */
@@ -23,7 +30,7 @@ struct twin {
 	const struct event *ev; /* ev[0] is event 1; indexes here count from 0 */
 	size_t n;
 	bool *before;                /* before[a * n + b]: a must come before b */
-	uint8_t (*held)[TWIN_LOCKS]; /* by the event's thread, when it comes to the event */
+	uint8_t (*held)[TWIN_LOCKS]; /* by event: how its thread holds each lock just before it */
 };
 
 /* At most TWIN_LOCKS locks. */
@@ -31,21 +38,20 @@ void twin_init(struct twin *t, const struct event *ev, size_t n);
 void twin_free(struct twin *t);
 
 bool twin_concurrent(const struct twin *t, size_t a, size_t b);
-/* Does a lock, held at one of these events at least exclusively, keep the two apart? */
+/* Is some lock held at both events, and exclusively at one of them or both? */
 bool twin_exclude(const struct twin *t, size_t a, size_t b);
 
-/* The event, from 1, at which there must be a finding about this variable; 0 where there is none.
- */
+/* Returns the event, from 1, at which there must be a finding about this variable; 0: none. */
 uint64_t twin_lockset(const struct twin *t, uint32_t var);
-/* Can that other event be named with it? */
+/* Can a finding at `event` name `other` as the other access? */
 bool twin_lockset_other(const struct twin *t, uint64_t other, uint64_t event);
 
-/* Lock cycles, each once, beginning with its smallest lock. */
+/* A lock cycle, beginning with its smallest lock. */
 struct twin_cycle {
 	uint32_t lock[TWIN_LOCKS];
 	uint32_t n;
 };
-/* Returns how many; TWIN_CYCLES where there are more than that. */
+/* Stores all lock cycles that can deadlock, each once. Returns how many, at most TWIN_CYCLES. */
 size_t twin_deadlocks(const struct twin *t, struct twin_cycle *out);
 
 #endif

@@ -13,19 +13,19 @@ static bool is_acquire(const struct event *e)
 	return e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED;
 }
 
-static bool cuts(const struct event *e)
+static bool is_cut(const struct event *e)
 {
 	return e->op == OP_FORK || e->op == OP_JOIN || e->op == OP_BARRIER;
 }
 
-/* It reads, or shares. */
-static bool mild(const struct event *e)
+/* Does the event only read, or only acquire or release in shared mode? */
+static bool is_shared_use(const struct event *e)
 {
 	return e->op == OP_READ || e->op == OP_ACQUIRE_SHARED || e->op == OP_RELEASE_SHARED;
 }
 
-/* Two accesses of one variable in one life, or two operations on one lock. */
-static bool same_thing(const struct twin *t, size_t a, size_t b)
+/* Are these accesses of one variable in one life, or operations on one lock? */
+static bool have_same_target(const struct twin *t, size_t a, size_t b)
 {
 	const struct event *e = &t->ev[a], *f = &t->ev[b];
 
@@ -45,35 +45,39 @@ static bool is_use(const struct event *e)
 	return op_is_access(e->op) || is_acquire(e);
 }
 
-/* Are there two uses of what `e` uses, up to `last`, that are concurrent and in conflict? */
+/*
+ * Does the variable or lock of event e take part by event `last`: are there two uses of it up to
+ * there that are concurrent and conflict?
+ */
 static bool takes_part(const struct twin *t, size_t e, size_t last)
 {
 	for (size_t a = 0; a <= last; a++)
 		for (size_t b = 0; b < a; b++)
-			if (is_use(&t->ev[a]) && is_use(&t->ev[b]) && same_thing(t, a, e) &&
-			    same_thing(t, b, e) && same_thing(t, a, b) &&
-			    twin_concurrent(t, a, b) && !(mild(&t->ev[a]) && mild(&t->ev[b])))
+			if (is_use(&t->ev[a]) && is_use(&t->ev[b]) && have_same_target(t, a, e) &&
+			    have_same_target(t, b, e) && have_same_target(t, a, b) &&
+			    twin_concurrent(t, a, b) &&
+			    !(is_shared_use(&t->ev[a]) && is_shared_use(&t->ev[b])))
 				return true;
 	return false;
 }
 
-/* Is some lock held at each use from when it takes part up to this one? */
+/* Is some lock a guard: held at each use, up to e, from the one with which it takes part? */
 static bool guarded_so_far(const struct twin *t, size_t e)
 {
 	for (uint32_t l = 0; l < TWIN_LOCKS; l++) {
 		bool all = true;
 
 		for (size_t i = 0; i <= e && all; i++)
-			if (is_use(&t->ev[i]) && same_thing(t, i, e) && takes_part(t, i, i))
-				all = mild(&t->ev[i]) ? t->held[i][l] != FREE
-						      : t->held[i][l] == EXCLUSIVELY;
+			if (is_use(&t->ev[i]) && have_same_target(t, i, e) && takes_part(t, i, i))
+				all = is_shared_use(&t->ev[i]) ? t->held[i][l] != FREE
+							       : t->held[i][l] == EXCLUSIVELY;
 		if (all)
 			return true;
 	}
 	return false;
 }
 
-static char mover_now(const struct twin *t, size_t e)
+static char find_mover_now(const struct twin *t, size_t e)
 {
 	size_t use = e;
 
@@ -85,8 +89,8 @@ static char mover_now(const struct twin *t, size_t e)
 	return op_is_access(t->ev[e].op) ? 'N' : e == use ? 'R' : 'L';
 }
 
-/* Returns whether the pattern is broken by this one; `left` is its state. */
-static bool breaks(bool *left, char mover)
+/* Does this mover break the pattern? `left`: whether the pattern is past its R*; updated. */
+static bool breaks_pattern(bool *left, char mover)
 {
 	if (mover == 'B' || (mover == 'R' && !*left) || (mover == 'L' && *left))
 		return false;
@@ -115,27 +119,27 @@ size_t twin_atomizer(const struct twin *t, struct twin_broken *out)
 		}
 		if (e->op == OP_END)
 			depth[who]--;
-		if (cuts(e))
+		if (is_cut(e))
 			left[who] = told[who] = false;
 		if (!depth[who] || told[who] || (!op_is_access(e->op) && !op_is_lock(e->op)))
 			continue;
-		told[who] = breaks(&left[who], mover_now(t, i));
+		told[who] = breaks_pattern(&left[who], find_mover_now(t, i));
 		if (told[who])
 			out[n++] = (struct twin_broken){begin[who], i + 1};
 	}
 	return n;
 }
 
-/* Which segment each event is in, and what is known of the segment. */
+/* The segment of each event, and facts about each segment. */
 struct layout {
-	size_t *segment; /* of an event; 0: of none, or not relevant */
-	bool *accessed;  /* of a segment: has a relevant access */
-	uint64_t *begin; /* of a segment: its block's begin, 0 outside blocks */
+	size_t *segment; /* by event; 0: in no segment, or not relevant */
+	bool *accessed;  /* by segment: whether it has a relevant access */
+	uint64_t *begin; /* by segment: its block's begin, or 0 outside blocks */
 	size_t nsegments;
 };
 
-/* Returns false where a segment begins with a lock held. */
-static bool lay_out(const struct twin *t, struct layout *l)
+/* Divides the trace into segments. Returns false if a segment begins with a lock held. */
+static bool find_segments(const struct twin *t, struct layout *l)
 {
 	size_t open[THREADS] = {0};
 	uint64_t begin[THREADS] = {0};
@@ -149,7 +153,7 @@ static bool lay_out(const struct twin *t, struct layout *l)
 
 		if (e->op == OP_NONE)
 			continue;
-		if (cuts(e) || (e->op == OP_BEGIN && !depth[who]) ||
+		if (is_cut(e) || (e->op == OP_BEGIN && !depth[who]) ||
 		    (e->op == OP_END && depth[who] == 1))
 			open[who] = 0;
 		if (e->op == OP_BEGIN && !depth[who]++)
@@ -177,38 +181,39 @@ static bool lay_out(const struct twin *t, struct layout *l)
 	return true;
 }
 
-/* Is it in a segment that is kept? */
-static bool counts(const struct layout *l, size_t i)
+/* Is event i relevant and in a segment with a relevant access? */
+static bool is_kept(const struct layout *l, size_t i)
 {
 	return l->segment[i] && l->accessed[l->segment[i]];
 }
 
-static bool clash(const struct twin *t, const struct layout *l, size_t a, size_t b)
+static bool conflict(const struct twin *t, const struct layout *l, size_t a, size_t b)
 {
-	return counts(l, a) && counts(l, b) && same_thing(t, a, b) && twin_concurrent(t, a, b) &&
-	       !(mild(&t->ev[a]) && mild(&t->ev[b])) && !twin_exclude(t, a, b);
+	return is_kept(l, a) && is_kept(l, b) && have_same_target(t, a, b) &&
+	       twin_concurrent(t, a, b) &&
+	       !(is_shared_use(&t->ev[a]) && is_shared_use(&t->ev[b])) && !twin_exclude(t, a, b);
 }
 
-static char mover_at_last(const struct twin *t, const struct layout *l, size_t e)
+static char find_mover_at_end(const struct twin *t, const struct layout *l, size_t e)
 {
 	bool clashes = false, beside = false;
 
 	for (size_t a = 0; a < t->n; a++) {
 		if (!op_is_access(t->ev[e].op)) {
-			clashes |= clash(t, l, a, e);
+			clashes |= conflict(t, l, a, e);
 			continue;
 		}
-		beside |= counts(l, a) && same_thing(t, a, e) && twin_concurrent(t, a, e);
+		beside |= is_kept(l, a) && have_same_target(t, a, e) && twin_concurrent(t, a, e);
 		for (size_t b = 0; b < t->n && !clashes; b++)
-			clashes = same_thing(t, a, e) && clash(t, l, a, b);
+			clashes = have_same_target(t, a, e) && conflict(t, l, a, b);
 	}
 	if (op_is_access(t->ev[e].op))
 		return clashes && beside ? 'N' : 'B';
 	return !clashes ? 'B' : is_acquire(&t->ev[e]) ? 'R' : 'L';
 }
 
-/* A lock that its segment holds over no relevant access. */
-static bool empty_section(const struct twin *t, const struct layout *l, size_t e)
+/* Is e an acquire or release of a lock that its segment holds over no relevant access? */
+static bool is_in_empty_section(const struct twin *t, const struct layout *l, size_t e)
 {
 	int step = is_acquire(&t->ev[e]) ? 1 : -1;
 
@@ -232,15 +237,15 @@ size_t twin_reduction(const struct twin *t, struct twin_broken *out)
 			   .begin = mem_zalloc((t->n + 1) * sizeof *l.begin)};
 	size_t n = 0;
 
-	if (!lay_out(t, &l))
+	if (!find_segments(t, &l))
 		n = SIZE_MAX;
 	for (size_t u = 1; u <= l.nsegments && n != SIZE_MAX; u++) {
 		bool left = false, told = false;
 
 		for (size_t i = 0; i < t->n && !told && l.begin[u] && l.accessed[u]; i++) {
-			if (l.segment[i] != u || empty_section(t, &l, i))
+			if (l.segment[i] != u || is_in_empty_section(t, &l, i))
 				continue;
-			told = breaks(&left, mover_at_last(t, &l, i));
+			told = breaks_pattern(&left, find_mover_at_end(t, &l, i));
 			if (told)
 				out[n++] = (struct twin_broken){l.begin[u], i + 1};
 		}

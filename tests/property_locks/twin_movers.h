@@ -1,6 +1,8 @@
 /*
- * The brute-force twin of `atomizer` and `reduction`, from the definitions in
- * docs/engines/atomizer.md, docs/engines/reduction.md and src/engine/segment.h.
+ * The brute-force twin of `atomizer` and `reduction`: the answers that they must
+ * give, computed directly from the definitions of what takes part, of movers and of
+ * the pattern in docs/engines/atomizer.md and docs/engines/reduction.md, and of
+ * segments in src/engine/segment.h.
  *
  * Who may include this: tests/property_locks.
  */
@@ -14,9 +16,9 @@ struct twin_broken {
 	uint64_t begin, event;
 };
 
-/* Both return how many; `out` has room for one an event. */
+/* Both store the transactions and return how many; `out` has room for one for each event. */
 size_t twin_atomizer(const struct twin *t, struct twin_broken *out);
-/* SIZE_MAX where a thread holds a lock when a segment begins: that is not judged here. */
+/* Returns SIZE_MAX if a thread holds a lock when a segment begins: the twin does not judge that. */
 size_t twin_reduction(const struct twin *t, struct twin_broken *out);
 
 #endif

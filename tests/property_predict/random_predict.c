@@ -9,8 +9,8 @@ enum { THREADS = 4, SCRIPT = 14, LOCKS = 3 };
 /* Drawn once a seed. */
 struct mix {
 	unsigned threads, vars, locks, length;
-	bool ordered;  /* locks are taken in the order of their numbers */
-	bool unnested; /* and released in any order */
+	bool ordered;  /* whether locks are acquired in the order of their numbers */
+	bool unnested; /* whether locks are released in any order */
 	bool forks;
 	bool syncs;           /* barriers, wait, notify */
 	unsigned shared;      /* percent of acquires that are shared */
@@ -33,7 +33,7 @@ struct random {
 	int held[THREADS][LOCKS]; /* 0, 1 exclusive, 2 shared: while running */
 };
 
-static void add(struct script *s, enum op op, uint32_t operand)
+static void add_event(struct script *s, enum op op, uint32_t operand)
 {
 	s->op[s->n] = op;
 	s->operand[s->n++] = operand;
@@ -44,12 +44,12 @@ static void add_access(struct random *r, struct script *s)
 	uint32_t var = rng_below(&r->rng, r->mix.vars);
 
 	if (rng_percent(&r->rng, r->mix.update))
-		add(s, OP_UPDATE, var);
+		add_event(s, OP_UPDATE, var);
 	else
-		add(s, rng_percent(&r->rng, r->mix.write) ? OP_WRITE : OP_READ, var);
+		add_event(s, rng_percent(&r->rng, r->mix.write) ? OP_WRITE : OP_READ, var);
 }
 
-/* Locks held while writing a script, the last acquired at the end. */
+/* The locks held at the current end of a script, in the order of their acquisition. */
 struct open {
 	uint32_t lock[LOCKS];
 	bool shared[LOCKS];
@@ -61,7 +61,7 @@ static void add_release(struct random *r, struct script *s, struct open *o)
 {
 	unsigned i = r->mix.unnested ? rng_below(&r->rng, o->n) : o->n - 1;
 
-	add(s, o->shared[i] ? OP_RELEASE_SHARED : OP_RELEASE, o->lock[i]);
+	add_event(s, o->shared[i] ? OP_RELEASE_SHARED : OP_RELEASE, o->lock[i]);
 	for (o->n--; i < o->n; i++) {
 		o->lock[i] = o->lock[i + 1];
 		o->shared[i] = o->shared[i + 1];
@@ -78,7 +78,7 @@ static void add_acquire(struct random *r, struct script *s, struct open *o)
 			return;
 	o->lock[o->n] = lock;
 	o->shared[o->n++] = shared;
-	add(s, shared ? OP_ACQUIRE_SHARED : OP_ACQUIRE, lock);
+	add_event(s, shared ? OP_ACQUIRE_SHARED : OP_ACQUIRE, lock);
 }
 
 static void write_script(struct random *r, uint32_t t)
@@ -88,13 +88,13 @@ static void write_script(struct random *r, uint32_t t)
 	struct open o = {0};
 
 	if (rng_percent(&r->rng, 50)) {
-		add(s, OP_BEGIN, 0);
+		add_event(s, OP_BEGIN, 0);
 		o.block = true;
 	}
 
 	while (s->n < length) {
 		if (rng_percent(&r->rng, r->mix.block)) {
-			add(s, o.block ? OP_END : OP_BEGIN, 0);
+			add_event(s, o.block ? OP_END : OP_BEGIN, 0);
 			o.block = !o.block;
 		} else if (r->mix.locks && rng_percent(&r->rng, r->mix.lock)) {
 			if (o.n && rng_percent(&r->rng, 50))
@@ -104,19 +104,23 @@ static void write_script(struct random *r, uint32_t t)
 		} else if (r->mix.syncs && rng_percent(&r->rng, 15)) {
 			unsigned which = rng_below(&r->rng, 3);
 
-			add(s, which == 0 ? OP_BARRIER : which == 1 ? OP_WAIT : OP_NOTIFY, LOCKS);
+			add_event(s,
+				  which == 0   ? OP_BARRIER
+				  : which == 1 ? OP_WAIT
+					       : OP_NOTIFY,
+				  LOCKS);
 		} else {
 			add_access(r, s);
 		}
 	}
-	/* Mostly all is closed, in the right order or not. */
+	/* Mostly all blocks end and all locks are released, nested or not. */
 	while (o.n && rng_percent(&r->rng, 90))
 		add_release(r, s, &o);
 	if (o.block && rng_percent(&r->rng, 80))
-		add(s, OP_END, 0);
+		add_event(s, OP_END, 0);
 }
 
-/* T0 forks some of the others somewhere, and joins some later. */
+/* Adds forks of some other threads to T0's script, and later joins of some. */
 static void add_forks(struct random *r)
 {
 	struct script *s = &r->script[0], out = {.started = true};
@@ -129,12 +133,12 @@ static void add_forks(struct random *r)
 	for (unsigned i = 0; i <= s->n; i++) {
 		for (uint32_t t = 1; t < r->mix.threads; t++) {
 			if (at[t] == i)
-				add(&out, OP_FORK, t);
+				add_event(&out, OP_FORK, t);
 			if (join[t] == i)
-				add(&out, OP_JOIN, t);
+				add_event(&out, OP_JOIN, t);
 		}
 		if (i < s->n)
-			add(&out, s->op[i], s->operand[i]);
+			add_event(&out, s->op[i], s->operand[i]);
 	}
 	*s = out;
 }
@@ -160,7 +164,7 @@ static bool can_run(const struct random *r, uint32_t t)
 	return true;
 }
 
-static void run(struct random *r, uint32_t t, struct trace *out)
+static void run_scripts(struct random *r, uint32_t t, struct trace *out)
 {
 	struct script *s = &r->script[t];
 	enum op op = s->op[s->next];
@@ -221,7 +225,7 @@ void random_predict(struct trace *t, uint64_t seed)
 		if (!can_run(&r, last) || !rng_percent(&r.rng, stay))
 			last = rng_below(&r.rng, r.mix.threads);
 		if (can_run(&r, last))
-			run(&r, last, t);
+			run_scripts(&r, last, t);
 	}
 	trace_canonical(t);
 }

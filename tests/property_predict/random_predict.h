@@ -1,7 +1,7 @@
 /*
- * Random small traces for `predict`: each thread is given a script of blocks,
- * locks and accesses, and a random scheduler runs them; what is stuck, is left
- * out. A seed draws first what kind of trace it is.
+ * Random small traces for `predict`. Each thread has a script of blocks, locks and
+ * accesses, and a random scheduler runs the scripts. If all threads are stuck, the
+ * rest is left out. The seed decides first what kind of trace it is.
  *
  * Who may include this: tests/property_predict.
  */
@@ -10,7 +10,7 @@
 
 #include "trace.h"
 
-/* Replaces what `t` holds, in canonical form. */
+/* Replaces the contents of `t`, in canonical form. */
 void random_predict(struct trace *t, uint64_t seed);
 
 #endif

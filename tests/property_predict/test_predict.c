@@ -1,12 +1,15 @@
 /*
- * The property test of `predict`: random small traces, against the twin.
+ * The property test of `predict`: on random small traces, it compares the engine
+ * with the twin (twin_predict.h).
  *
- *  - Every finding's schedule is legal, has its three events (four, where there
- *    are two variables) in order and ends with the last; they make the pattern; and the schedule,
- * written as a trace, is not serializable: velodrome says so.
- *  - What is found, the twin finds possible; and where locks are nested and
- *    nothing can deadlock, the engine finds all that the twin does.
- *  - Without `all` something is found just when something is with it.
+ *  - Every finding's schedule is legal, contains its three events (four, if there
+ *    are two variables) in order and ends with the last of them; the events match
+ *    the pattern; and the schedule, written as a trace, is not serializable, by
+ *    velodrome's verdict.
+ *  - The twin finds each finding possible. If locks are nested, nothing can deadlock
+ *    and there are no waits, notifies and barriers, the engine finds everything that
+ *    the twin does.
+ *  - Without the option `all` there is a finding if and only if there is one with it.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -22,13 +25,13 @@
 
 #include "base/banned.h"
 
-/* Of all traces, so that no test passes on nothing. */
+/* Counts over all traces, so that no test passes without testing. */
 static struct {
 	uint64_t traces, with, findings, two, exact, exact_with, unnested, deadlocks, missed;
 } count;
 
-static bool find(const struct trace *t, const char *engine, bool all, uint64_t seed,
-		 struct finding_list *out, struct str *what)
+static bool run_engine(const struct trace *t, const char *engine, bool all, uint64_t seed,
+		       struct finding_list *out, struct str *what)
 {
 	const struct predict_options options = {.vars = 2, .all = all};
 	struct contender who = {engine, engine_by_name(engine),
@@ -37,8 +40,9 @@ static bool find(const struct trace *t, const char *engine, bool all, uint64_t s
 	return drive(&who, t, seed, out, what);
 }
 
-/* The schedule as a trace; does velodrome object to it? */
-static bool breaks(const struct trace *t, const struct finding *f, uint64_t seed, struct str *what)
+/* Is the finding's schedule, as a trace, not serializable, by velodrome's verdict? */
+static bool is_schedule_unserializable(const struct trace *t, const struct finding *f,
+				       uint64_t seed, struct str *what)
 {
 	struct trace other = {.style = t->style};
 	struct finding_list said = {0};
@@ -53,7 +57,7 @@ static bool breaks(const struct trace *t, const struct finding *f, uint64_t seed
 		str_add(what, "as a trace, its schedule is not legal");
 	} else {
 		trace_canonical(&other);
-		if (find(&other, "velodrome", false, seed, &said, what)) {
+		if (run_engine(&other, "velodrome", false, seed, &said, what)) {
 			yes = said.n > 0;
 			if (!yes)
 				str_add(what, "velodrome does not object to its schedule");
@@ -85,7 +89,7 @@ static bool check_finding(const struct twin_predict *w, const struct finding *f,
 		return false;
 	}
 	return twin_predict_legal(w, f->schedule, f->nschedule, steps, f->nsteps, what) &&
-	       breaks(w->t, f, seed, what);
+	       is_schedule_unserializable(w->t, f, seed, what);
 }
 
 static int pattern_number(const char *const *patterns, const char *pattern)
@@ -98,8 +102,8 @@ static int pattern_number(const char *const *patterns, const char *pattern)
 }
 
 /*
- * Must the engine find everything? Waits, notifies and barriers order events of
- * one state of which it keeps some.
+ * Must the engine find everything? It need not with waits, notifies and barriers: these order
+ * events that are in the same state for the engine, and it keeps only some of those.
  */
 static bool is_exact(const struct twin_predict *w)
 {
@@ -109,9 +113,9 @@ static bool is_exact(const struct twin_predict *w)
 	return w->nested && w->deadlock_free;
 }
 
-/* What the engine found, as the twin says it. */
-static void gather(const struct twin_predict *w, const struct finding_list *said,
-		   struct twin_predict *got)
+/* Writes the engine's findings into `got`, in the form of the twin's result. */
+static void collect(const struct twin_predict *w, const struct finding_list *said,
+		    struct twin_predict *got)
 {
 	memset(got->can, 0, sizeof got->can);
 	memset(got->can_two, 0, sizeof got->can_two);
@@ -131,9 +135,9 @@ static void gather(const struct twin_predict *w, const struct finding_list *said
 	}
 }
 
-/* The same for two variables: the flags one by one. */
-static bool compare_two(const struct twin_predict *w, const struct twin_predict *got, bool exact,
-			bool *complete, struct str *what)
+/* Does the same as compare_with_twin() for patterns of two variables. */
+static bool compare_two_with_twin(const struct twin_predict *w, const struct twin_predict *got,
+				  bool exact, bool *complete, struct str *what)
 {
 	const bool *can = &w->can_two[0][0][0][0][0], *mine = &got->can_two[0][0][0][0][0];
 
@@ -154,14 +158,15 @@ static bool compare_two(const struct twin_predict *w, const struct twin_predict 
 	return true;
 }
 
-/* The engine's set against the twin's. */
-static bool compare(const struct twin_predict *w, const struct finding_list *said, struct str *what)
+/* Compares the engine's findings with the twin's. */
+static bool compare_with_twin(const struct twin_predict *w, const struct finding_list *said,
+			      struct str *what)
 {
 	static struct twin_predict got;
 	bool exact = is_exact(w), complete = true;
 
-	gather(w, said, &got);
-	if (!compare_two(w, &got, exact, &complete, what))
+	collect(w, said, &got);
+	if (!compare_two_with_twin(w, &got, exact, &complete, what))
 		return false;
 	for (uint32_t x = 0; x < TWIN_VARS; x++)
 		for (uint32_t a = 0; a < TWIN_THREADS; a++)
@@ -184,7 +189,7 @@ static bool compare(const struct twin_predict *w, const struct finding_list *sai
 	return true;
 }
 
-/* True where all is well. */
+/* Runs all checks on the trace. Returns whether it passed; otherwise `what` says why not. */
 static bool check_trace(const struct trace *t, uint64_t seed, struct str *what)
 {
 	static struct twin_predict w;
@@ -195,14 +200,14 @@ static bool check_trace(const struct trace *t, uint64_t seed, struct str *what)
 		str_add(what, "too large for the twin");
 		return true;
 	}
-	if (find(t, "predict", true, seed, &said, what) &&
-	    find(t, "predict", false, seed, &fewer, what)) {
+	if (run_engine(t, "predict", true, seed, &said, what) &&
+	    run_engine(t, "predict", false, seed, &fewer, what)) {
 		ok = true;
 		for (size_t i = 0; i < said.n && ok; i++)
 			ok = check_finding(&w, said.v[i], seed, what);
 		for (size_t i = 0; i < fewer.n && ok; i++)
 			ok = check_finding(&w, fewer.v[i], seed, what);
-		ok = ok && compare(&w, &said, what);
+		ok = ok && compare_with_twin(&w, &said, what);
 		if (ok && !said.n != !fewer.n) {
 			str_add(what, "without --all the verdict is another");
 			ok = false;
@@ -229,7 +234,7 @@ static bool still_fails(void *arg, const struct trace *t)
 	return !ok;
 }
 
-static bool one_seed(uint64_t seed)
+static bool run_seed(uint64_t seed)
 {
 	struct str what = STR_INIT, text = STR_INIT;
 	struct trace t = {0};
@@ -251,7 +256,7 @@ static bool one_seed(uint64_t seed)
 	return ok;
 }
 
-static uint64_t number(const char *s)
+static uint64_t parse_number(const char *s)
 {
 	char *end;
 	uint64_t n = strtoull(s, &end, 10);
@@ -263,8 +268,8 @@ static uint64_t number(const char *s)
 	return n;
 }
 
-/* Was there anything to get wrong? */
-static bool was_a_test(void)
+/* Were the traces varied enough to test anything? */
+static bool were_varied_enough(void)
 {
 	printf("%" PRIu64 " traces, %" PRIu64 " with findings (%" PRIu64 " in all, %" PRIu64
 	       " on two variables); %" PRIu64 " where nothing may be missed, %" PRIu64
@@ -298,15 +303,15 @@ int main(int argc, char **argv)
 			fputs("usage: test_predict [--count N] [--seed S]\n", stderr);
 			return 2;
 		}
-		*(c == 'c' ? &traces : &first) = number(optarg);
+		*(c == 'c' ? &traces : &first) = parse_number(optarg);
 	}
 	for (uint64_t seed = first; seed - first < traces && !failed; seed++) {
-		if (one_seed(seed))
+		if (run_seed(seed))
 			passed++;
 		else
 			failed++;
 	}
-	if (!was_a_test() && !failed)
+	if (!were_varied_enough() && !failed)
 		failed++;
 	printf("%" PRIu64 " passed, %" PRIu64 " failed\n", passed, failed);
 	return failed ? 1 : 0;

@@ -10,54 +10,58 @@ const char *const twin_pattern[TWIN_PATTERNS] = {"r-w-r", "r-w-w", "w-w-r", "w-w
 const char *const twin_two[TWIN_TWO] = {"r-w-r-w", "r-w-w-r", "r-w-w-w", "w-r-r-w", "w-r-w-r",
 					"w-r-w-w", "w-w-r-w", "w-w-w-r", "w-w-w-w"};
 
-static const struct event *at(const struct twin_predict *w, uint32_t thread, uint32_t position)
+static const struct event *get_event(const struct twin_predict *w, uint32_t thread,
+				     uint32_t position)
 {
 	return &w->t->ev[w->event[thread][position]];
 }
 
-static bool reads(const struct event *e)
+static bool is_read(const struct event *e)
 {
 	return e->op == OP_READ || e->op == OP_UPDATE;
 }
 
-static bool writes(const struct event *e)
+static bool is_write(const struct event *e)
 {
 	return e->op == OP_WRITE || e->op == OP_UPDATE;
 }
 
-static bool does(const struct event *e, char c)
+static bool does_op(const struct event *e, char c)
 {
-	return c == 'r' ? reads(e) : writes(e);
+	return c == 'r' ? is_read(e) : is_write(e);
 }
 
-/* How often the thread has passed that barrier before a position. */
-static uint32_t passed(const struct twin_predict *w, uint32_t thread, uint32_t position,
-		       uint32_t object)
+/* Returns how often the thread has reached that barrier before a position. */
+static uint32_t count_passes(const struct twin_predict *w, uint32_t thread, uint32_t position,
+			     uint32_t object)
 {
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < position; i++)
-		n += at(w, thread, i)->op == OP_BARRIER && at(w, thread, i)->operand == object;
+		n += get_event(w, thread, i)->op == OP_BARRIER &&
+		     get_event(w, thread, i)->operand == object;
 	return n;
 }
 
 static bool barrier_is_open(const struct twin_predict *w, const uint32_t *pos, uint32_t thread)
 {
-	const struct event *before = pos[thread] ? at(w, thread, pos[thread] - 1) : NULL;
+	const struct event *before = pos[thread] ? get_event(w, thread, pos[thread] - 1) : NULL;
 	uint32_t round;
 
 	if (!before || before->op != OP_BARRIER)
 		return true;
-	round = passed(w, thread, pos[thread], before->operand);
+	round = count_passes(w, thread, pos[thread], before->operand);
 	for (uint32_t u = 0; u < TWIN_THREADS; u++)
-		if (passed(w, u, w->n[u], before->operand) >= round &&
-		    passed(w, u, pos[u], before->operand) < round)
+		if (count_passes(w, u, w->n[u], before->operand) >= round &&
+		    count_passes(w, u, pos[u], before->operand) < round)
 			return false;
 	return true;
 }
 
-/* Everything in the trace before event i that it has to wait for. */
-static bool came_before(const struct twin_predict *w, const uint32_t *pos, uint32_t i)
+/* Have all events happened that event i must wait for: its fork, joined threads, waits, notifies?
+ */
+static bool have_prerequisites_happened(const struct twin_predict *w, const uint32_t *pos,
+					uint32_t i)
 {
 	const struct event *e = &w->t->ev[i];
 
@@ -91,7 +95,7 @@ static bool lock_is_free(const struct twin_predict *w, const uint32_t *pos, cons
 	return true;
 }
 
-static bool enabled(const struct twin_predict *w, const uint32_t *pos, uint32_t thread)
+static bool is_enabled(const struct twin_predict *w, const uint32_t *pos, uint32_t thread)
 {
 	uint32_t i;
 
@@ -99,11 +103,11 @@ static bool enabled(const struct twin_predict *w, const uint32_t *pos, uint32_t 
 		return false;
 	i = w->event[thread][pos[thread]];
 	return lock_is_free(w, pos, &w->t->ev[i]) && barrier_is_open(w, pos, thread) &&
-	       came_before(w, pos, i);
+	       have_prerequisites_happened(w, pos, i);
 }
 
-/* Positions as one number. */
-static uint32_t pack(const struct twin_predict *w, const uint32_t *pos)
+/* Returns the positions as one number. */
+static uint32_t pack_positions(const struct twin_predict *w, const uint32_t *pos)
 {
 	uint32_t at_all = 0;
 
@@ -112,7 +116,7 @@ static uint32_t pack(const struct twin_predict *w, const uint32_t *pos)
 	return at_all;
 }
 
-static void unpack(const struct twin_predict *w, uint32_t number, uint32_t *pos)
+static void unpack_positions(const struct twin_predict *w, uint32_t number, uint32_t *pos)
 {
 	for (uint32_t u = TWIN_THREADS; u-- > 0;) {
 		pos[u] = number % (w->n[u] + 1);
@@ -120,9 +124,12 @@ static void unpack(const struct twin_predict *w, uint32_t number, uint32_t *pos)
 	}
 }
 
-/* All positions from `from` on, with the first of `steps` before the second, and so on. */
-static uint8_t *explore(const struct twin_predict *w, uint32_t from, const uint32_t *steps,
-			size_t nsteps, uint32_t *last)
+/*
+ * Finds all positions that can be reached from `from` without executing a step before the previous
+ * one of `steps`. Returns them as flags, which the caller frees; `last` is the highest number.
+ */
+static uint8_t *find_reachable(const struct twin_predict *w, uint32_t from, const uint32_t *steps,
+			       size_t nsteps, uint32_t *last)
 {
 	uint32_t size = 1, n = 0, *queue;
 	uint8_t *seen;
@@ -136,13 +143,13 @@ static uint8_t *explore(const struct twin_predict *w, uint32_t from, const uint3
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t pos[TWIN_THREADS], next;
 
-		unpack(w, queue[i], pos);
+		unpack_positions(w, queue[i], pos);
 		for (uint32_t u = 0; u < TWIN_THREADS; u++) {
 			uint32_t event = pos[u] < w->n[u] ? w->event[u][pos[u]] : 0;
 
 			bool early = false;
 
-			if (!enabled(w, pos, u))
+			if (!is_enabled(w, pos, u))
 				continue;
 			for (size_t s = 1; s < nsteps; s++)
 				early |= event == steps[s] && pos[w->t->ev[steps[s - 1]].thread] <=
@@ -150,7 +157,7 @@ static uint8_t *explore(const struct twin_predict *w, uint32_t from, const uint3
 			if (early)
 				continue;
 			pos[u]++;
-			next = pack(w, pos);
+			next = pack_positions(w, pos);
 			pos[u]--;
 			if (!seen[next])
 				queue[n++] = next;
@@ -162,11 +169,11 @@ static uint8_t *explore(const struct twin_predict *w, uint32_t from, const uint3
 	return seen;
 }
 
-/* Can they come in this order? */
-static bool possible(const struct twin_predict *w, const uint32_t *steps, size_t nsteps)
+/* Is there an interleaving that executes the steps in this order? */
+static bool is_possible(const struct twin_predict *w, const uint32_t *steps, size_t nsteps)
 {
 	uint32_t last, end = steps[nsteps - 1], thread = w->t->ev[end].thread;
-	uint8_t *seen = explore(w, 0, steps, nsteps, &last);
+	uint8_t *seen = find_reachable(w, 0, steps, nsteps, &last);
 	bool yes = false;
 
 	for (uint32_t i = 0; i <= last && !yes; i++) {
@@ -174,30 +181,30 @@ static bool possible(const struct twin_predict *w, const uint32_t *steps, size_t
 
 		if (!seen[i])
 			continue;
-		unpack(w, i, pos);
+		unpack_positions(w, i, pos);
 		yes = pos[thread] > w->where[end];
 	}
 	mem_free(seen);
 	return yes;
 }
 
-/* Can everything that can be reached be completed? */
+/* Can every interleaving be completed? */
 static bool is_deadlock_free(const struct twin_predict *w)
 {
 	uint32_t last, end;
-	uint8_t *seen = explore(w, 0, NULL, 0, &last);
+	uint8_t *seen = find_reachable(w, 0, NULL, 0, &last);
 	bool yes = true;
 
-	/* Enough: nothing gets stuck before the end. */
+	/* It suffices that no position before the end is stuck. */
 	for (uint32_t i = 0; i < last && yes; i++) {
 		uint32_t pos[TWIN_THREADS];
 		bool stuck = true;
 
 		if (!seen[i])
 			continue;
-		unpack(w, i, pos);
+		unpack_positions(w, i, pos);
 		for (uint32_t u = 0; u < TWIN_THREADS; u++)
-			stuck &= !enabled(w, pos, u);
+			stuck &= !is_enabled(w, pos, u);
 		yes = !stuck;
 	}
 	end = seen[last];
@@ -211,7 +218,7 @@ static bool is_nested(const struct twin_predict *w)
 		uint32_t stack[TWIN_EVENTS], n = 0;
 
 		for (uint32_t i = 0; i < w->n[u]; i++) {
-			const struct event *e = at(w, u, i);
+			const struct event *e = get_event(w, u, i);
 
 			if (e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED)
 				stack[n++] = e->operand;
@@ -225,7 +232,7 @@ static bool is_nested(const struct twin_predict *w)
 	return true;
 }
 
-static bool build(struct twin_predict *w, const struct trace *t)
+static bool index_events(struct twin_predict *w, const struct trace *t)
 {
 	uint32_t depth[TWIN_THREADS] = {0}, begin[TWIN_THREADS] = {0};
 
@@ -268,7 +275,7 @@ bool twin_predict_fits(const struct twin_predict *w, const uint64_t steps[3], co
 			return false;
 		e[i] = &w->t->ev[steps[i] - 1];
 		if (!op_is_access(e[i]->op) || e[i]->operand != e[0]->operand ||
-		    !does(e[i], pattern[2 * i]))
+		    !does_op(e[i], pattern[2 * i]))
 			return false;
 	}
 	return e[0]->thread == e[2]->thread && e[1]->thread != e[0]->thread &&
@@ -284,7 +291,7 @@ bool twin_two_fits(const struct twin_predict *w, const uint64_t steps[4], const 
 		if (!steps[i] || steps[i] > w->t->n)
 			return false;
 		e[i] = &w->t->ev[steps[i] - 1];
-		if (!op_is_access(e[i]->op) || !does(e[i], pattern[2 * i]))
+		if (!op_is_access(e[i]->op) || !does_op(e[i], pattern[2 * i]))
 			return false;
 	}
 	return e[0]->operand == e[1]->operand && e[2]->operand == e[3]->operand &&
@@ -295,8 +302,8 @@ bool twin_two_fits(const struct twin_predict *w, const uint64_t steps[4], const 
 	       w->block[steps[1] - 1] == w->block[steps[2] - 1];
 }
 
-/* f1 and f2 in every way, for e1 and e2. */
-static void try_two(struct twin_predict *w, uint32_t a, uint32_t b)
+/* Tries every f1 and f2 for the given e1 and e2. */
+static void try_two_vars(struct twin_predict *w, uint32_t a, uint32_t b)
 {
 	const struct event *ev = w->t->ev;
 
@@ -313,7 +320,7 @@ static void try_two(struct twin_predict *w, uint32_t a, uint32_t b)
 				can = &w->can_two[ev[a].operand][ev[b].operand][ev[a].thread]
 						 [ev[f].thread][k];
 				if (!*can && asked < 0)
-					asked = possible(w, (uint32_t[]){a, f, g, b}, 4);
+					asked = is_possible(w, (uint32_t[]){a, f, g, b}, 4);
 				*can |= asked > 0;
 			}
 		}
@@ -322,7 +329,7 @@ static void try_two(struct twin_predict *w, uint32_t a, uint32_t b)
 
 bool twin_predict(struct twin_predict *w, const struct trace *t)
 {
-	if (!build(w, t))
+	if (!index_events(w, t))
 		return false;
 	w->nested = is_nested(w);
 	w->deadlock_free = is_deadlock_free(w);
@@ -339,14 +346,14 @@ bool twin_predict(struct twin_predict *w, const struct trace *t)
 					if (*can || !twin_predict_fits(w, steps, twin_pattern[k]))
 						continue;
 					if (asked < 0)
-						asked = possible(w, (uint32_t[]){a, f, b}, 3);
+						asked = is_possible(w, (uint32_t[]){a, f, b}, 3);
 					*can = asked > 0;
 				}
 			}
 		}
 		for (uint32_t b = a + 1; b < t->n; b++)
 			if (w->block[a] && w->block[a] == w->block[b])
-				try_two(w, a, b);
+				try_two_vars(w, a, b);
 	}
 	return true;
 }
@@ -366,7 +373,7 @@ bool twin_predict_legal(const struct twin_predict *w, const uint64_t *schedule, 
 			return false;
 		}
 		e = &w->t->ev[k - 1];
-		if (pos[e->thread] != w->where[k - 1] || !enabled(w, pos, e->thread)) {
+		if (pos[e->thread] != w->where[k - 1] || !is_enabled(w, pos, e->thread)) {
 			str_fmt(what, "event %lu cannot happen there", (unsigned long)k);
 			return false;
 		}

@@ -30,7 +30,7 @@ static void access_var(struct gen *g)
 	emit(g, op, rng_below(&g->rng, g->vars));
 }
 
-/* A lock above all that are held, so that all threads agree on the order. */
+/* Acquires a lock above all that are held, so that all threads use the same order. */
 static bool acquire(struct gen *g)
 {
 	uint32_t low = 0;
@@ -59,8 +59,11 @@ static void release(struct gen *g)
 	}
 }
 
-/* Some operations; with `to` locks held at the end, all acquired since or, if crossed, any. */
-static void some(struct gen *g, unsigned n, unsigned to)
+/*
+ * Adds about n operations, then releases locks until `to` are held. If locks are nested, these are
+ * the locks held before; if they are crossed, any.
+ */
+static void add_operations(struct gen *g, unsigned n, unsigned to)
 {
 	for (unsigned i = 0; i < n; i++) {
 		unsigned what = rng_below(&g->rng, 100);
@@ -76,7 +79,7 @@ static void some(struct gen *g, unsigned n, unsigned to)
 		release(g);
 }
 
-static void a_thread(struct gen *g)
+static void add_thread(struct gen *g)
 {
 	unsigned segments = g->shape == TWO_BLOCKS ? 1 : rng_between(&g->rng, 1, 2);
 	unsigned most = g->shape == TWO_BLOCKS ? 7 : 4;
@@ -91,7 +94,7 @@ static void a_thread(struct gen *g)
 			keep = g->depth;
 		if (block)
 			emit(g, OP_BEGIN, 0);
-		some(g, rng_between(&g->rng, 1, block ? most : 2), keep);
+		add_operations(g, rng_between(&g->rng, 1, block ? most : 2), keep);
 		if (block)
 			emit(g, OP_END, 0);
 	}
@@ -99,7 +102,7 @@ static void a_thread(struct gen *g)
 		release(g);
 }
 
-/* One thread after the other: the engines must not care for the order of the run. */
+/* The threads run one after the other: the engines must not depend on the order of the run. */
 void random_segments(struct trace *t, uint64_t seed, enum segments_shape shape)
 {
 	struct gen g = {.rng = {seed * SEGMENTS_SHAPES + shape}, .out = t, .shape = shape};
@@ -114,6 +117,6 @@ void random_segments(struct trace *t, uint64_t seed, enum segments_shape shape)
 	g.updates = rng_percent(&g.rng, 80) ? 0 : 20;
 	g.shared = rng_percent(&g.rng, 70) ? 0 : 40;
 	for (g.thread = 0; g.thread < threads; g.thread++)
-		a_thread(&g);
+		add_thread(&g);
 	trace_canonical(t);
 }

@@ -1,7 +1,7 @@
 /*
- * Random small traces for engines over segments: threads that are all concurrent,
- * locks taken in ascending order, so that no thread can wait forever. One for each
- * seed.
+ * Random small traces, one for each seed, for engines that compare segments. All
+ * threads are concurrent. Locks are acquired in ascending order, so that no thread
+ * can wait forever.
  *
  * Who may include this: tests/property_segments.
  */

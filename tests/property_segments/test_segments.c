@@ -1,6 +1,6 @@
 /*
- * The property test of `reduction` and `blocks`: examples by name, and random
- * small traces of which every interleaving is looked at.
+ * The property test of `reduction` and `blocks`: named examples, and random small
+ * traces that are compared with the twin, which tries every interleaving.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -34,7 +34,7 @@ struct judge {
 
 enum { MOST = 20000 };
 
-static size_t ask(struct judge *j, int who, const struct trace *t)
+static size_t count_findings(struct judge *j, int who, const struct trace *t)
 {
 	struct finding_list said;
 	size_t n;
@@ -46,8 +46,8 @@ static size_t ask(struct judge *j, int who, const struct trace *t)
 	return n;
 }
 
-/* What must not be missed; for two transactions also: what must not be said. */
-static bool judge(struct judge *j, const struct trace *t)
+/* No violation may be missed. For two transactions, `blocks` must also have no false alarm. */
+static bool judge_trace(struct judge *j, const struct trace *t)
 {
 	struct counts *c = &j->counts[j->shape];
 	enum twin_verdict view = twin_segments(t, BY_VIEW, MOST);
@@ -60,9 +60,9 @@ static bool judge(struct judge *j, const struct trace *t)
 		c->skipped++;
 		return true;
 	}
-	reduction = ask(j, REDUCTION, t) > 0;
-	pairs = ask(j, PAIRS, t) > 0;
-	sets = ask(j, SETS, t) > 0;
+	reduction = count_findings(j, REDUCTION, t) > 0;
+	pairs = count_findings(j, PAIRS, t) > 0;
+	sets = count_findings(j, SETS, t) > 0;
 	c->cut_view += view == TWIN_CUT;
 	c->cut_conflict += conflict == TWIN_CUT;
 	c->false_reduction += reduction && conflict != TWIN_CUT;
@@ -85,7 +85,7 @@ static bool still_fails(void *arg, const struct trace *t)
 	bool fails;
 
 	again.what = (struct str)STR_INIT;
-	fails = !judge(&again, t);
+	fails = !judge_trace(&again, t);
 	str_free(&again.what);
 	return fails;
 }
@@ -96,13 +96,13 @@ static void report(struct judge *j, struct trace *t, const char *origin)
 
 	printf("FAILED: %s, seed %" PRIu64 ":\n%s", origin, j->seed, j->what.s);
 	shrink(t, still_fails, j);
-	judge(j, t);
+	judge_trace(j, t);
 	trace_print(t, &text);
 	printf("shrunk to %zu events:\n%s%s", t->n, text.s, j->what.s);
 	str_free(&text);
 }
 
-/* The examples of the papers, and others. An engine that finds something is a letter. */
+/* Examples of the papers and others, and which engines must have a finding, one letter each. */
 struct fixed_case {
 	const char *name, *text, *said; /* a: atomizer, r: reduction, b: blocks, s: blocks=sets */
 };
@@ -168,7 +168,7 @@ static bool run_case(struct judge *j, const struct fixed_case *c)
 		exit(2);
 	}
 	for (size_t i = 0; i < sizeof order / sizeof order[0]; i++)
-		if (ask(j, order[i].who, &t))
+		if (count_findings(j, order[i].who, &t))
 			str_addc(&said, order[i].letter);
 	ok = !strcmp(said.s, c->said);
 	if (!ok)
@@ -193,7 +193,7 @@ static void print_counts(const struct counts *c, const char *name)
 
 static const char *const shape_names[] = {"two transactions", "many segments", "crossed locks"};
 
-static uint64_t number(const char *s)
+static uint64_t parse_number(const char *s)
 {
 	char *end;
 	uint64_t n = strtoull(s, &end, 10);
@@ -205,7 +205,7 @@ static uint64_t number(const char *s)
 	return n;
 }
 
-/* Returns whether all went well. */
+/* Judges `count` random traces of each shape. Returns whether all passed. */
 static bool run_random(struct judge *j, uint64_t seed, uint64_t count)
 {
 	struct trace t = {0};
@@ -217,12 +217,12 @@ static bool run_random(struct judge *j, uint64_t seed, uint64_t count)
 		j->shape = (enum segments_shape)shape;
 		for (j->seed = seed; j->seed - seed < count && ok; j->seed++) {
 			random_segments(&t, j->seed, j->shape);
-			ok = judge(j, &t);
+			ok = judge_trace(j, &t);
 			if (!ok)
 				report(j, &t, shape_names[shape]);
 		}
 		print_counts(c, shape_names[shape]);
-		/* Was there anything to get wrong? */
+		/* Were the traces varied enough to test anything? */
 		if (ok && count >= 1000 &&
 		    (c->skipped > c->traces / 2 || c->cut_view * 10 < c->traces ||
 		     c->cut_view * 10 > 9 * c->traces)) {
@@ -250,9 +250,9 @@ int main(int argc, char **argv)
 
 	while ((c = getopt_long(argc, argv, "", longs, NULL)) != -1) {
 		if (c == 'c')
-			count = number(optarg);
+			count = parse_number(optarg);
 		else if (c == 's')
-			seed = number(optarg);
+			seed = parse_number(optarg);
 		else
 			return fputs(usage, stderr), 2;
 	}

@@ -9,7 +9,9 @@
 
 enum { THREADS = 6, LENGTH = 64, LOCKS = 16, VARS = 8 };
 
-/* What a run comes to, by one measure or the other: a number for each read and variable, or pair.
+/*
+ * What distinguishes runs. By view: for each read the write that it saw, and a bit for each last
+ * write. By conflict: for each access the set of conflicting accesses before it.
  */
 struct outcome {
 	uint64_t word[LENGTH];
@@ -21,15 +23,15 @@ struct twin_search {
 	size_t most, looked;
 	uint32_t nthreads;
 	uint32_t event[THREADS][LENGTH], n[THREADS], at[THREADS];
-	uint32_t block[LENGTH]; /* of an event: which transaction, or itself */
+	uint32_t block[LENGTH]; /* by event: its block's begin, or the event itself if outside */
 	uint32_t run[LENGTH], nrun;
-	bool serial; /* look at whole transactions only */
+	bool serial; /* whether to run whole transactions only */
 	struct outcome *known;
 	size_t nknown, cap;
 	bool cut, stuck;
 };
 
-static bool writes(const struct event *e)
+static bool is_write(const struct event *e)
 {
 	return e->op == OP_WRITE || e->op == OP_UPDATE;
 }
@@ -39,7 +41,7 @@ static bool is_read(const struct event *e)
 	return e->op == OP_READ || e->op == OP_UPDATE;
 }
 
-static void sum_up(const struct twin_search *s, struct outcome *o)
+static void find_outcome(const struct twin_search *s, struct outcome *o)
 {
 	uint64_t last[VARS] = {0};
 
@@ -56,10 +58,10 @@ static void sum_up(const struct twin_search *s, struct outcome *o)
 			const struct event *before = &s->t->ev[s->run[k]];
 
 			if (op_is_access(before->op) && before->operand == ev->operand &&
-			    (writes(before) || writes(ev)))
+			    (is_write(before) || is_write(ev)))
 				o->word[e] |= 1ull << s->run[k];
 		}
-		if (writes(ev))
+		if (is_write(ev))
 			last[ev->operand] = e + 1;
 	}
 	for (uint32_t x = 0; x < VARS && s->how == BY_VIEW; x++)
@@ -75,11 +77,11 @@ static bool is_known(const struct twin_search *s, const struct outcome *o)
 	return false;
 }
 
-static void end_of_run(struct twin_search *s)
+static void end_run(struct twin_search *s)
 {
 	struct outcome o;
 
-	sum_up(s, &o);
+	find_outcome(s, &o);
 	s->looked++;
 	if (!s->serial) {
 		s->cut |= !is_known(s, &o);
@@ -91,8 +93,8 @@ static void end_of_run(struct twin_search *s)
 	s->known[s->nknown++] = o;
 }
 
-/* Could this be the next event, as far as locks go? */
-static bool free_to_go(const struct twin_search *s, uint32_t e)
+/* Do the locks allow this event to be the next? */
+static bool locks_allow(const struct twin_search *s, uint32_t e)
 {
 	const struct event *ev = &s->t->ev[e];
 	bool wants = ev->op == OP_ACQUIRE, shares = ev->op == OP_ACQUIRE_SHARED;
@@ -109,7 +111,7 @@ static bool free_to_go(const struct twin_search *s, uint32_t e)
 	return !exclusive && !(wants && shared);
 }
 
-static void go_on(struct twin_search *s)
+static void run_on(struct twin_search *s)
 {
 	bool moved = false, over = true;
 
@@ -122,30 +124,30 @@ static void go_on(struct twin_search *s)
 			continue;
 		over = false;
 		e = s->event[t][s->at[t]];
-		/* Serially a thread that is inside a transaction goes on. */
+		/* In a serial order, a thread inside a transaction continues. */
 		if (s->serial && s->nrun && s->t->ev[last].thread != t) {
 			uint32_t u = s->t->ev[last].thread;
 
 			if (s->at[u] < s->n[u] && s->block[s->event[u][s->at[u]]] == s->block[last])
 				continue;
 		}
-		/* What counts of a serial order is what is read and written, not its locks. */
-		if (!s->serial && !free_to_go(s, e))
+		/* A serial order is about reads and writes; its lock operations do not count. */
+		if (!s->serial && !locks_allow(s, e))
 			continue;
 		moved = true;
 		s->at[t]++;
 		s->run[s->nrun++] = e;
-		go_on(s);
+		run_on(s);
 		s->nrun--;
 		s->at[t]--;
 	}
 	if (over)
-		end_of_run(s);
+		end_run(s);
 	else if (!moved && !s->serial)
 		s->stuck = true;
 }
 
-static void lay_out(struct twin_search *s)
+static void index_events(struct twin_search *s)
 {
 	uint32_t depth[THREADS] = {0}, open[THREADS] = {0};
 
@@ -174,13 +176,13 @@ enum twin_verdict twin_segments(const struct trace *t, enum twin_sameness how, s
 
 	if (t->n > LENGTH)
 		return TWIN_LARGE;
-	lay_out(&s);
-	go_on(&s);
+	index_events(&s);
+	run_on(&s);
 	v = s.looked > most ? TWIN_LARGE : TWIN_ATOMIC;
 	s.serial = false;
 	s.looked = 0;
 	if (v == TWIN_ATOMIC)
-		go_on(&s);
+		run_on(&s);
 	if (s.cut)
 		v = TWIN_CUT;
 	else if (s.looked > most)

@@ -1,13 +1,19 @@
 /*
- * The brute-force twin of the engines that ask how segments can be interleaved: it
- * does interleave them, in every way that program order and locks allow, and
- * looks whether some order of whole transactions gives the same.
+ * The brute-force twin of `reduction` and `blocks`, which decide how segments can be
+ * interleaved: it interleaves them in every way that program order and locks allow,
+ * and checks whether each such run is the same as some serial order of the
+ * transactions.
  *
- * Two runs are the same by view where each read sees the same write and each
- * variable ends with the same write; by conflict where every two conflicting
- * accesses come in the same order. In an order of whole transactions each
- * thread's transactions, and its operations outside blocks, come as they do in
- * the trace.
+ * Definitions:
+ *
+ *  - two runs are the same by view if each read sees the same write (or none) and
+ *    each variable's last write is the same;
+ *  - two runs are the same by conflict if every two accesses of one variable of
+ *    which one writes come in the same order;
+ *  - in a serial order every transaction is contiguous, and each thread's
+ *    transactions and operations outside blocks come in the order of the trace. An
+ *    operation outside blocks is a transaction by itself. Lock operations do not
+ *    restrict a serial order.
  *
  * No fork, join or barrier: all threads of these traces are concurrent.
  *
@@ -23,14 +29,15 @@
 #include "trace.h"
 
 enum twin_verdict {
-	TWIN_ATOMIC,  /* every interleaving is explained by an order of transactions */
-	TWIN_CUT,     /* one is not */
-	TWIN_LARGE,   /* too many to look at */
-	TWIN_DEADLOCK /* one gets stuck */
+	TWIN_ATOMIC,  /* every interleaving is the same as a serial order of the transactions */
+	TWIN_CUT,     /* some interleaving is not */
+	TWIN_LARGE,   /* the trace is too long, or has too many interleavings */
+	TWIN_DEADLOCK /* some interleaving deadlocks, and none is cut */
 };
 
 enum twin_sameness { BY_VIEW, BY_CONFLICT };
 
+/* Judges the trace. Gives up if there are more than `most` serial orders or interleavings. */
 enum twin_verdict twin_segments(const struct trace *t, enum twin_sameness how, size_t most);
 
 #endif
