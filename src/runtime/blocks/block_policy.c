@@ -47,6 +47,7 @@ static struct function *add_function(uintptr_t address)
 	struct function *f;
 
 	rt_lock(&lock);
+	RT_ASSERT(nfunctions <= FULL);
 	f = find_function(address);
 	if (!f && nfunctions < FULL) {
 		size_t i = address * 0x9e3779b97f4a7c15ull >> 48;

@@ -80,6 +80,7 @@ static inline void calls_enter(struct rt_thread *t, uintptr_t sp, uintptr_t func
 {
 	struct rt_frame *f;
 
+	RT_ASSERT(rt_is_inside(t));
 	/* Reports should not show our own function below a start function. */
 	if (RT_UNLIKELY(!t->calls.depth) && calls_is_starter(caller))
 		caller = t->calls.start_caller;
@@ -109,6 +110,7 @@ static inline void calls_leave(struct rt_thread *t, uintptr_t sp, uintptr_t pc)
 {
 	size_t depth = t->calls.depth, jumped = 0;
 
+	RT_ASSERT(rt_is_inside(t));
 	if (RT_UNLIKELY(depth && t->calls.frame[depth - 1].sp < sp))
 		jumped = calls_find_jumped(t, sp, pc);
 	if (RT_UNLIKELY(jumped)) {

@@ -31,6 +31,7 @@ static uint32_t find_label_number(struct rt_thread *t, const char *text)
 		hash = (hash ^ (unsigned char)text[n++]) * 1099511628211ull;
 	hash |= 1;
 	rt_lock_ranked(&lock, RT_LABELS);
+	RT_ASSERT(nlabels <= LABELS / 2);
 	for (i = hash >> 20 & (LABELS - 1); labels[i].hash && labels[i].hash != hash;)
 		i = (i + 1) & (LABELS - 1);
 	if (labels[i].hash) {

@@ -112,6 +112,7 @@ static int note_module(struct dl_phdr_info *info, size_t size, void *arg)
 	size_t n;
 
 	(void)size;
+	RT_ASSERT(lock);
 	for (int i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
 

@@ -280,6 +280,7 @@ static void send_hello(void)
 /* Connect, unless that was tried before. Returns whether there is a connection. */
 static bool connect_once(void)
 {
+	RT_ASSERT(lock);
 	if (tried)
 		return fd >= 0;
 	tried = true;

@@ -4,8 +4,8 @@
  * reporter process that is started here. Without a reporter, each finding is
  * printed as one line with addresses (report/).
  *
- * One message is sent at a time. The caller holds no lock of the check. A reporter
- * that dies is not replaced.
+ * One message is sent at a time. The caller holds no lock of the runtime. If the
+ * reporter dies, no call waits for it, and no other reporter is started.
  *
  * Included by: link/, blocks/, report/, checker/, predict/.
  */
@@ -30,13 +30,13 @@ bool link_send(enum live_type type, const struct link_part *parts, size_t n, voi
 
 /*
  * Is this function a block? `call`: where it was called; `kind`: enum block_kind; `start`: it was
- * called as a start function. Returns flags of trace/block_policy.h, the default without a
- * reporter. If `hands_on_here` is not NULL, it tells whether the caller, a start function that
- * hands on, calls the real start function at `call`.
+ * called as a start function. Returns flags of trace/block_policy.h; without a reporter, the
+ * default. If `hands_on_here` is not NULL, *hands_on_here becomes true if the call is the one by
+ * which a start function of the C++ library hands on to the program's.
  */
 uint32_t link_ask_function(uintptr_t function, uintptr_t call, char kind, bool start,
 			   bool *hands_on_here);
-/* The same for a block that is marked with this label. */
+/* The same for a block that is marked, at `call`, with this label; `n`: the length of its text. */
 uint32_t link_ask_label(uint32_t number, const char *text, size_t n, uintptr_t call);
 
 /* Does the reporter have a specification, even if the option `spec` is empty? */
@@ -49,7 +49,7 @@ bool link_is_gone(void);
 /* Has the program closed a connection? A new reporter does not know what the old one was sent. */
 bool link_was_lost(void);
 
-/* A module was loaded: send it now if there is a connection; hello messages send all of them. */
+/* A module was loaded: send it if there is a connection. A new connection sends all modules. */
 void link_module(uint64_t bias, const char *text, size_t n);
 
 /* In a forked child: close the parent's connection; the child makes its own. */

@@ -152,6 +152,7 @@ void registry_set_last(uint32_t id, struct rt_point last)
 {
 	struct entry *e;
 
+	RT_ASSERT(rt_is_inside(&rt_self));
 	rt_lock(&entries_lock);
 	e = find_entry(pthread_self());
 	if (e && e->id == id)

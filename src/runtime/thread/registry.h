@@ -24,7 +24,10 @@ enum { REGISTRY_UNKNOWN = UINT32_MAX };
 void registry_add(pthread_t handle, uint32_t id);
 /* Returns the number of the thread, or REGISTRY_UNKNOWN. */
 uint32_t registry_find(pthread_t handle);
-/* The calling thread, number `id`, ends: keep its last point for the thread that joins it. */
+/*
+ * The calling thread, number `id`, ends: keep its last point for the thread that joins it. Called
+ * between rt_enter() and rt_leave().
+ */
 void registry_set_last(uint32_t id, struct rt_point last);
 /*
  * Thread `id` was joined or detached: forget the handle, unless another thread has got it

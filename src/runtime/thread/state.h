@@ -53,9 +53,9 @@ enum { RT_REPEATS = 1 << 13 };
 
 /* What the thread has read of a read-shared line: shadow/owned_line.h. */
 struct rt_read {
-	uint64_t kept;  /* the line's head; 0: no entry */
-	uint64_t head;  /* time of the reads, and RT_READ_OLD */
-	uint64_t r;     /* the bytes read */
+	uint64_t kept;    /* the line's head; 0: no entry */
+	uint64_t head;    /* time of the reads, and RT_READ_OLD */
+	uint64_t r;       /* the bytes read */
 	uint64_t renewed; /* which cells were read again later, and when */
 } __attribute__((aligned(32)));
 /*
@@ -254,6 +254,7 @@ static inline bool rt_is_inside(const struct rt_thread *t)
 /* The parts of rt_enter() and rt_leave() that call no other function. */
 static inline void rt_begin(struct rt_thread *t)
 {
+	RT_ASSERT(!rt_is_inside(t));
 	t->gate.quiet = RT_IN_RUNTIME;
 	RT_COMPILER_BARRIER();
 }
