@@ -76,14 +76,14 @@ struct live_hello {
 /* The arguments of block_rules' decide() and hands_on_at() in blocks.h. */
 struct live_ask {
 	uint64_t pc;   /* an address in the function, or the number of a label */
-	uint64_t call; /* where it was called */
+	uint64_t call; /* the place of its call */
 	char kind;     /* 'f', 's', 'm', 'a' */
 	uint8_t start;
 	uint8_t zero[6];
 };
 struct live_answer {
-	uint32_t
-		decide; /* BLOCK_ATOMIC and its kin; BLOCK_SUSPECTED: a first run's file names it */
+	/* BLOCK_ATOMIC and its kin; with BLOCK_SUSPECTED if a first run's file names the block. */
+	uint32_t decide;
 	uint32_t hands_on; /* hands_on_at(call) */
 };
 
@@ -167,7 +167,7 @@ struct live_finding {
 	/* The transaction, in case the recording does not reach back to it. */
 	uint32_t marked; /* 1: `block` is the number of a label */
 	uint64_t block;  /* an address in its function; 0: there is none */
-	uint64_t begin;  /* where it was called, or marked */
+	uint64_t begin;  /* the place of its call or mark */
 	uint32_t blamed; /* 1: the steps alone show that it is to blame */
 	uint32_t zero;
 };
@@ -188,8 +188,7 @@ struct live_again {
 struct live_end {
 	uint64_t transactions, edges, cycles;
 	uint64_t evicted; /* findings with `evicted` */
-	/* Kinds of cycles that were not sent because their blocks had too many; and how often they
-	 * were found. */
+	/* Kinds of cycles not sent because their blocks had too many; how often they came. */
 	uint64_t kinds_counted, times_counted;
 	uint32_t threads, slots;
 	/* The figures of doublechecker, as its table has them. */

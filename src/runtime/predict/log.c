@@ -2,12 +2,16 @@
 
 #include "base/banned.h"
 
-/* So many records that are repeated are noticed. */
+/*
+ * The most records of a round that drop_repeated_round() notices; the size in bytes from which an
+ * array grows by a quarter instead of doubling.
+ */
 enum { ROUND_RECORDS = 128, GROW_SLOWLY = 16 << 20 };
 
 const struct plog_memory *plog_memory;
 
-static bool no_room(struct plog *l)
+/* Returns false, for the caller to return. */
+static bool set_full(struct plog *l)
 {
 	l->full = true;
 	return false;
@@ -15,7 +19,7 @@ static bool no_room(struct plog *l)
 
 bool plog_grow(struct plog *l, void *array, size_t *cap, size_t n, size_t size)
 {
-	/* While it grows, both are there: of a large one, not by too much. */
+	/* Both arrays exist while one is copied: so a large one grows by less. */
 	size_t more = *cap * size > GROW_SLOWLY ? *cap + *cap / 4 : 2 * *cap;
 	char *old, *made;
 
@@ -25,7 +29,7 @@ bool plog_grow(struct plog *l, void *array, size_t *cap, size_t n, size_t size)
 		more = RAW_PAGE / size;
 	made = plog_pages(more * size);
 	if (!made)
-		return no_room(l);
+		return set_full(l);
 	__builtin_memcpy(&old, array, sizeof old);
 	if (n)
 		__builtin_memcpy(made, old, n * size);
@@ -35,7 +39,7 @@ bool plog_grow(struct plog *l, void *array, size_t *cap, size_t n, size_t size)
 	return true;
 }
 
-/* --- tables: the high half of a slot says where it belongs --- */
+/* --- tables --- */
 
 bool plog_table_room(struct plog *l, struct plog_table *t)
 {
@@ -47,7 +51,7 @@ bool plog_table_room(struct plog *l, struct plog_table *t)
 	t->slot = plog_pages(slots * sizeof *t->slot);
 	if (!t->slot) {
 		*t = old;
-		return no_room(l);
+		return set_full(l);
 	}
 	t->mask = slots - 1;
 	for (uint64_t i = 0; old.mask && i <= old.mask; i++) {
@@ -97,10 +101,10 @@ bool plog_add(struct plog *l, struct plog_table *t, uint64_t hash, uint32_t inde
 	return true;
 }
 
-/* --- stretches with locks --- */
+/* --- critical sections that were passed --- */
 
-/* Is anybody there, of whom what is known in a scope is known? */
-static bool is_open(const struct plog *l, uint64_t scope)
+/* Is this the id of a scope that has not ended? */
+static bool is_scope_open(const struct plog *l, uint64_t scope)
 {
 	bool open = scope == l->scope.id || scope == l->tx_scope.id;
 
@@ -109,7 +113,7 @@ static bool is_open(const struct plog *l, uint64_t scope)
 	return open;
 }
 
-static void put_passed(struct plog *l, struct plog_passed p)
+static void add_passed(struct plog *l, struct plog_passed p)
 {
 	uint64_t at = p.hash >> 32 & l->passed_mask;
 
@@ -119,8 +123,8 @@ static void put_passed(struct plog *l, struct plog_passed p)
 	l->npassed++;
 }
 
-/* What is over is forgotten; where that is little, there is more room. */
-static bool passed_room(struct plog *l)
+/* Make room for one more. Forget sections whose scope has ended; if these are few, grow. */
+static bool make_passed_room(struct plog *l)
 {
 	struct plog_passed *old = l->passed;
 	uint64_t n = old ? l->passed_mask + 1 : 0, live = 0, slots;
@@ -128,42 +132,45 @@ static bool passed_room(struct plog *l)
 	if (2 * l->npassed < n)
 		return true;
 	for (uint64_t i = 0; i < n; i++)
-		live += old[i].scope && is_open(l, old[i].scope);
+		live += old[i].scope && is_scope_open(l, old[i].scope);
 	slots = !n ? RAW_PAGE / sizeof *old : 4 * live < n ? n : 2 * n;
 	l->passed = plog_pages(slots * sizeof *old);
 	if (!l->passed) {
 		l->passed = old;
-		return no_room(l);
+		return set_full(l);
 	}
 	l->passed_mask = slots - 1;
 	l->npassed = 0;
 	for (uint64_t i = 0; i < n; i++)
-		if (old[i].scope && is_open(l, old[i].scope))
-			put_passed(l, old[i]);
+		if (old[i].scope && is_scope_open(l, old[i].scope))
+			add_passed(l, old[i]);
 	plog_pages_free(old, n * sizeof *old);
 	return true;
 }
 
-static struct plog_scope new_scope(struct plog *l)
+static struct plog_scope begin_scope(struct plog *l)
 {
 	return (struct plog_scope){.id = ++l->scopes};
 }
 
-/* Is a stretch with these operations in the log, from here on, or about to be? */
-static bool is_there(struct plog *l, uint64_t hash, uint64_t scope)
+/*
+ * Was a section with this hash passed in the scope? If not, it is noted as passed. Without memory
+ * the answer is yes: the log is full.
+ */
+static bool find_or_add_passed(struct plog *l, uint64_t hash, uint64_t scope)
 {
-	if (!passed_room(l))
+	if (!make_passed_room(l))
 		return true;
 	for (uint64_t at = hash >> 32 & l->passed_mask; l->passed[at].scope;
 	     at = (at + 1) & l->passed_mask)
 		if (l->passed[at].hash == hash)
 			return true;
-	put_passed(l, (struct plog_passed){hash, scope});
+	add_passed(l, (struct plog_passed){hash, scope});
 	return false;
 }
 
-/* May a stretch with these operations be left out? */
-static bool has_passed(struct plog *l, uint64_t hash)
+/* May a critical section with these lock operations be left out? Notes that it was passed. */
+static bool may_leave_out(struct plog *l, uint64_t hash)
 {
 	struct plog_scope *s = l->nheld ? &l->held[l->nheld - 1].scope
 			       : l->tx  ? &l->tx_scope
@@ -174,22 +181,22 @@ static bool has_passed(struct plog *l, uint64_t hash)
 	if (hash == last)
 		return true;
 	s->last = hash;
-	return is_there(l, hash, s->id) && (l->full || ++s->turns > PLOG_TURNS);
+	return find_or_add_passed(l, hash, s->id) && (l->full || ++s->turns > PLOG_TURNS);
 }
 
 void plog_refresh(struct plog *l, bool outside)
 {
 	if (outside)
-		l->scope = new_scope(l);
-	l->tx_scope = new_scope(l);
+		l->scope = begin_scope(l);
+	l->tx_scope = begin_scope(l);
 	for (size_t i = 0; i < l->nheld; i++)
-		l->held[i].scope = new_scope(l);
+		l->held[i].scope = begin_scope(l);
 }
 
-/* --- */
+/* --- the log --- */
 
 static void enter_state(struct plog *l);
-static void arrive(struct plog *l);
+static void update_state(struct plog *l);
 
 struct plog *plog_new(void)
 {
@@ -199,18 +206,18 @@ struct plog *plog_new(void)
 		return NULL;
 	l->fast = rt_pages(PLOG_FAST * sizeof *l->fast);
 	l->like = rt_pages(PLOG_LIKE * sizeof *l->like);
-	l->segment = 1;
+	l->burst = 1;
 	l->nnodes = 1;
-	l->nentries = l->nblocks = 1;
-	l->scope = new_scope(l);
+	l->nentries = l->ngroups = 1;
+	l->scope = begin_scope(l);
 	l->full = !l->fast || !l->like;
 	if (l->full || !plog_grow(l, &l->nodes, &l->node_cap, 0, sizeof *l->nodes) ||
-	    !plog_grow(l, &l->blocks, &l->block_cap, 0, sizeof *l->blocks) ||
+	    !plog_grow(l, &l->groups, &l->group_cap, 0, sizeof *l->groups) ||
 	    !plog_grow(l, &l->entries, &l->entry_cap, 0, sizeof *l->entries)) {
 		plog_free(l);
 		return NULL;
 	}
-	arrive(l);
+	update_state(l);
 	return l;
 }
 
@@ -221,18 +228,18 @@ void plog_finish(struct plog *l)
 	table_free(&l->seen);
 	if (l->passed)
 		plog_pages_free(l->passed, (l->passed_mask + 1) * sizeof *l->passed);
-	plog_pages_free(l->blocks, l->block_cap * sizeof *l->blocks);
+	plog_pages_free(l->groups, l->group_cap * sizeof *l->groups);
 	plog_pages_free(l->entries, l->entry_cap * sizeof *l->entries);
 	plog_pages_free(l->held, l->held_cap * sizeof *l->held);
 	rt_pages_free(l->fast, PLOG_FAST * sizeof *l->fast);
 	rt_pages_free(l->like, PLOG_LIKE * sizeof *l->like);
 	l->passed = NULL;
-	l->blocks = NULL;
+	l->groups = NULL;
 	l->entries = NULL;
 	l->held = NULL;
 	l->fast = NULL;
 	l->like = NULL;
-	l->block_cap = l->entry_cap = l->held_cap = l->nheld = 0;
+	l->group_cap = l->entry_cap = l->held_cap = l->nheld = 0;
 	l->full = true;
 }
 
@@ -286,19 +293,19 @@ void plog_append(struct plog *l, uint64_t what, uint64_t pc, uint64_t more, uint
 
 /* --- transactions --- */
 
-static void new_segment(struct plog *l)
+static void begin_burst(struct plog *l)
 {
 	l->seq++;
-	l->segment++;
-	l->segment_seq = l->seq;
-	l->segment_at = l->n;
+	l->burst++;
+	l->burst_seq = l->seq;
+	l->burst_at = l->n;
 }
 
 void plog_begin(struct plog *l, uint32_t node)
 {
 	if (l->full)
 		return;
-	new_segment(l);
+	begin_burst(l);
 	l->tx = ++l->last_tx;
 	l->tx_at = l->n;
 	l->tx_kept = l->kept;
@@ -307,21 +314,21 @@ void plog_begin(struct plog *l, uint32_t node)
 	l->novel = l->n;
 	l->nstates = 0;
 	l->stable++;
-	l->tx_scope = new_scope(l);
+	l->tx_scope = begin_scope(l);
 	enter_state(l);
 	plog_append(l, plog_what((enum raw_op)PLOG_BEGIN, 0, 0), 0, l->time, node, 0);
 }
 
-/* What is at a position of the log is moved, or gone. */
-static void move_held(struct plog *l, size_t from, size_t to)
+/* The record at `from` moves to `to`; SIZE_MAX: it is removed. */
+static void move_acquire(struct plog *l, size_t from, size_t to)
 {
 	for (size_t i = 0; i < l->nheld; i++)
 		if (l->held[i].at == from)
 			l->held[i].at = to;
 }
 
-/* Is a lock held that was acquired there? Others may have had it before. */
-static bool acquired_behind(const struct plog *l, size_t at)
+/* Is a lock held whose acquire is at this index of the log or later? */
+static bool holds_lock_acquired_at(const struct plog *l, size_t at)
 {
 	for (size_t i = 0; i < l->nheld; i++)
 		if (l->held[i].at >= at)
@@ -336,32 +343,33 @@ static bool is_lock(const struct plog_record *r)
 	return op >= RAW_ACQUIRE && op <= RAW_SEM_POST;
 }
 
-static bool takes(enum raw_op op)
+static bool is_acquire(enum raw_op op)
 {
 	return op == RAW_ACQUIRE || op == RAW_ACQUIRE_SHARED || op == RAW_SEM_WAIT;
 }
 
 /*
- * Of all from a position on, where nothing is left of the locks: the stretches that the log does
- * not have, and of them what they did with locks.
+ * Reduce the records from an index on to the lock operations of the critical sections that the log
+ * does not have. No lock that was acquired there is held any more.
  */
-static void keep_stretches(struct plog *l, size_t from)
+static void keep_new_sections(struct plog *l, size_t from)
 {
 	size_t to = from, first = from, depth = 0;
 	uint64_t hash = 0;
 
+	RT_ASSERT(!holds_lock_acquired_at(l, from));
 	for (size_t i = from; i < l->n; i++) {
 		if (!is_lock(&l->v[i]))
 			continue;
 		hash = plog_mix(hash, l->v[i].what);
 		l->v[to++] = l->v[i];
-		if (takes((enum raw_op)(l->v[i].what >> 48 & 0xff)))
+		if (is_acquire((enum raw_op)(l->v[i].what >> 48 & 0xff)))
 			depth++;
 		else if (depth)
 			depth--;
 		if (depth)
 			continue;
-		if (has_passed(l, hash))
+		if (may_leave_out(l, hash))
 			to = first;
 		first = to;
 		hash = 0;
@@ -372,17 +380,17 @@ static void keep_stretches(struct plog *l, size_t from)
 void plog_end(struct plog *l)
 {
 	bool nothing = l->kept == l->tx_kept && !l->everything;
-	bool undone = nothing && l->state == l->tx_state && !acquired_behind(l, l->tx_at);
+	bool undone = nothing && l->state == l->tx_state && !holds_lock_acquired_at(l, l->tx_at);
 	size_t to = l->tx_at;
 
 	if (!l->tx)
 		return;
 	l->tx = 0;
-	new_segment(l);
+	begin_burst(l);
 	if (l->full)
 		return;
 	if (undone) {
-		keep_stretches(l, to);
+		keep_new_sections(l, to);
 		return;
 	}
 	for (size_t i = l->tx_at; i < l->n; i++) {
@@ -394,15 +402,18 @@ void plog_end(struct plog *l)
 		else
 			kept = !marker || !nothing;
 		if (!plog_is_access(r) && !marker)
-			move_held(l, i, kept ? to : SIZE_MAX);
+			move_acquire(l, i, kept ? to : SIZE_MAX);
 		if (kept)
 			l->v[to++] = *r;
 	}
 	l->n = to;
 }
 
-/* Forget the accesses from a position on, and the locks too; in a transaction, also who did it. */
-static void take_back(struct plog *l, size_t to, bool locks)
+/*
+ * Remove the records from an index on; unless `locks`, the lock operations among them stay. The
+ * entries of the accesses get back the chains that they had before.
+ */
+static void remove_records(struct plog *l, size_t to, bool locks)
 {
 	for (size_t i = l->n; i-- > to;) {
 		const struct plog_record *r = &l->v[i];
@@ -418,23 +429,23 @@ static void take_back(struct plog *l, size_t to, bool locks)
 	l->n = to;
 }
 
-/* --- where the thread stands --- */
+/* --- the thread's state --- */
 
-static uint64_t state_now(const struct plog *l)
+static uint64_t hash_state(const struct plog *l)
 {
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < l->nheld; i++)
 		sum += plog_mix(plog_mix(l->held[i].lock, l->held[i].shared), l->held[i].since_sum);
-	return plog_mix(sum, l->stretch + 1ull);
+	return plog_mix(sum, l->phase + 1ull);
 }
 
-/* The first states are told from later ones. */
-static void arrive(struct plog *l)
+/* The locks or the phase have changed. Remembers the first PLOG_STATES_LIKE states. */
+static void update_state(struct plog *l)
 {
 	uint64_t at;
 
-	l->state = state_now(l);
+	l->state = hash_state(l);
 	if (l->nknown == PLOG_STATES_LIKE || plog_is_known(l, l->state))
 		return;
 	at = l->state % PLOG_KNOWN;
@@ -444,6 +455,7 @@ static void arrive(struct plog *l)
 	l->nknown++;
 }
 
+/* In a transaction: put the current state in front of the states that it has been in. */
 static void enter_state(struct plog *l)
 {
 	struct plog_state s = {.hash = l->state, .empty = !l->nheld};
@@ -458,7 +470,7 @@ static void enter_state(struct plog *l)
 	if (i == l->nstates)
 		l->nstates += i < PLOG_STATES;
 	if (i == PLOG_STATES)
-		i--; /* the one that was left first is forgotten */
+		i--; /* the state that was left first is forgotten */
 	for (; i; i--)
 		l->states[i] = l->states[i - 1];
 	l->states[0] = s;
@@ -466,7 +478,7 @@ static void enter_state(struct plog *l)
 
 /* --- locks --- */
 
-static struct plog_held *held(struct plog *l, uint64_t lock)
+static struct plog_held *find_held(struct plog *l, uint64_t lock)
 {
 	for (size_t i = l->nheld; i-- > 0;)
 		if (l->held[i].lock == lock)
@@ -474,7 +486,8 @@ static struct plog_held *held(struct plog *l, uint64_t lock)
 	return NULL;
 }
 
-static void acquired_since(struct plog_held *h, uint64_t lock, bool shared)
+/* Another lock was acquired while this one is held. */
+static void add_later_acquire(struct plog_held *h, uint64_t lock, bool shared)
 {
 	uint64_t hash = plog_mix(lock, 7u + shared);
 
@@ -486,18 +499,18 @@ static void acquired_since(struct plog_held *h, uint64_t lock, bool shared)
 	h->since_sum += hash;
 }
 
-static void moved(struct plog *l)
+static void change_state(struct plog *l)
 {
-	new_segment(l);
-	arrive(l);
+	begin_burst(l);
+	update_state(l);
 	enter_state(l);
 }
 
 /*
- * Is what was done last to all bytes, before a position of the log, what was done last behind it?
- * Both of reads and of writes.
+ * Do the records from an index on leave the last read and the last write of all bytes as they were:
+ * at the same places as the last ones before that index?
  */
-static bool changes_nothing(struct plog *l, size_t from)
+static bool keeps_last_accesses(struct plog *l, size_t from)
 {
 	for (size_t i = l->n; i-- > from;) {
 		const struct plog_record *r = &l->v[i], *other[2] = {NULL, NULL};
@@ -509,7 +522,7 @@ static bool changes_nothing(struct plog *l, size_t from)
 		e = &l->entries[r->more >> 32];
 		if (!(r->more >> 32) || e->split)
 			return false;
-		/* Each entry once: at its last record. */
+		/* Look at each entry once: at its last record. */
 		if (e->chain != i + 1)
 			continue;
 		for (uint32_t at = e->chain; at; at = l->v[at - 1].prev) {
@@ -530,14 +543,14 @@ static bool changes_nothing(struct plog *l, size_t from)
 	return true;
 }
 
-static void acquire(struct plog *l, uint64_t lock, bool shared)
+static void acquire_lock(struct plog *l, uint64_t lock, bool shared)
 {
 	struct plog_held *h;
 
 	if (!plog_grow(l, &l->held, &l->held_cap, l->nheld, sizeof *l->held))
 		return;
 	for (size_t i = 0; i < l->nheld; i++)
-		acquired_since(&l->held[i], lock, shared);
+		add_later_acquire(&l->held[i], lock, shared);
 	h = &l->held[l->nheld++];
 	*h = (struct plog_held){.lock = lock,
 				.times = 1,
@@ -548,13 +561,13 @@ static void acquire(struct plog *l, uint64_t lock, bool shared)
 				.tx = l->tx,
 				.kept = l->kept,
 				.stable = l->stable,
-				.segment_at = l->segment_at,
-				.scope = new_scope(l)};
-	moved(l);
+				.burst_at = l->burst_at,
+				.scope = begin_scope(l)};
+	change_state(l);
 }
 
-/* Of what was done with locks from a position on. */
-static uint64_t stretch_hash(const struct plog *l, size_t from)
+/* Returns a hash of the lock operations from an index on. */
+static uint64_t hash_section(const struct plog *l, size_t from)
 {
 	uint64_t hash = 0;
 
@@ -564,40 +577,45 @@ static uint64_t stretch_hash(const struct plog *l, size_t from)
 	return hash;
 }
 
-/* True: all since the acquire is taken back, and the release need not be told. */
-static bool release(struct plog *l, struct plog_held *gone, uint64_t what)
+/*
+ * Release a lock. Returns true if the whole critical section was removed from the log: then the
+ * release is not appended either.
+ */
+static bool release_lock(struct plog *l, struct plog_held *gone, uint64_t what)
 {
 	size_t at = (size_t)(gone - l->held);
 	struct plog_held h = *gone;
 	bool last = at == l->nheld - 1, all;
 
+	RT_ASSERT(at < l->nheld && !gone->times);
 	for (size_t i = at; i + 1 < l->nheld; i++) {
 		l->held[i] = l->held[i + 1];
 		l->held[i].nested = false;
 	}
 	l->nheld--;
-	moved(l);
+	change_state(l);
 	if (l->everything || !last || !h.nested || h.at >= l->n || l->state != h.before ||
 	    h.tx != l->tx || h.kept != l->kept)
 		return false;
 	if (l->tx && (h.stable != l->stable || l->nheld || l->tx_epoch != l->epoch ||
-		      !changes_nothing(l, h.at)))
+		      !keeps_last_accesses(l, h.at)))
 		return false;
-	all = has_passed(l, plog_mix(stretch_hash(l, h.at), what));
+	all = may_leave_out(l, plog_mix(hash_section(l, h.at), what));
 	if (l->tx && !all)
 		return false;
-	take_back(l, h.at, all);
+	remove_records(l, h.at, all);
 	if (all)
-		l->segment_at = h.segment_at; /* for all that is told, it goes on */
+		l->burst_at = h.burst_at; /* in the log, the burst before goes on */
 	return all;
 }
 
 /*
- * The last records are the same as those before them, and those before: then they need not be told,
- * and it is as if they had not been. (The first of the three may have begun with another history of
- * the same locks, the second has not.) In a transaction only: elsewhere they are gone already.
+ * If the last records are the third time in a row that a transaction does the same, remove them: it
+ * is as if the third round had not been. (Two rounds are not enough: the first may have begun with
+ * another acquisition history of the same locks; the second has not.) Outside transactions such
+ * records were removed before.
  */
-static void come_round(struct plog *l)
+static void drop_repeated_round(struct plog *l)
 {
 	size_t most = l->n - l->tx_at - 1;
 
@@ -609,9 +627,9 @@ static void come_round(struct plog *l)
 
 		while (i < 2 * m && plog_is_same(last - i, last - i - m))
 			i++;
-		if (i == 2 * m && !acquired_behind(l, l->n - m)) {
-			take_back(l, l->n - m, true);
-			l->segment_at = l->n;
+		if (i == 2 * m && !holds_lock_acquired_at(l, l->n - m)) {
+			remove_records(l, l->n - m, true);
+			l->burst_at = l->n;
 			return;
 		}
 	}
@@ -620,17 +638,17 @@ static void come_round(struct plog *l)
 void plog_lock(struct plog *l, enum raw_op op, uint64_t lock, uint32_t aux, uint64_t time,
 	       uint32_t node, uint64_t pc)
 {
-	bool taken = takes(op);
+	bool taken = is_acquire(op);
 	bool sem = op == RAW_SEM_WAIT || op == RAW_SEM_POST;
-	struct plog_held *h = held(l, lock);
+	struct plog_held *h = find_held(l, lock);
 	uint64_t kept = l->kept;
 
 	if (l->full)
 		return;
 	l->time = time;
 	if (sem) {
-		/* Nobody knows yet whether it is a lock, or a variable that is updated. */
-		unsigned brings = plog_semaphore(l, lock, node, pc);
+		/* The engine decides later whether it is a lock, or a variable that is updated. */
+		unsigned brings = plog_judge_semaphore(l, lock, node, pc);
 
 		l->kept += brings & PLOG_NOVEL;
 		l->stable += brings & (PLOG_NOVEL | PLOG_FIRST) ? 1 : 0;
@@ -643,17 +661,17 @@ void plog_lock(struct plog *l, enum raw_op op, uint64_t lock, uint32_t aux, uint
 		if (!sem)
 			return;
 	} else if (taken) {
-		acquire(l, lock, op == RAW_ACQUIRE_SHARED);
+		acquire_lock(l, lock, op == RAW_ACQUIRE_SHARED);
 	} else if (--h->times) {
 		if (!sem || (!l->tx && l->kept == kept && !l->everything))
 			return;
-	} else if (release(l, h, plog_what(op, lock, aux))) {
+	} else if (release_lock(l, h, plog_what(op, lock, aux))) {
 		return;
 	}
 	plog_append(l, plog_what(op, lock, aux), pc | PLOG_KEEP, time, node, 0);
-	l->segment_at = l->n;
+	l->burst_at = l->n;
 	if (!taken)
-		come_round(l);
+		drop_repeated_round(l);
 }
 
 void plog_put(struct plog *l, enum raw_op op, uint64_t address, uint32_t aux, uint64_t time,
@@ -667,11 +685,11 @@ void plog_put(struct plog *l, enum raw_op op, uint64_t address, uint32_t aux, ui
 	if (op == RAW_WAIT || op == RAW_NOTIFY || op == RAW_BARRIER)
 		l->epoch++;
 	else if (op == RAW_FORK || op == RAW_JOIN)
-		l->stretch++;
+		l->phase++;
 	plog_append(l, plog_what(op, address, aux), pc | PLOG_KEEP, time, node, 0);
 	l->novel = l->n;
 	plog_refresh(l, true);
-	moved(l);
+	change_state(l);
 }
 
 void plog_forget(struct plog *l, uint64_t address, uint64_t size, uint64_t time, uint32_t node,

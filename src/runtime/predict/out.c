@@ -1,4 +1,4 @@
-/* A log as a raw recording: calls and returns, and the units in between. */
+/* Writes a log as a raw recording: its records, with calls and returns between them. */
 #include "runtime/predict/log.h"
 
 #include "runtime/thread/state.h"
@@ -20,8 +20,8 @@ void plog_out_close(struct plog_out *o)
 	o->n = 0;
 }
 
-/* So many words; the chunk is closed where they do not fit. */
-static uint64_t *room(struct plog_out *o, size_t words, uint64_t time)
+/* Returns room for so many words, in a new chunk if they do not fit into the open one. */
+static uint64_t *take_room(struct plog_out *o, size_t words, uint64_t time)
 {
 	uint64_t *at;
 
@@ -49,22 +49,22 @@ void plog_out_unit(struct plog_out *o, enum raw_op op, uint64_t address, uint32_
 	if (time < o->time)
 		time = o->time;
 	o->time = time;
-	/* With the two units that may come first, and one behind. */
+	/* Room for the unit, for two that may come before it, and for one after it. */
 	if (o->n + 8 > WORDS)
 		plog_out_close(o);
-	room(o, 0, time);
+	take_room(o, 0, time);
 	if ((time - o->base) >> 32) {
-		u = room(o, 2, time);
+		u = take_room(o, 2, time);
 		u[0] = plog_what(RAW_TIME, 0, 0);
 		u[1] = o->base = time;
 	}
 	if ((pc ^ o->pc_high) >> 32) {
 		o->pc_high = pc & ~0xffffffffull;
-		u = room(o, 2, time);
+		u = take_room(o, 2, time);
 		u[0] = plog_what(RAW_PC_HIGH, pc >> 32, 0);
 		u[1] = (uint32_t)(time - o->base);
 	}
-	u = room(o, 2, time);
+	u = take_room(o, 2, time);
 	u[0] = plog_what(op, address, aux);
 	u[1] = (uint32_t)(time - o->base) | pc << 32;
 }
@@ -77,7 +77,7 @@ void plog_out_sized(struct plog_out *o, enum raw_op op, uint64_t address, uint64
 	if (o->n + 10 > WORDS)
 		plog_out_close(o);
 	plog_out_unit(o, op, address, 0, time, pc);
-	u = room(o, 2, time);
+	u = take_room(o, 2, time);
 	u[0] = size;
 	u[1] = 0;
 }
@@ -91,7 +91,7 @@ void plog_out_text(struct plog_out *o, enum raw_op op, uint64_t address, const c
 	if (o->n + 10 + 2 * (size_t)units > WORDS)
 		plog_out_close(o);
 	plog_out_unit(o, op, address, units, o->time, 0);
-	__builtin_memcpy(room(o, 2 * (size_t)units, o->time), text, n);
+	__builtin_memcpy(take_room(o, 2 * (size_t)units, o->time), text, n);
 }
 
 void plog_out_header(struct plog_out *o, const char *why)
@@ -109,7 +109,7 @@ void plog_out_header(struct plog_out *o, const char *why)
 
 /* --- calls --- */
 
-static void enter(struct plog_out *o, const struct plog_node *n)
+static void put_call(struct plog_out *o, const struct plog_node *n)
 {
 	if (n->kind == PLOG_MARK)
 		plog_out_unit(o, RAW_BEGIN, n->function, 0, o->time, n->caller);
@@ -117,8 +117,8 @@ static void enter(struct plog_out *o, const struct plog_node *n)
 		plog_out_unit(o, RAW_CALL, n->function, n->kind, o->time, n->caller);
 }
 
-/* From one node to the last that it has in common with another; then to that one. */
-static uint32_t leave_to(struct plog_out *o, const struct plog *l, uint32_t from, uint32_t to)
+/* Put the returns from node `from` to the innermost node that is around both. Returns that one. */
+static uint32_t put_returns(struct plog_out *o, const struct plog *l, uint32_t from, uint32_t to)
 {
 	const struct plog_node *n = l->nodes;
 
@@ -136,12 +136,13 @@ static uint32_t leave_to(struct plog_out *o, const struct plog *l, uint32_t from
 	return to;
 }
 
-static void go_to(struct plog_out *o, const struct plog *l, uint32_t from, uint32_t to)
+/* Put the returns and calls that lead from one node to another. */
+static void put_path(struct plog_out *o, const struct plog *l, uint32_t from, uint32_t to)
 {
-	uint32_t common = leave_to(o, l, from, to), way[DEEP];
+	uint32_t common = put_returns(o, l, from, to), way[DEEP];
 	size_t n = 0;
 
-	/* Of a very deep stack, the outermost part comes first, piece by piece. */
+	/* A very deep path is put in pieces of DEEP calls, the outermost first. */
 	while (common != to) {
 		uint32_t at = to, last;
 
@@ -152,7 +153,7 @@ static void go_to(struct plog_out *o, const struct plog *l, uint32_t from, uint3
 			way[n++] = at;
 		common = last;
 		while (n)
-			enter(o, &l->nodes[way[--n]]);
+			put_call(o, &l->nodes[way[--n]]);
 	}
 }
 
@@ -161,7 +162,7 @@ void plog_out_records(struct plog_out *o, const struct plog *l, uint32_t first)
 	uint32_t at = 0;
 
 	if (first) {
-		go_to(o, l, 0, first);
+		put_path(o, l, 0, first);
 		at = first;
 	}
 	for (size_t i = 0; i < l->n; i++) {
@@ -170,13 +171,14 @@ void plog_out_records(struct plog_out *o, const struct plog *l, uint32_t first)
 		uint64_t address = r->what & RAW_ADDRESS_MASK, pc = r->pc & ~PLOG_KEEP;
 
 		if (op == PLOG_BEGIN) {
-			/* Another call of the same function, perhaps. */
+			/* This may be another call of the same function: put a return and a call.
+			 */
 			uint32_t parent = l->nodes[r->node].parent;
 
-			go_to(o, l, at, parent);
+			put_path(o, l, at, parent);
 			at = parent;
 		}
-		go_to(o, l, at, r->node);
+		put_path(o, l, at, r->node);
 		at = r->node;
 		if (op == RAW_READ_RANGE || op == RAW_WRITE_RANGE)
 			plog_out_sized(o, (enum raw_op)op, address, (uint32_t)r->more, o->time, pc);

@@ -19,9 +19,9 @@
 
 #include "base/banned.h"
 
-static bool over; /* the memory is used up */
+static bool over; /* predict_size is used up */
 
-/* A thread that is or was. */
+/* A thread, which may have ended; its log is needed until the program ends. */
 struct predict_thread {
 	struct predict_thread *next;
 	struct rt_thread *owner; /* NULL: it has ended */
@@ -31,8 +31,8 @@ struct predict_thread {
 	uint32_t id;
 	uint32_t first; /* the node of its first call */
 };
-static struct predict_thread *threads, *spare;
-static uint32_t lock;
+static struct predict_thread *threads, *spare; /* in use; free */
+static uint32_t lock;                          /* of both lists, and of dead[] */
 
 /* --- the budget --- */
 
@@ -40,13 +40,13 @@ static uint64_t used;
 
 void *plog_pages(size_t bytes)
 {
-	uint64_t most = (uint64_t)(uint32_t)rt_options.predict_size << 20;
+	uint64_t budget = (uint64_t)(uint32_t)rt_options.predict_size << 20;
 	void *p;
 
 	bytes = (bytes + RAW_PAGE - 1) & ~(size_t)(RAW_PAGE - 1);
 	if (__atomic_load_n(&over, __ATOMIC_RELAXED))
 		return NULL;
-	p = __atomic_add_fetch(&used, bytes, __ATOMIC_RELAXED) > most ? NULL : rt_pages(bytes);
+	p = __atomic_add_fetch(&used, bytes, __ATOMIC_RELAXED) > budget ? NULL : rt_pages(bytes);
 	if (!p && !__atomic_exchange_n(&over, true, __ATOMIC_RELAXED)) {
 		mode_choose();
 		rt_say("prediction covers the run up to here: the %d MiB of predict_size are used "
@@ -65,7 +65,7 @@ void plog_pages_free(void *p, size_t bytes)
 	rt_pages_free(p, bytes);
 }
 
-/* --- memory that comes and goes --- */
+/* --- memory that is freed --- */
 
 enum { LINE = 64, LINES = 1 << 20 };
 static uint16_t *generations; /* [LINES] */
@@ -76,38 +76,42 @@ static size_t line_of(uint64_t address)
 	return address / LINE & (LINES - 1);
 }
 
-static uint16_t generation(uint64_t address)
+static uint16_t get_generation(uint64_t address)
 {
 	return __atomic_load_n(&generations[line_of(address)], __ATOMIC_RELAXED);
 }
 
-static size_t lines_of(uint64_t address, uint64_t size)
+static size_t count_lines(uint64_t address, uint64_t size)
 {
 	uint64_t n = (address % LINE + size + LINE - 1) / LINE;
 
 	return n < LINES ? (size_t)n : LINES;
 }
 
-static void kept(uint64_t address, uint64_t size)
+static void mark_kept(uint64_t address, uint64_t size)
 {
-	for (size_t i = 0, n = lines_of(address, size); i < n; i++)
+	for (size_t i = 0, n = count_lines(address, size); i < n; i++)
 		__atomic_store_n(&is_kept[line_of(address + i * LINE)], 1, __ATOMIC_RELAXED);
 }
 
-static bool plenty(void)
+/* Is half of the budget unused? */
+static bool has_plenty(void)
 {
 	return __atomic_load_n(&used, __ATOMIC_RELAXED) <
 	       (uint64_t)(uint32_t)rt_options.predict_size << 19;
 }
 
-static const struct plog_memory memory = {generation, kept, plenty};
+static const struct plog_memory memory = {get_generation, mark_kept, has_plenty};
 
-/* Does any log know it? From now on it is other memory. */
-static bool was_kept(uint64_t address, uint64_t size)
+/*
+ * Does any log have an access of this memory? If so, its lines get a new generation: accesses from
+ * now on are of other memory.
+ */
+static bool end_generation(uint64_t address, uint64_t size)
 {
 	bool any = false;
 
-	for (size_t i = 0, n = lines_of(address, size); i < n; i++) {
+	for (size_t i = 0, n = count_lines(address, size); i < n; i++) {
 		size_t line = line_of(address + i * LINE);
 
 		if (!__atomic_load_n(&is_kept[line], __ATOMIC_RELAXED))
@@ -119,11 +123,12 @@ static bool was_kept(uint64_t address, uint64_t size)
 	return any;
 }
 
-/* Blocks that logs know, and that are no more. */
+/* Allocations that were freed, and that some log has an access of. */
 static struct origins_allocation *dead;
 static size_t ndead, dead_cap;
 
-static void keep_dead(uintptr_t address)
+/* Copy the origin of an allocation that is about to be freed. Without memory it is not kept. */
+static void save_dead_allocation(uintptr_t address)
 {
 	struct origins_allocation a;
 
@@ -149,8 +154,11 @@ static void keep_dead(uintptr_t address)
 
 /* --- a thread's log --- */
 
-/* NULL: it has none, or none any more. What only served to add to it is given back. */
-static struct plog *log_of(struct rt_thread *t)
+/*
+ * Returns the log to which the thread adds; NULL if it has none. Once the budget is used up, this
+ * ends the log and gives back what only served to add to it.
+ */
+static struct plog *get_log(struct rt_thread *t)
 {
 	if (RT_LIKELY(!__atomic_load_n(&over, __ATOMIC_RELAXED)) || !t->predict.log)
 		return t->predict.log;
@@ -163,9 +171,10 @@ static struct plog *log_of(struct rt_thread *t)
 	return t->predict.log = NULL;
 }
 
-/* --- where it is --- */
+/* --- where the thread is --- */
 
-static uint32_t with_marks(const struct rt_thread *t, struct plog *l, uint32_t node, size_t depth)
+/* Returns the node of the marked blocks that are open in `node`, at this depth of calls. */
+static uint32_t add_marks(const struct rt_thread *t, struct plog *l, uint32_t node, size_t depth)
 {
 	for (uint32_t i = 0; i < t->blocks.nmarks && i < RT_MARKS; i++)
 		if (t->blocks.mark[i].depth == depth)
@@ -174,7 +183,8 @@ static uint32_t with_marks(const struct rt_thread *t, struct plog *l, uint32_t n
 	return node;
 }
 
-static uint32_t node_now(struct rt_thread *t, struct plog *l)
+/* Returns the node of the thread's calls and marked blocks, and makes it if need be. */
+static uint32_t get_node(struct rt_thread *t, struct plog *l)
 {
 	size_t depth = t->calls.depth;
 	uint32_t node = 0;
@@ -188,16 +198,16 @@ static uint32_t node_now(struct rt_thread *t, struct plog *l)
 	for (; depth < t->calls.depth; depth++) {
 		struct rt_frame *f = &t->calls.frame[depth];
 
-		node = with_marks(t, l, node, depth);
+		node = add_marks(t, l, node, depth);
 		node = plog_node(l, node, f->function, f->caller, f->kind);
 		f->node = node;
 	}
-	return l->node = with_marks(t, l, node, t->calls.depth);
+	return l->node = add_marks(t, l, node, t->calls.depth);
 }
 
 /* --- threads --- */
 
-static struct predict_thread *new_thread(void)
+static struct predict_thread *add_thread(void)
 {
 	struct predict_thread *p;
 
@@ -222,7 +232,7 @@ static struct predict_thread *new_thread(void)
 static void predict_thread_begin(struct rt_thread *t, struct rt_point birth)
 {
 	struct plog *l = plog_new();
-	struct predict_thread *p = l ? new_thread() : NULL;
+	struct predict_thread *p = l ? add_thread() : NULL;
 
 	(void)birth;
 	t->predict = (struct thread_predict){0};
@@ -245,7 +255,7 @@ static void predict_thread_begin(struct rt_thread *t, struct rt_point birth)
 
 static struct rt_point predict_thread_end(struct rt_thread *t)
 {
-	struct plog *l = log_of(t);
+	struct plog *l = get_log(t);
 
 	if (!t->predict.kept || !rt_checking)
 		return (struct rt_point){0};
@@ -282,10 +292,10 @@ static bool predict_fork_child(struct rt_thread *t)
 
 static void predict_block_begin(struct rt_thread *t)
 {
-	if (!log_of(t))
+	if (!get_log(t))
 		return;
 	t->predict.log->node = 0;
-	plog_begin(t->predict.log, node_now(t, t->predict.log));
+	plog_begin(t->predict.log, get_node(t, t->predict.log));
 }
 
 static void predict_block_end(struct rt_thread *t)
@@ -297,17 +307,17 @@ static void predict_block_end(struct rt_thread *t)
 static void predict_call(struct rt_thread *t, struct rt_frame *f)
 {
 	(void)f;
-	if (!log_of(t))
+	if (!get_log(t))
 		return;
 	t->predict.log->node = 0;
 	if (RT_UNLIKELY(!t->predict.kept->first))
-		t->predict.kept->first = node_now(t, t->predict.log);
+		t->predict.kept->first = get_node(t, t->predict.log);
 }
 
 static void predict_ret(struct rt_thread *t, struct rt_frame *f)
 {
 	(void)f;
-	if (log_of(t))
+	if (get_log(t))
 		t->predict.log->node = 0;
 }
 
@@ -315,7 +325,7 @@ static void predict_mark(struct rt_thread *t, uint32_t label, uintptr_t pc)
 {
 	(void)label;
 	(void)pc;
-	if (log_of(t))
+	if (get_log(t))
 		t->predict.log->node = 0;
 }
 
@@ -324,15 +334,15 @@ static void predict_unmark(struct rt_thread *t, uintptr_t pc)
 	predict_mark(t, 0, pc);
 }
 
-/* The source says it each time; once is enough. */
+/* The source says so at each call; it is logged once. */
 static void predict_not_atomic(struct rt_thread *t, bool applies, uintptr_t pc)
 {
-	if (applies && log_of(t))
+	if (applies && get_log(t))
 		plog_put(t->predict.log, RAW_NOT_ATOMIC, 0, 0, clock_now(),
-			 node_now(t, t->predict.log), pc);
+			 get_node(t, t->predict.log), pc);
 }
 
-/* --- what happens --- */
+/* --- accesses and synchronisation --- */
 
 static void predict_access(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
 {
@@ -342,42 +352,45 @@ static void predict_access(enum raw_op op, uintptr_t address, size_t size, uintp
 	if (RT_UNLIKELY(t->ignoring))
 		return;
 	if (RT_LIKELY(l && !t->gate.quiet && l->node && op <= RAW_UPDATE) &&
-	    plog_done(l, plog_what(op, address, (uint32_t)size), l->node, pc))
+	    plog_is_repeat(l, plog_what(op, address, (uint32_t)size), l->node, pc))
 		return;
 	if (!rt_enter(t))
 		return;
-	l = rt_checking ? log_of(t) : NULL;
+	l = rt_checking ? get_log(t) : NULL;
 	if (l)
-		plog_access(l, op, address, size, node_now(t, l), pc);
+		plog_access(l, op, address, size, get_node(t, l), pc);
 	rt_leave(t);
 }
 
-/* What other threads did before may be known by it. */
+/* A read may tell the thread what others did before: so the access gets a time. */
 static void predict_atomic_done(struct rt_thread *t, enum raw_op op, uintptr_t address,
 				uint32_t size, uint64_t time, uintptr_t pc)
 {
-	struct plog *l = rt_checking ? log_of(t) : NULL;
+	struct plog *l = rt_checking ? get_log(t) : NULL;
 
 	(void)time;
 	if (!l)
 		return;
 	if (op != RAW_WRITE)
-		plog_later(l, clock_now_ordered());
-	plog_access(l, op, address, size, node_now(t, l), pc);
+		plog_set_not_before(l, clock_now_ordered());
+	plog_access(l, op, address, size, get_node(t, l), pc);
 }
 
-/* A new lock: of interest where another was there, or where it is a semaphore that is none. */
-static void note_new(struct rt_thread *t, struct plog *l, uintptr_t object, uint32_t aux,
-		     uint64_t time, uintptr_t pc)
+/*
+ * A new lock. Log it if some log knows another lock at this address, or if it is a semaphore with a
+ * value (`aux`) above 1, which is no lock.
+ */
+static void log_new_lock(struct rt_thread *t, struct plog *l, uintptr_t object, uint32_t aux,
+			 uint64_t time, uintptr_t pc)
 {
-	if (aux > 1 || was_kept(object, 1))
-		plog_put(l, RAW_LOCK_NEW, object, aux, time, node_now(t, l), pc);
+	if (aux > 1 || end_generation(object, 1))
+		plog_put(l, RAW_LOCK_NEW, object, aux, time, get_node(t, l), pc);
 }
 
 static void predict_sync(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t aux,
 			 uint64_t *at, uintptr_t pc)
 {
-	struct plog *l = rt_checking ? log_of(t) : NULL;
+	struct plog *l = rt_checking ? get_log(t) : NULL;
 	uint64_t time = *at;
 
 	if (!l)
@@ -388,20 +401,20 @@ static void predict_sync(struct rt_thread *t, enum raw_op op, uintptr_t object, 
 	case RAW_RELEASE:
 	case RAW_SEM_WAIT:
 	case RAW_SEM_POST:
-		plog_lock(l, op, object, aux, time, node_now(t, l), pc);
+		plog_lock(l, op, object, aux, time, get_node(t, l), pc);
 		break;
 	case RAW_LOCK_NEW:
-		note_new(t, l, object, aux, time, pc);
+		log_new_lock(t, l, object, aux, time, pc);
 		break;
 	case RAW_WAIT:
 	case RAW_BARRIER:
 	case RAW_FORK:
 	case RAW_JOIN:
 		blocks_cut(t);
-		plog_put(l, op, object, aux, time, node_now(t, l), pc);
+		plog_put(l, op, object, aux, time, get_node(t, l), pc);
 		break;
 	case RAW_NOTIFY:
-		plog_put(l, op, object, aux, time, node_now(t, l), pc);
+		plog_put(l, op, object, aux, time, get_node(t, l), pc);
 		break;
 	default:
 		break;
@@ -424,36 +437,36 @@ static void predict_join(struct rt_thread *t, uint32_t id, struct rt_point last,
 static void predict_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
 	origins_allocated(t, address, size, clock_now(), pc);
-	if (log_of(t) && rt_threads_out)
-		plog_later(t->predict.log, clock_now_ordered());
+	if (get_log(t) && rt_threads_out)
+		plog_set_not_before(t->predict.log, clock_now_ordered());
 }
 
 static void predict_free(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
-	if (rt_checking && log_of(t) && was_kept(address, size)) {
-		keep_dead(address);
+	if (rt_checking && get_log(t) && end_generation(address, size)) {
+		save_dead_allocation(address);
 		plog_put(t->predict.log, RAW_FREE, address, 0, clock_now_ordered(),
-			 node_now(t, t->predict.log), pc);
+			 get_node(t, t->predict.log), pc);
 	}
 	origins_freed(address);
 }
 
 static void predict_forget(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
-	if (rt_checking && log_of(t) && was_kept(address, size))
+	if (rt_checking && get_log(t) && end_generation(address, size))
 		plog_forget(t->predict.log, address, size, clock_now_ordered(),
-			    node_now(t, t->predict.log), pc);
+			    get_node(t, t->predict.log), pc);
 }
 
-/* --- the end --- */
+/* --- the end: send the logs --- */
 
-static void say(struct plog_out *o, const void *bytes, size_t n)
+static void send_piece(struct plog_out *o, const void *bytes, size_t n)
 {
 	(void)o;
 	link_send(LIVE_RUN, &(struct link_part){bytes, n}, 1, NULL, 0);
 }
 
-static void out_labels(struct plog_out *o)
+static void send_labels(struct plog_out *o)
 {
 	const char *text;
 	uint32_t number;
@@ -464,21 +477,21 @@ static void out_labels(struct plog_out *o)
 			plog_out_text(o, RAW_LABEL, number, text, n);
 }
 
-static void out_thread(struct plog_out *o, const struct predict_thread *p)
+static void send_thread(struct plog_out *o, const struct predict_thread *p)
 {
 	const char *name = origins_name_of(p->id);
 
 	*o = (struct plog_out){.take = o->take, .unit = o->unit, .thread = p->id, .time = p->began};
 	plog_out_sized(o, RAW_START, p->stack_low, p->stack_high - p->stack_low, p->began, 0);
 	if (!p->id)
-		out_labels(o);
+		send_labels(o);
 	if (name)
 		plog_out_text(o, RAW_NAME, 0, name, strnlen(name, 16));
 	plog_out_records(o, p->log, p->id ? p->first : 0);
 	plog_out_close(o);
 }
 
-static void out_allocation(struct plog_out *o, const struct origins_allocation *a)
+static void send_allocation(struct plog_out *o, const struct origins_allocation *a)
 {
 	uint32_t n = a->stack.n < HISTORY_STACK ? a->stack.n : HISTORY_STACK;
 
@@ -490,8 +503,8 @@ static void out_allocation(struct plog_out *o, const struct origins_allocation *
 		plog_out_unit(o, RAW_RETURN, 0, 0, a->time, 0);
 }
 
-/* Heap sort: it needs no memory, and has no bad case. */
-static void sift(struct origins_allocation *v, size_t i, size_t n)
+/* Restore the order of a heap of n, the latest first, below index i. */
+static void sift_down(struct origins_allocation *v, size_t i, size_t n)
 {
 	for (size_t child; (child = 2 * i + 1) < n; i = child) {
 		struct origins_allocation swap = v[i];
@@ -504,21 +517,25 @@ static void sift(struct origins_allocation *v, size_t i, size_t n)
 	}
 }
 
-static void sort(struct origins_allocation *v, size_t n)
+/* Sort by time. A heap sort needs no memory and has no bad case. */
+static void sort_allocations(struct origins_allocation *v, size_t n)
 {
 	for (size_t i = n / 2; i-- > 0;)
-		sift(v, i, n);
+		sift_down(v, i, n);
 	for (; n > 1; n--) {
 		struct origins_allocation last = v[n - 1];
 
 		v[n - 1] = v[0];
 		v[0] = last;
-		sift(v, 0, n - 1);
+		sift_down(v, 0, n - 1);
 	}
 }
 
-/* Blocks that some log knows, as if another thread, which does nothing else, had made them. */
-static void out_allocations(struct plog_out *o, uint32_t thread)
+/*
+ * Send the allocations that some log has an access of, as the events of one more thread, which does
+ * nothing else.
+ */
+static void send_allocations(struct plog_out *o, uint32_t thread)
 {
 	size_t most = ndead + origins_allocations(), n = 0;
 	struct origins_allocation *v = rt_pages(most * sizeof *v + 1);
@@ -528,19 +545,22 @@ static void out_allocations(struct plog_out *o, uint32_t thread)
 	for (; n < ndead; n++)
 		v[n] = dead[n];
 	for (uint32_t i = 0; n < most && i < origins_allocations(); i++)
-		n += origins_allocation_at(i, &v[n]) && was_kept(v[n].address, v[n].size);
-	sort(v, n);
+		n += origins_allocation_at(i, &v[n]) && end_generation(v[n].address, v[n].size);
+	sort_allocations(v, n);
 	*o = (struct plog_out){.take = o->take, .unit = o->unit, .thread = thread};
-	/* What a thread begins with is told apart. */
+	/* A thread's start function is no block: so let this thread have one. */
 	plog_out_unit(o, RAW_CALL, 0, 2, 0, 0);
 	for (size_t i = 0; i < n; i++)
-		out_allocation(o, &v[i]);
+		send_allocation(o, &v[i]);
 	plog_out_close(o);
 	rt_pages_free(v, most * sizeof *v + 1);
 }
 
-/* Nobody writes any more, but for who is in a hook right now: wait, but not for ever. */
-static bool has_stopped(const struct predict_thread *p)
+/*
+ * Wait until the thread does not add to its log. Checking is off, so it can only be in a hook that
+ * it entered before. Returns false if that takes too long.
+ */
+static bool wait_until_stopped(const struct predict_thread *p)
 {
 	const struct rt_thread *t = __atomic_load_n(&p->owner, __ATOMIC_ACQUIRE);
 
@@ -555,14 +575,14 @@ static bool has_stopped(const struct predict_thread *p)
 
 static uint64_t predict_finish(void)
 {
-	struct plog_out o = {.take = say};
+	struct plog_out o = {.take = send_piece};
 	uint64_t found;
 	bool started;
 
 	if (!rt_checking)
 		return 0;
 	__atomic_store_n(&rt_checking, false, __ATOMIC_SEQ_CST);
-	/* One thread has nobody to be cut through by. */
+	/* A single thread has no other that could interleave with it. */
 	if (registry_count() < 2)
 		return 0;
 	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
@@ -572,9 +592,9 @@ static uint64_t predict_finish(void)
 	plog_out_header(&o, over ? "predict_size is used up" : NULL);
 	started = link_is_up();
 	for (struct predict_thread *p = threads; p; p = p->next)
-		if (has_stopped(p))
-			out_thread(&o, p);
-	out_allocations(&o, registry_count());
+		if (wait_until_stopped(p))
+			send_thread(&o, p);
+	send_allocations(&o, registry_count());
 	rt_pages_free(o.unit, RAW_CHUNK_MAX);
 	found = link_is_up() ? report_end(0) : 0;
 	if (!link_is_up())
