@@ -155,7 +155,7 @@ static void queue_growing_component(idg_ref ref)
 	}
 }
 
-/* Merge all ended nodes into one. */
+/* Merge all ended nodes into one; their logs are lost. */
 static void pool_ended_nodes(void)
 {
 	uint32_t to;
@@ -177,6 +177,7 @@ static void pool_ended_nodes(void)
 	idg_pool_end(&graph, to);
 }
 
+/* Keep the graph's memory and the time of its searches bounded. */
 static void limit_graph(void)
 {
 	max_work += WORK;
@@ -186,7 +187,7 @@ static void limit_graph(void)
 
 /* --- nodes --- */
 
-/* The store is a fence: what the thread does next comes after it. */
+/* Sequentially consistent: what the thread does next is ordered after the store. */
 static void set_reached(struct icd_public *l, bool reached)
 {
 	if (l->reached != reached)
@@ -216,9 +217,11 @@ static uint32_t make_node(uint32_t slot, uint64_t since)
 static void end_node(struct graph_slot *s, uint64_t time)
 {
 	idg_ref ended = s->last;
+	uint32_t node = idg_at(&graph, ended);
 
+	RT_ASSERT(node != IDG_NONE && graph.node[node].open);
 	s->since = 0;
-	idg_end(&graph, idg_at(&graph, ended), time);
+	idg_end(&graph, node, time);
 	queue_growing_component(ended);
 }
 
