@@ -71,6 +71,7 @@ void icd_access(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc);
  *	shared   the highest RdSh state that the thread has seen
  */
 #define ICD_NOBODY (ICD_MAX << 2 | ICD_WREX)
+_Static_assert(ICD_RDEX == ICD_WREX + 1, "icd_known() compares with owner and owner + 1");
 static inline bool icd_known(bool write, uintptr_t address, uint32_t size);
 
 /* --- for doublechecker.c --- */
@@ -130,6 +131,7 @@ static inline void icd_report(struct rt_thread *t, bool cut)
 /* The program ends: end the open transactions, and report what that completes. */
 void icd_finish(struct rt_thread *t);
 
+/* Around fork(): the graph's lock is held. In the child, `t` is the only thread. */
 void icd_fork_prepare(void);
 void icd_fork_parent(void);
 void icd_fork_child(struct rt_thread *t);
