@@ -1,4 +1,4 @@
-/* window.h says what this is for. Never built with the wrapper. */
+/* See window.h. This file is never built with the wrapper. */
 #define _GNU_SOURCE
 #include "window.h"
 
@@ -29,7 +29,7 @@ static void set(int *flag)
 	syscall(SYS_futex, flag, FUTEX_WAKE, 1 << 30, NULL, NULL, 0);
 }
 
-/* Returns 0 when the time was over. */
+/* Waits for the flag. Returns 0 after ms milliseconds without it. */
 static int wait_for(int *flag, int ms)
 {
 	long long end = now_ms() + ms, left = ms;

@@ -1,5 +1,6 @@
 /*
- * How a small program forces one thread into the middle of another's block.
+ * With these functions a small program forces one thread into the middle of another
+ * thread's block.
  *
  * These functions are compiled plainly and use bare futexes: the checker sees
  * nothing of them, so they neither make nor hide a conflict, and ThreadSanitizer
@@ -26,14 +27,14 @@
 extern "C" {
 #endif
 
-void window_hold_for(int window, int milliseconds); /* 0: as long as it takes */
+void window_hold_for(int window, int milliseconds); /* 0: without a limit of its own */
 void window_enter(int window);
 void window_leave(int window);
 void reached(int step);
 void await(int step);
 
 int window_thread_id(void);
-void window_await_gone(int thread_id); /* the system has forgotten the thread */
+void window_await_gone(int thread_id); /* waits until the thread no longer exists for the system */
 
 #ifdef __cplusplus
 }
@@ -45,10 +46,10 @@ void window_await_gone(int thread_id); /* the system has forgotten the thread */
 #define window_hold(n) window_hold_for(n, 0)
 #endif
 
-/* A function that is meant to be atomic, and stays a function at -O2. */
+/* A function that is meant to be atomic and that is not inlined at -O2. */
 #define BLOCK __attribute__((noinline))
 
-/* Thread functions first() and second(): one does A, the other B in A's window 1. */
+/* Defines the thread functions first(), which does A, and second(), which does B in window 1. */
 #define TWO_THREADS(A, B)                                                                          \
 	static void *first(void *arg)                                                              \
 	{                                                                                          \

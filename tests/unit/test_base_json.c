@@ -1,4 +1,4 @@
-/* The JSON reader: what it takes, and what it says of the rest. */
+/* The JSON reader: what it accepts, and its messages about what it refuses. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,7 +87,7 @@ static void test_strings(void **state)
 	assert_string_equal(parse("\"\\u0041\\u00e4\\u20AC\\ud83d\\ude00\"")->string,
 			    "A\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
 	json_free(&doc);
-	/* Of two the first counts. */
+	/* If a key occurs twice, the first counts. */
 	assert_string_equal(json_member(parse("{\"a\": \"1\", \"a\": \"2\"}"), "a")->string, "1");
 	json_free(&doc);
 }

@@ -43,7 +43,7 @@ static void test_extremes(void **state)
 	map_free(&m);
 	assert_true(map_get2(&m, 7, 7) == MAP_NONE);
 
-	/* Empty again, it may have keys of the other kind. */
+	/* After map_free() the map may have keys of the other kind. */
 	for (uint32_t i = 0; i < N; i++)
 		map_set(&m, keys[i], i);
 	for (uint32_t i = 0; i < N; i++)
@@ -51,8 +51,8 @@ static void test_extremes(void **state)
 	map_free(&m);
 }
 
-/* Every third key, of a regular pattern; some are set twice. */
-static void fill(bool pairs)
+/* Sets every third key of a regular pattern twice, and checks all lookups and the iteration. */
+static void check_many(bool pairs)
 {
 	enum { N = 30000 };
 	struct map m = {0};
@@ -93,8 +93,8 @@ static void fill(bool pairs)
 static void test_many(void **state)
 {
 	(void)state;
-	fill(false);
-	fill(true);
+	check_many(false);
+	check_many(true);
 }
 
 int main(void)

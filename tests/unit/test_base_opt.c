@@ -1,4 +1,4 @@
-/* Options as everywhere: each way to write them, and one sentence where they are wrong. */
+/* Options: each common way to write them, and one sentence about each mistake. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -36,7 +36,9 @@ static struct {
 static const struct opt opts[] = {OPTS, OPT_END};
 static const struct opt opts_stop[] = {OPTS, OPT_STOP_AT_WORD, OPT_END};
 
-/* Parse what a shell would split at spaces; "''" is the empty word. What is left, joined by spaces.
+/*
+ * Parses the words of a line, separated by spaces; "''" is the empty word. Stores the words that
+ * are no options in `left`, joined by spaces. Returns what opt_parse() returns.
  */
 static int parse(const struct opt *table, const char *line, struct str *left, struct err *err)
 {
@@ -50,12 +52,13 @@ static int parse(const struct opt *table, const char *line, struct str *left, st
 		if (*word)
 			argv[argc++] = strcmp(word, "''") ? word : word + 2;
 	n = opt_parse(table, argc, argv, err);
-	/* What is left is as good as main's own words, for exec. */
+	/* The remaining words end with NULL, like main's argv, so that they can be given to exec.
+	 */
 	if (n >= 0)
 		assert_null(argv[n]);
 	for (int i = 0; i < n; i++)
 		str_fmt(left, "%s%s", i ? " " : "", *argv[i] ? argv[i] : "''");
-	/* The option's value lives in argv: keep it for the test to look at. */
+	/* The option's value points into argv: copy it for the test. */
 	if (o.output) {
 		static char kept[64];
 
@@ -170,7 +173,7 @@ static void test_bad(void **state)
 	str_free(&left);
 }
 
-/* For commands that run a program: its options are its own. */
+/* For commands that run a program: options after its name belong to the program. */
 static void test_stop_at_word(void **state)
 {
 	static const struct {
@@ -260,7 +263,7 @@ static void test_print(void **state)
 	free(text);
 }
 
-/* A table inside a table: its rows stand in its place, and fill in whichever struct they are given.
+/* A table inside a table: its rows are used in its place, and set the fields of their own struct.
  */
 static void test_table(void **state)
 {

@@ -1,4 +1,4 @@
-/* Programs on PATH, as execvp() finds them. And the time, which only grows. */
+/* Finding programs on PATH, as execvp() does; and the clock, which never runs backwards. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 
 static char folder[64];
 
-static void make(const char *name, mode_t mode)
+static void make_program(const char *name, mode_t mode)
 {
 	char path[128];
 	int fd;
@@ -32,7 +32,10 @@ static void make(const char *name, mode_t mode)
 	assert_int_equal(chmod(path, mode), 0);
 }
 
-/* Folders a and b; `both` is a program in both, `late` in b only: in a it cannot be executed. */
+/*
+ * Makes the folders a and b. `both` is a program in both of them; `late` is one only in b, since in
+ * a it is not executable.
+ */
 static int set_up(void **state)
 {
 	char path[128];
@@ -44,13 +47,13 @@ static int set_up(void **state)
 		snprintf(path, sizeof path, "%s/%c", folder, *sub);
 		assert_int_equal(mkdir(path, 0700), 0);
 	}
-	make("a/both", 0700);
-	make("b/both", 0700);
-	make("a/late", 0600);
-	make("b/late", 0700);
+	make_program("a/both", 0700);
+	make_program("b/both", 0700);
+	make_program("a/late", 0600);
+	make_program("b/late", 0700);
 	snprintf(path, sizeof path, "%s/a/dir", folder);
 	assert_int_equal(mkdir(path, 0700), 0);
-	make("b/dir", 0700);
+	make_program("b/dir", 0700);
 	return 0;
 }
 

@@ -1,4 +1,4 @@
-/* Strings that grow, what is shown of foreign bytes, and sentences about errors. */
+/* Growing strings, how untrusted bytes are shown, error messages, and arenas. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static void test_grow(void **state)
 	(void)state;
 	assert_string_equal(s.s, "");
 	str_reset(&s);
-	str_free(&s); /* nothing was taken yet */
+	str_free(&s); /* nothing was allocated yet */
 	assert_string_equal(s.s, "");
 
 	str_add(&s, "one");
@@ -51,7 +51,7 @@ static void test_grow(void **state)
 	str_free(&s);
 }
 
-/* Room for none is room for the terminator. */
+/* Room for no bytes is room for the terminator. */
 static void test_room(void **state)
 {
 	struct str s = STR_INIT;
@@ -101,7 +101,7 @@ static void test_shown(void **state)
 		{BYTES("\t\n\r\x7f"), 10, "\\x09\\x0a\\x0d\\x7f"},
 		{BYTES("gr\xc3\xb6\xc3\x9f"), 10, "gr\xc3\xb6\xc3\x9f"},
 		{BYTES("\xe5\x8f\x98\xf0\x9f\x98\x80"), 10, "\xe5\x8f\x98\xf0\x9f\x98\x80"},
-		/* The limit counts bytes of the input, and cuts no letter in two. */
+		/* The limit counts bytes of the input; no character is cut in two. */
 		{BYTES("gr\xc3\xb6"), 4, "gr\xc3\xb6"},
 		{BYTES("gr\xc3\xb6"), 3, "gr..."},
 		{BYTES("\xff\xff\xff"), 2, "\\xff\\xff..."},
@@ -132,7 +132,7 @@ static void test_shown(void **state)
 	str_free(&s);
 }
 
-/* Whatever the bytes, no byte of what is shown drives a terminal. */
+/* Whatever the input is, the shown text has no byte that controls a terminal. */
 static void test_shown_harmless(void **state)
 {
 	struct str s = STR_INIT;
@@ -209,7 +209,7 @@ static void test_err(void **state)
 	assert_string_equal(e.text, "none: No such file or directory");
 }
 
-/* More than fits is cut, and stays a string. */
+/* A text that does not fit is cut off and still terminated. */
 static void test_err_long(void **state)
 {
 	char text[2000];
@@ -251,7 +251,7 @@ static void test_mem_grow(void **state)
 	mem_free(v);
 }
 
-/* Pieces of any size, none of them on top of another, none of them moved. */
+/* Pieces of any size do not overlap and do not move. */
 static void test_arena(void **state)
 {
 	struct arena a = {0};

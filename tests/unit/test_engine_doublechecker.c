@@ -1,5 +1,5 @@
 /*
- * The parts of doublechecker: the states of a block of memory, the imprecise
+ * The parts of doublechecker: the states of a piece of memory, the imprecise
  * graph, the file of suspects.
  */
 #include <stdarg.h>
@@ -20,8 +20,8 @@
 
 #include "base/banned.h"
 
-static void expect(icd_state from, uint32_t thread, bool write, enum icd_change change,
-		   icd_state to)
+static void check_move(icd_state from, uint32_t thread, bool write, enum icd_change change,
+		       icd_state to)
 {
 	uint32_t count = 6;
 	struct icd_move m;
@@ -31,7 +31,7 @@ static void expect(icd_state from, uint32_t thread, bool write, enum icd_change 
 	assert_int_equal(m.change, change);
 	assert_int_equal(m.state, to);
 	assert_int_equal(count, change == ICD_SHARE ? 7 : 6);
-	/* The same again changes nothing, once the thread has seen the count. */
+	/* The same access again changes nothing: the thread has seen the count. */
 	assert_true(icd_quiet(m.state, thread, count, write));
 }
 
@@ -43,22 +43,22 @@ static void states_follow_the_table(void **state)
 	icd_state shared = icd_pack(ICD_RDSH, 6);
 
 	(void)state;
-	expect(none, ME, false, ICD_FIRST, read_by_me);
-	expect(none, ME, true, ICD_FIRST, mine);
+	check_move(none, ME, false, ICD_FIRST, read_by_me);
+	check_move(none, ME, true, ICD_FIRST, mine);
 	assert_true(icd_quiet(mine, ME, 0, true));
 	assert_true(icd_quiet(mine, ME, 0, false));
 	assert_true(icd_quiet(read_by_me, ME, 0, false));
-	expect(read_by_me, ME, true, ICD_UPGRADE, mine);
-	expect(others, ME, true, ICD_CONFLICT, mine);
-	expect(others, ME, false, ICD_CONFLICT, read_by_me);
-	expect(read_by_other, ME, true, ICD_CONFLICT, mine);
-	expect(read_by_other, ME, false, ICD_SHARE, icd_pack(ICD_RDSH, 7));
-	expect(shared, ME, false, ICD_FENCE, shared);
-	expect(shared, ME, true, ICD_CONFLICT_ALL, mine);
+	check_move(read_by_me, ME, true, ICD_UPGRADE, mine);
+	check_move(others, ME, true, ICD_CONFLICT, mine);
+	check_move(others, ME, false, ICD_CONFLICT, read_by_me);
+	check_move(read_by_other, ME, true, ICD_CONFLICT, mine);
+	check_move(read_by_other, ME, false, ICD_SHARE, icd_pack(ICD_RDSH, 7));
+	check_move(shared, ME, false, ICD_FENCE, shared);
+	check_move(shared, ME, true, ICD_CONFLICT_ALL, mine);
 	assert_true(icd_quiet(shared, ME, 6, false));
 }
 
-/* No thread has seen the last count, so none misses what came after it. */
+/* At its maximum the count no longer grows, and no thread counts as having seen it. */
 static void count_stands_still_at_its_end(void **state)
 {
 	uint32_t count = ICD_MAX - 1;
@@ -72,14 +72,14 @@ static void count_stands_still_at_its_end(void **state)
 	assert_int_equal(count, ICD_MAX);
 }
 
-/* What was handed over: how often, and the last component's size. */
+/* What the graph has passed on: the number of components, and the size of the last. */
 struct handed {
 	unsigned times;
 	uint32_t size;
 	uint64_t blocks;
 };
 
-static void take(void *arg, struct idg *g, uint32_t component)
+static void count_component(void *arg, struct idg *g, uint32_t component)
 {
 	struct handed *h = arg;
 
@@ -91,7 +91,7 @@ static void take(void *arg, struct idg *g, uint32_t component)
 static void component_comes_once_and_whole(void **state)
 {
 	struct handed h = {0};
-	struct idg g = {.done = take, .arg = &h};
+	struct idg g = {.done = count_component, .arg = &h};
 	uint32_t a = idg_new(&g, 0, 1, false), b = idg_new(&g, 1, 2, false);
 	uint32_t c = idg_new(&g, 2, 3, false), out = idg_new(&g, 3, 4, true);
 	idg_ref to_b = idg_ref_to(&g, b), to_out = idg_ref_to(&g, out);
@@ -121,7 +121,7 @@ static void component_comes_once_and_whole(void **state)
 static void what_has_no_cycle_is_forgotten(void **state)
 {
 	struct handed h = {0};
-	struct idg g = {.done = take, .arg = &h};
+	struct idg g = {.done = count_component, .arg = &h};
 
 	(void)state;
 	for (uint64_t i = 1; i < 1000; i++) {
@@ -141,7 +141,7 @@ static void what_has_no_cycle_is_forgotten(void **state)
 static void pool_keeps_the_edges(void **state)
 {
 	struct handed h = {0};
-	struct idg g = {.done = take, .arg = &h};
+	struct idg g = {.done = count_component, .arg = &h};
 	uint32_t a = idg_new(&g, 0, 1, false), b = idg_new(&g, 1, 2, false);
 	uint32_t c = idg_new(&g, 2, 3, false), pool;
 	idg_ref to_b = idg_ref_to(&g, b), to_c = idg_ref_to(&g, c);
@@ -160,7 +160,7 @@ static void pool_keeps_the_edges(void **state)
 	assert_int_equal(g.alive, 2);
 	assert_true(g.node[pool].lost);
 	assert_false(g.node[pool].cyclic);
-	/* b came before c; pooled, it may look as if c came before a. */
+	/* b came before c. As one pooled node, c may seem to come before a. */
 	idg_add(&g, idg_at(&g, to_c), a);
 	idg_end(&g, a, 6);
 	assert_int_equal(h.times, 1);

@@ -1,7 +1,8 @@
 /*
- * The order of transactions against the graph that it stands for: every edge
- * kept, reachability by search. Threads come and go, so that slots are taken
- * back and given to others, and indices run out early, so that threads move.
+ * Compares the order of transactions (engine/precise/order.h) with the graph that
+ * it represents: the model keeps every edge and decides reachability by search.
+ * Threads come and go, so that slots are reused, and indices run out early, so
+ * that threads move to other slots.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +30,7 @@ struct model {
 	bool seen[NODES];
 };
 
-/* What a variable would hold: a step of the order, and the node that it stands for. */
+/* What an engine would remember for a variable: a step of the order, and its node in the model. */
 struct mark {
 	step at;
 	uint32_t node;
@@ -37,13 +38,13 @@ struct mark {
 
 static uint64_t seed;
 
-static uint32_t below(uint32_t n)
+static uint32_t random_below(uint32_t n)
 {
 	seed = seed * 6364136223846793005ull + 1442695040888963407ull;
 	return (uint32_t)((seed >> 33) % n);
 }
 
-static uint32_t new_node(struct model *m, uint32_t before)
+static uint32_t add_node(struct model *m, uint32_t before)
 {
 	uint32_t n = m->nnodes++;
 
@@ -57,7 +58,7 @@ static uint32_t new_node(struct model *m, uint32_t before)
 	return n;
 }
 
-static bool path(struct model *m, uint32_t from, uint32_t to)
+static bool has_path(struct model *m, uint32_t from, uint32_t to)
 {
 	uint32_t *stack = mem_alloc(NODES * sizeof *stack), n = 0;
 	bool found = false;
@@ -81,10 +82,10 @@ static bool path(struct model *m, uint32_t from, uint32_t to)
 }
 
 /*
- * One random history; returns how many edges closed a cycle. `early`: as the runtime has it, where
- * the slots of threads that ended are soon others', and threads have no numbers.
+ * Compares one random history; returns how many edges closed a cycle. `early`: as in the runtime,
+ * where the slots of ended threads are reused early and threads have no numbers.
  */
-static uint32_t play(uint64_t s, uint32_t alive, bool early, uint32_t *slots)
+static uint32_t compare_history(uint64_t s, uint32_t alive, bool early, uint32_t *slots)
 {
 	struct model *m = mem_zalloc(sizeof *m);
 	struct mark marks[12] = {{0}};
@@ -105,10 +106,10 @@ static uint32_t play(uint64_t s, uint32_t alive, bool early, uint32_t *slots)
 	memset(node, 0xff, sizeof node);
 	memset(slot_of, 0xff, sizeof slot_of);
 	for (int i = 0; i < STEPS; i++) {
-		uint32_t t = below(THREADS), slot;
-		struct mark *mark = &marks[below(12)];
+		uint32_t t = random_below(THREADS), slot;
+		struct mark *mark = &marks[random_below(12)];
 
-		/* Only some are about at a time: the others idle, or have ended. */
+		/* Only some threads run at a time; the others are idle or have ended. */
 		if (dead[t] || (t + (uint32_t)i / 200) % THREADS >= alive)
 			continue;
 		if (!early)
@@ -116,11 +117,11 @@ static uint32_t play(uint64_t s, uint32_t alive, bool early, uint32_t *slots)
 		else if (slot_of[t] == ORDER_NO_SLOT)
 			slot_of[t] = order_enter_slot(&o);
 		slot = slot_of[t];
-		switch (below(8)) {
+		switch (random_below(8)) {
 		case 0:
 			if (!open[t]) {
 				slot_of[t] = slot = order_begin(&o, slot);
-				node[t] = new_node(m, node[t]);
+				node[t] = add_node(m, node[t]);
 				open[t] = true;
 			}
 			break;
@@ -132,8 +133,8 @@ static uint32_t play(uint64_t s, uint32_t alive, bool early, uint32_t *slots)
 			}
 			break;
 		case 3:
-			if (early && below(4) == 0) {
-				/* Another thread of that number is to come. */
+			if (early && random_below(4) == 0) {
+				/* A later step of this number is of another thread. */
 				order_leave_slot(&o, slot);
 				order_leave_slot(&o, slot);
 				slot_of[t] = ORDER_NO_SLOT;
@@ -141,21 +142,22 @@ static uint32_t play(uint64_t s, uint32_t alive, bool early, uint32_t *slots)
 				open[t] = false;
 				continue;
 			}
-			if (!early && below(40) == 0) {
+			if (!early && random_below(40) == 0) {
 				order_leave(&o, t);
 				dead[t] = true;
 				continue;
 			}
 			break;
 		default:
-			/* An operation outside blocks is a node of its own. */
+			/* An operation outside blocks is a node by itself. */
 			if (!open[t])
-				node[t] = new_node(m, node[t]);
+				node[t] = add_node(m, node[t]);
 			if (!mark->at || order_knows(&o, slot, mark->at)) {
 				if (mark->at) {
 					assert_false(open[t] && mark->node != node[t] &&
-						     path(m, node[t], mark->node));
-					/* It is known: the graph may have it too. */
+						     has_path(m, node[t], mark->node));
+					/* The order has the edge already: add it to the model too.
+					 */
 					struct node *from = &m->node[mark->node];
 
 					if (mark->node != node[t]) {
@@ -166,18 +168,18 @@ static uint32_t play(uint64_t s, uint32_t alive, bool early, uint32_t *slots)
 				break;
 			}
 			if (order_add(&o, slot, mark->at, 0, 0) == ORDER_CYCLE) {
-				assert_true(open[t] && path(m, node[t], mark->node));
+				assert_true(open[t] && has_path(m, node[t], mark->node));
 				cycles++;
 			} else {
 				struct node *from = &m->node[mark->node];
 
-				assert_false(path(m, node[t], mark->node));
+				assert_false(has_path(m, node[t], mark->node));
 				MEM_GROW(from->out, from->cap, from->n + 1);
 				from->out[from->n++] = node[t];
 			}
 			break;
 		}
-		if (node[t] != UINT32_MAX && below(2))
+		if (node[t] != UINT32_MAX && random_below(2))
 			*mark = (struct mark){o.slot[early ? slot : order_slot_of(&o, t)].now,
 					      node[t]};
 	}
@@ -195,7 +197,7 @@ static void test_against_graph(void **state)
 
 	(void)state;
 	for (uint64_t s = 1; s <= 150; s++) {
-		cycles += play(s, 2 + (uint32_t)(s % 12), false, &slots);
+		cycles += compare_history(s, 2 + (uint32_t)(s % 12), false, &slots);
 		most = slots > most ? slots : most;
 	}
 	assert_true(cycles > 1000);
@@ -208,13 +210,13 @@ static void test_early_against_graph(void **state)
 
 	(void)state;
 	for (uint64_t s = 1; s <= 150; s++) {
-		cycles += play(s, 2 + (uint32_t)(s % 12), true, &slots);
+		cycles += compare_history(s, 2 + (uint32_t)(s % 12), true, &slots);
 		assert_true(slots <= 4 * THREADS);
 	}
 	assert_true(cycles > 1000);
 }
 
-/* A hundred thousand threads, few at a time, take a few slots. */
+/* A hundred thousand threads, few of them at a time, need only a few slots. */
 static void test_slots_come_back(void **state)
 {
 	enum { MANY = 100000 };
@@ -238,7 +240,7 @@ static void test_slots_come_back(void **state)
 	order_free(&o);
 }
 
-/* The same if the threads' ends are not announced: idle slots come back too. */
+/* The same if the ends of threads are not announced: the slots of idle threads are reused too. */
 static void test_idle_slots_come_back(void **state)
 {
 	enum { MANY = 20000 };
@@ -256,7 +258,7 @@ static void test_idle_slots_come_back(void **state)
 	order_free(&o);
 }
 
-/* If slots are expensive, as many as are needed to distinguish threads at a time, and no more. */
+/* If slots are expensive, no more are used than are needed to distinguish the threads of a time. */
 static void test_early_slots_come_back(void **state)
 {
 	struct order o;
@@ -278,7 +280,10 @@ static void test_early_slots_come_back(void **state)
 	order_free(&o);
 }
 
-/* A thread that is open reaches all that come and go meanwhile, and then they come back at once. */
+/*
+ * A thread with an open transaction reaches all threads that come and go meanwhile; when it ends,
+ * their slots are reusable at once.
+ */
 static void test_reached_slots_come_back(void **state)
 {
 	enum { REACHED = 500 };

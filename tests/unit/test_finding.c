@@ -1,4 +1,4 @@
-/* Fingerprints stay when the program is run again; the list keeps one of each. */
+/* Fingerprints are the same in every run of a program; the list keeps one finding of each. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,8 +13,8 @@
 
 #include "base/banned.h"
 
-/* A lost update by the threads a and b, every event number moved by `shift`. */
-static struct finding *lost_update(const char *a, const char *b, uint64_t shift)
+/* Returns a lost update by the threads a and b, with `shift` added to every event number. */
+static struct finding *make_lost_update(const char *a, const char *b, uint64_t shift)
 {
 	struct finding *f = finding_new();
 	struct finding_step *s = arena_alloc(&f->arena, 3 * sizeof *s);
@@ -68,21 +68,21 @@ static void test_new(void **state)
 
 static void test_same_fingerprint(void **state)
 {
-	uint64_t want = seal_and_free(lost_update("T1", "T2", 0));
+	uint64_t want = seal_and_free(make_lost_update("T1", "T2", 0));
 	struct finding *f;
 
 	(void)state;
 	assert_true(want != 0);
-	assert_true(seal_and_free(lost_update("T7", "worker", 1000)) == want);
+	assert_true(seal_and_free(make_lost_update("T7", "worker", 1000)) == want);
 
-	/* An operand does not count where there is a place: it may be an address. */
-	f = lost_update("T1", "T2", 0);
+	/* If a step has a place, its operand does not count: it may be an address. */
+	f = make_lost_update("T1", "T2", 0);
 	f->steps[1].operand = "0x7f00";
 	f->variable = "0x7f00";
 	assert_true(seal_and_free(f) == want);
 
-	/* Nor does how deep a recursive function was. */
-	f = lost_update("T1", "T2", 0);
+	/* The depth of a recursion does not count either. */
+	f = make_lost_update("T1", "T2", 0);
 	f->refuted = (const char *[]){"deposit", "deposit", "inner"};
 	f->nrefuted = 3;
 	assert_true(seal_and_free(f) == want);
@@ -90,13 +90,13 @@ static void test_same_fingerprint(void **state)
 
 static void test_other_fingerprint(void **state)
 {
-	uint64_t want = seal_and_free(lost_update("T1", "T2", 0));
+	uint64_t want = seal_and_free(make_lost_update("T1", "T2", 0));
 	struct finding *f;
 
 	(void)state;
 #define OTHER(change)                                                                              \
 	do {                                                                                       \
-		f = lost_update("T1", "T2", 0);                                                    \
+		f = make_lost_update("T1", "T2", 0);                                               \
 		change;                                                                            \
 		assert_true(seal_and_free(f) != want);                                             \
 	} while (0)
@@ -153,16 +153,16 @@ static void emit(struct finding_list *l, struct finding *f)
 static void test_list(void **state)
 {
 	struct finding_list l;
-	struct finding *other = lost_update("T1", "T2", 0);
+	struct finding *other = make_lost_update("T1", "T2", 0);
 
 	(void)state;
 	other->steps[0].place = "bank.c:30";
 	finding_seal(other);
 	finding_list_init(&l, false);
-	emit(&l, lost_update("T1", "T2", 0));
-	emit(&l, lost_update("T3", "T4", 50));
+	emit(&l, make_lost_update("T1", "T2", 0));
+	emit(&l, make_lost_update("T3", "T4", 50));
 	emit(&l, other);
-	emit(&l, lost_update("T1", "T2", 90));
+	emit(&l, make_lost_update("T1", "T2", 90));
 	assert_int_equal(l.n, 2);
 	assert_int_equal(l.emitted, 4);
 	assert_int_equal(l.v[0]->event, 16); /* the first of them */
@@ -180,7 +180,7 @@ static bool is_even(const struct finding *f, void *calls)
 	return f->event % 2 == 0;
 }
 
-/* What stays is found again, what went is new. */
+/* A finding that was kept is still a duplicate; one that was dropped is new. */
 static void test_list_drop(void **state)
 {
 	enum { MANY = 300 };
@@ -221,7 +221,7 @@ static void test_list_all(void **state)
 	(void)state;
 	finding_list_init(&l, true);
 	for (uint64_t i = 0; i < 100; i++)
-		emit(&l, lost_update("T1", "T2", i));
+		emit(&l, make_lost_update("T1", "T2", i));
 	assert_int_equal(l.n, 100);
 	assert_int_equal(l.emitted, 100);
 	for (uint64_t i = 0; i < 100; i++) {
@@ -231,7 +231,7 @@ static void test_list_all(void **state)
 	finding_list_free(&l);
 }
 
-/* Many, each three times, and fingerprints that fall into the same slots. */
+/* Many findings, each three times, with fingerprints that fall into the same slots. */
 static void test_list_grows(void **state)
 {
 	enum { MANY = 5000 };

@@ -1,5 +1,5 @@
 /*
- * A program that gives up in the middle of a block, with threads alive.
+ * A program that calls abort() in the middle of a block, while other threads are alive.
  *
  * silent exits: 134
  * silent prints: before

@@ -1,6 +1,6 @@
 /*
- * Blocks that the source marks, in functions that are none by default: a scope,
- * left early, and a begin with its end.
+ * Blocks that are marked in the source, in functions that are no blocks by default: a
+ * scope that is left early, and a begin with its end.
  *
  * buggy blame: scope of two
  * buggy blame: between

@@ -1,5 +1,5 @@
 /*
- * Code that runs before main() and after it, with threads in both.
+ * Code that runs before main() and code that runs after it, both with threads.
  *
  * silent prints: constructor 2
  * silent prints: main 4

@@ -1,5 +1,6 @@
 /*
- * Check, then act, on an atomic variable: each access is atomic, both are not.
+ * Check, then act, on an atomic variable: each access is atomic, the two together
+ * are not.
  *
  * buggy blame: claim()
  * buggy refuted: claim()

@@ -1,5 +1,5 @@
 /*
- * An atomic load, then an atomic store; the cure is one atomic addition.
+ * An atomic load, then an atomic store. The fixed program has one atomic addition.
  *
  * buggy blame: next_id
  * buggy variable: last

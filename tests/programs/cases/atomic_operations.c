@@ -1,5 +1,5 @@
 /*
- * Every atomic operation in every size gives what it must, also while another
+ * Every atomic operation of every size gives the right result, also while another
  * thread does the same.
  *
  * silent prints: ok

@@ -1,6 +1,6 @@
 /*
- * Phases with a barrier between them. round_trip() passes barriers, so it is no
- * block by default, nor is it cut in two.
+ * Phases that are separated by barriers. round_trip() passes barriers, so it is no
+ * block by default, and neither are its parts between the barriers.
  *
  * silent prints: 40
  */

@@ -1,5 +1,5 @@
 /*
- * The lost update again, in a block that does a lot between its two halves: all of it is
+ * The lost update in a block that does a lot between its read and its write: all of it is
  * still in the histories, and no thread's clock has advanced meanwhile.
  *
  * buggy blame: deposit

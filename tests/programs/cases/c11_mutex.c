@@ -1,5 +1,5 @@
 /*
- * The mutexes of C11, by all three ways to lock them.
+ * The mutexes of C11, with all three functions that lock them.
  * ThreadSanitizer does not know them, and reports a race.
  *
  * buggy blame: deposit

@@ -1,6 +1,6 @@
 /*
- * Threads of C11: create, join, condition variables, call_once, their own
- * storage. The lost update is the usual one.
+ * Threads of C11: create, join, condition variables, call_once, thread-specific
+ * storage. The bug is a lost update.
  *
  * buggy blame: deposit
  * buggy variable: balance

@@ -1,5 +1,6 @@
 /*
- * A block that the C library calls back: qsort(), from within another block.
+ * A block that the C library calls: a comparison function of qsort(), which another
+ * block calls.
  *
  * buggy blame: sort_all
  * buggy refuted: sort_all

@@ -1,6 +1,6 @@
 /*
- * Cancellation ends the blocks that are open, as in thread_exit.c. The thread is
- * cancelled once while it waits and once at a point that only tests.
+ * Cancellation ends the open blocks, as in thread_exit.c. One thread is cancelled
+ * while it waits, another when it calls pthread_testcancel().
  *
  * buggy blame: wait_forever
  * buggy blame: test_forever

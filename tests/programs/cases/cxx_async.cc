@@ -1,5 +1,5 @@
 /*
- * Tasks of std::async, their results by futures, and a lost update among them.
+ * Tasks of std::async that return their results by futures; one loses an update.
  *
  * buggy blame: deposit(int)
  * buggy refuted: deposit(int)

@@ -1,6 +1,6 @@
 /*
- * A queue with std::condition_variable and std::deque, its waits with and without
- * a predicate.
+ * A queue with std::condition_variable and std::deque. It waits with a predicate and
+ * without one.
  *
  * silent prints: sum 5050
  */

@@ -1,6 +1,6 @@
 /*
- * An exception that leaves a block ends it, however deep it was thrown. In the
- * buggy program it is caught inside of the block, which goes on.
+ * An exception that leaves a block ends the block, however deep it was thrown. In the
+ * buggy program it is caught inside the block, which continues.
  *
  * buggy blame: reserve()
  * buggy refuted: reserve()

@@ -1,5 +1,6 @@
 /*
- * Global objects made before main() and destroyed after it, with threads in both.
+ * Global objects that are constructed before main() and destroyed after it, both with
+ * threads.
  *
  * silent prints: made 1
  * silent prints: main 2

@@ -1,6 +1,6 @@
 /*
- * Memory that operator delete frees and operator new returns again is new
- * memory; like heap_reuse.c, in all forms.
+ * Memory that operator delete frees and operator new returns again is new memory. As
+ * heap_reuse.c, with all forms of the operators.
  *
  * silent prints: reused
  */

@@ -32,7 +32,7 @@ int main()
 	int a = answer.get();
 	reached(1);
 	lucky.wait();
-	/* The task asks whether it holds the last reference to its state, then drops it. */
+	/* The task checks whether it holds the last reference to its state, then drops it. */
 	other.join();
 	int b = lucky.get();
 	printf("%d %d\n", a, b);

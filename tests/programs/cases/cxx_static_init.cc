@@ -1,6 +1,7 @@
 /*
- * A static variable in a function is made once: the second thread waits for it,
- * and is not cut by what the first one does. After a failure it is made again.
+ * A static variable in a function is initialised once: the second thread waits for
+ * that, and the first thread does not cut its block. After an exception the variable
+ * is initialised again.
  *
  * silent prints: 1 made, 42 42, 2 tries
  */

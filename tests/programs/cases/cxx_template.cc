@@ -1,5 +1,5 @@
 /*
- * Members of templates, operators, namespaces: names are as in the source.
+ * Members of templates, operators, namespaces: the report has the names of the source.
  *
  * buggy blame: bank::Cell<int>::operator+=(int)
  * buggy refuted: bank::Cell<int>::operator+=(int)

@@ -1,5 +1,5 @@
 /*
- * 100,000 blocks, one in the other, and the innermost one is cut.
+ * 100,000 nested blocks, of which the innermost is cut.
  *
  * buggy blame: descend
  * buggy refuted: descend

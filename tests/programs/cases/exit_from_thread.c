@@ -1,5 +1,5 @@
 /*
- * exit() from a thread, in a block, while others work; the handlers run there.
+ * A thread calls exit() in a block while others work; the handlers run in that thread.
  *
  * silent exits: 7
  * silent prints: handler 2

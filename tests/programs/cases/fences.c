@@ -1,5 +1,5 @@
 /*
- * Fences between relaxed accesses, and between a thread and its own signals.
+ * Fences between relaxed accesses, and between a thread and its own signal handler.
  *
  * silent prints: 42
  * silent tsan: race

@@ -1,5 +1,5 @@
 /*
- * A child that leaves by exit(), with its handlers, and one that forks again.
+ * A child process that calls exit(), with its handlers, and one that forks again.
  *
  * silent prints: handler
  * silent prints: handler

@@ -1,6 +1,6 @@
 /*
- * The hand-off of Velodrome's section 2: a flag says whose turn it is, no lock
- * anywhere. Tools that only know locks complain; every run is serializable.
+ * The hand-off of Velodrome's section 2: a flag says whose turn it is, and there is no
+ * lock. Tools that know only locks report a problem, but every run is serializable.
  *
  * silent prints: 200
  */

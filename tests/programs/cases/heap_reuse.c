@@ -1,7 +1,7 @@
 /*
- * Memory that is freed and used again is new memory: a block frees, another
- * thread gets the same bytes and gives them back, and the block gets them again.
- * The two threads do not conflict.
+ * Memory that is freed and allocated again is new memory: a block frees it, another
+ * thread allocates and frees the same bytes, and the block allocates them again. The
+ * two threads do not conflict.
  *
  * silent prints: reused
  */
@@ -33,7 +33,7 @@ static void *get(int kind)
 	}
 }
 
-/* A heap block that moved was freed at its old address. */
+/* An allocation that moved was freed at its old address. */
 static void give_back(int kind, void *p)
 {
 	if (kind == MOVED)

@@ -1,5 +1,5 @@
 /*
- * The variable is a field of a block on the heap.
+ * The variable is a field of an allocation on the heap.
  *
  * buggy blame: spend
  * buggy refuted: spend

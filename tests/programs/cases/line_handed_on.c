@@ -1,8 +1,9 @@
 /*
- * A block writes first. Another thread reads that, fills 64 bytes, and hands them on, with a lock,
- * to a third thread, which reads them and writes beside what it read: all in blocks that have ended
- * when the first block, which is still open, reads what the second thread wrote. It may read other
- * bytes of the same 64, which no thread wrote.
+ * A block writes a variable and stays open. A second thread reads the variable, fills 64 bytes, and
+ * passes them on under a lock to a third thread, which reads them and writes other bytes of the
+ * same
+ * 64. The blocks of both threads have ended when the first block reads what the second thread
+ * wrote: that cuts it. If it reads bytes of the same 64 that no thread wrote, it is not cut.
  *
  * buggy blame: whole
  * buggy variable: s.x

@@ -1,7 +1,7 @@
 /*
- * A block reads x, and functions that it calls access what lies beside x, in the same 64 bytes, at
- * several depths. A thread that writes x meanwhile cuts the block;
- * a thread that writes other bytes of the same 64 does not.
+ * A block reads x, and functions that it calls, at several depths, access other bytes of the same
+ * 64. A thread that writes x meanwhile cuts the block; a thread that writes yet other bytes of the
+ * same 64 does not.
  *
  * buggy blame: work
  * buggy variable: s.x

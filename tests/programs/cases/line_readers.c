@@ -1,7 +1,8 @@
 /*
- * Two threads write different bytes of the same 64, while a third reads others of them in a block;
- * after their blocks have ended, a fourth reads these, too. Another thread writes what both have
- * read, and both read it once more. Other writes into the same 64 bytes cut neither of them.
+ * Two threads write different bytes of the same 64, while a third thread reads yet other bytes of
+ * them in a block. After the blocks of the writers have ended, a fourth thread reads these bytes in
+ * a block, too. Another thread then writes what both have read, and both read it once more. Writes
+ * to other bytes of the same 64 cut neither of them.
  *
  * buggy blame: early
  * buggy blame: late

@@ -1,5 +1,6 @@
 /*
- * An error-checking mutex: locking twice and unlocking what others hold fail.
+ * An error-checking mutex: locking it twice fails, and so does unlocking it while
+ * another thread holds it.
  * ThreadSanitizer reports that.
  *
  * buggy blame: deposit

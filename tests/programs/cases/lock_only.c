@@ -1,6 +1,6 @@
 /*
- * Two critical sections of one lock in a block, and nothing that both threads
- * use. The run is not serializable by the order of the lock alone.
+ * Two critical sections of one lock in a block; the threads share no data. The run is
+ * not serializable only because of the order of the lock operations.
  *
  * buggy blame: both
  * buggy rests: locks

@@ -1,5 +1,5 @@
 /*
- * Spin locks, with and without trying first.
+ * A spin lock: pthread_spin_trylock(), and if that fails pthread_spin_lock().
  *
  * buggy blame: deposit
  * buggy refuted: deposit

@@ -1,5 +1,5 @@
 /*
- * pthread_mutex_timedlock() and pthread_mutex_clocklock(), in turn, until one works.
+ * pthread_mutex_timedlock() and pthread_mutex_clocklock(), in turn, until one succeeds.
  *
  * buggy blame: deposit
  * buggy refuted: deposit

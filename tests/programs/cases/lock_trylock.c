@@ -1,5 +1,5 @@
 /*
- * A lock taken by trying until it works. A try that fails is no event.
+ * A lock that is acquired by trying until that succeeds. A failed try is no event.
  *
  * buggy blame: deposit
  * buggy refuted: deposit

@@ -1,6 +1,6 @@
 /*
- * The lost update again, in a block that does more between its two halves than
- * the histories of a check hold: the block to blame is still known.
+ * The lost update in a block that does more between its read and its write than the
+ * histories hold: the block to blame is still known.
  *
  * buggy blame: deposit
  * buggy variable: balance

@@ -1,6 +1,6 @@
 /*
- * A read and a write of the balance, each under the lock, and a block that does
- * one and then the other: what another thread deposits in between is lost.
+ * A block reads the balance under the lock, and later writes it under the lock: what
+ * another thread deposits in between is lost.
  *
  * buggy blame: deposit
  * buggy refuted: deposit

@@ -1,6 +1,6 @@
 /*
- * The functions of the library that read or write the program's memory are
- * accesses: each block reads by one, is cut, and writes by another.
+ * Functions of the C library that read or write the program's memory are accesses: each
+ * block reads by one function, is cut, and writes by another.
  *
  * buggy blame: memcmp_memset
  * buggy blame: memchr_memcpy

@@ -1,7 +1,6 @@
 /*
- * Velodrome's section 4.3: three blocks, one in the other, and the innermost
- * begins after the read that it makes stale. It is not refuted; those around it
- * are.
+ * Velodrome's section 4.3: three nested blocks, of which the innermost begins after the
+ * read that another thread's write makes stale. It is not refuted; the two around it are.
  *
  * buggy blame: p
  * buggy refuted: p

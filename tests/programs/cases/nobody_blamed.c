@@ -1,6 +1,6 @@
 /*
- * The pair of blocks from Velodrome's section 4.3 of which each could have run
- * undisturbed, but not both: a violation with no block to blame.
+ * The two blocks of Velodrome's section 4.3: each of them could have run undisturbed,
+ * but not both. A violation with no block to blame.
  *
  * buggy blame: nobody
  * buggy rests: data

@@ -1,6 +1,6 @@
 /*
- * A function that says it is not meant to be atomic is no block; what it calls
- * still is.
+ * A function that is marked as not atomic is no block; the functions that it calls still
+ * are.
  *
  * buggy blame: outer
  * buggy refuted: outer

@@ -1,5 +1,5 @@
 /*
- * Lazy initialisation by hand, with the lock taken twice; and by pthread_once().
+ * Lazy initialisation: by hand, with two critical sections, and by pthread_once().
  *
  * buggy blame: instance
  * buggy refuted: instance

@@ -1,5 +1,5 @@
 /*
- * Data handed over by a pipe, and a block on each side.
+ * Data that is handed over through a pipe, with a block on each side.
  *
  * silent prints: sum 5050
  */

@@ -1,5 +1,5 @@
 /*
- * Data, then a flag, as it should be done.
+ * A thread writes data and then a flag; the reader waits for the flag. No bug.
  *
  * silent prints: 41 42
  */

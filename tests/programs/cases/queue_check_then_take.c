@@ -1,5 +1,6 @@
 /*
- * A queue whose functions lock, and a caller that asks before it takes.
+ * A queue whose functions lock, and a caller that first checks whether the queue is
+ * empty and then takes an element.
  *
  * buggy blame: take_if_any
  * buggy refuted: take_if_any

@@ -1,5 +1,5 @@
 /*
- * _exit() in a block: nothing runs after it, the status stands.
+ * _exit() in a block: no code runs after it, and the exit status is as given.
  *
  * silent exits: 9
  * silent prints: before

@@ -1,6 +1,6 @@
 /*
- * Two readers of the same, each with two critical sections in a block: shared
- * locks do not conflict with each other.
+ * Two readers of the same data, each with two critical sections in a block: shared
+ * acquires do not conflict with each other.
  *
  * silent prints: 14 14
  */

@@ -1,5 +1,5 @@
 /*
- * Reader-writer locks by their try, timed and clock forms.
+ * Reader-writer locks, acquired by the try, timed and clock functions.
  *
  * buggy blame: deposit
  * buggy refuted: deposit

@@ -1,5 +1,6 @@
 /*
- * A reader's lock, given up, then a writer's: there is no upgrade in between.
+ * A block holds a reader-writer lock shared, releases it, and acquires it exclusively:
+ * this is not an upgrade, since another thread can come in between.
  *
  * buggy blame: deposit
  * buggy refuted: deposit

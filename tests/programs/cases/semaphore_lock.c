@@ -1,5 +1,5 @@
 /*
- * A semaphore of one as a lock.
+ * A semaphore with the initial value 1 as a lock.
  *
  * buggy blame: deposit
  * buggy refuted: deposit

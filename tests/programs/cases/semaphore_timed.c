@@ -1,5 +1,6 @@
 /*
- * A semaphore of one as a lock, by its try, timed and clock forms.
+ * A semaphore with the initial value 1 as a lock, acquired by the try, timed and clock
+ * functions.
  *
  * buggy blame: deposit
  * buggy refuted: deposit

@@ -1,6 +1,6 @@
 /*
- * Velodrome's first example: a set on top of a vector whose functions are
- * atomic, each by itself.
+ * Velodrome's first example: a set that uses a vector, whose functions are atomic, each
+ * by itself.
  *
  * buggy blame: Set::add(int)
  * buggy refuted: Set::add(int)

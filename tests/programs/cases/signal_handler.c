@@ -1,6 +1,6 @@
 /*
- * Signals that arrive while a block is open, from the thread itself and from
- * another: the block goes on after the handler, and is still the one to blame.
+ * Signals that arrive while a block is open, sent by the thread itself and by another
+ * thread: the block continues after the handler, and is still blamed.
  *
  * buggy blame: work
  * buggy refuted: work

@@ -1,5 +1,5 @@
 /*
- * A jump out of the handler of a signal that a block caused ends the block.
+ * A block causes a signal; a jump out of the signal's handler ends the block.
  *
  * silent prints: 1 faults, x 7
  */

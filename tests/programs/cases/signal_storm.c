@@ -1,6 +1,6 @@
 /*
- * A timer that interrupts everything, atomic operations and locks included, with
- * a handler that uses atomics, memory and the errno of its thread.
+ * A timer interrupts everything, including atomic operations and locks. Its handler uses
+ * atomics, memory and the errno of its thread.
  *
  * silent prints: 4000 4000, counted
  */

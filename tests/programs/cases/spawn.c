@@ -1,6 +1,6 @@
 /*
- * Other programs, started in every possible way, and this program itself again:
- * the second copy leaves the first one's trace alone.
+ * Other programs that are started in every possible way, and this program itself again:
+ * the second process does not change the trace of the first.
  *
  * live: no, its children are checked as well
  * silent prints: vfork 3

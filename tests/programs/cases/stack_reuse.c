@@ -1,7 +1,7 @@
 /*
- * The stack of a thread that ended is new memory to the next thread that gets
- * it. Otherwise long_block() would be cut: it writes x, which early() reads, which
- * uses the stack that late() uses, which writes y, which long_block() reads.
+ * The stack of an ended thread is new memory for the next thread that uses it. Otherwise
+ * long_block() would be cut: it writes x, which early() reads; early() uses the same
+ * stack as late(); late() writes y, which long_block() reads.
  *
  * silent prints: same stack
  */
@@ -72,7 +72,7 @@ int main(void)
 	pthread_create(&t, NULL, run_long, NULL);
 	window_enter(1);
 	pthread_create(&u, NULL, run_early, NULL);
-	pthread_detach(u); /* no join: nothing else orders the two */
+	pthread_detach(u); /* not joined, so that nothing else orders the two */
 	await(1);
 	window_await_gone(early_id);
 	pthread_create(&u, NULL, run_late, NULL);

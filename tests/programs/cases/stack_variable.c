@@ -1,5 +1,5 @@
 /*
- * The variable lives on the stack of another thread.
+ * The variable is on the stack of another thread.
  *
  * buggy blame: bump
  * buggy step: r read

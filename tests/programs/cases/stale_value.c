@@ -1,5 +1,5 @@
 /*
- * A count is read under the lock and later used as an index under the lock, when
+ * A count is read under the lock and later used as an index, again under the lock, when
  * it is out of date.
  *
  * buggy blame: append

@@ -1,6 +1,6 @@
 /*
- * Fields of one word, each used by one thread only: bytes that do not overlap
- * do not conflict. In the buggy program both use the same one.
+ * Fields of one word, each used by one thread only: accesses to different bytes do not
+ * conflict. In the buggy program both threads use the same field.
  *
  * buggy blame: bump
  * buggy variable: word.b

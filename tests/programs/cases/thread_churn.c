@@ -1,6 +1,6 @@
 /*
- * Thousands of threads, a few at a time. Before all of them a block begins that
- * ends after them.
+ * Thousands of threads, a few at a time. A block begins before all of them and ends
+ * after them.
  *
  * silent prints: 4000
  */

@@ -1,7 +1,7 @@
 /*
- * Creating a thread comes before everything it does, joining it after, by any
- * function that joins: each block is cut by way of a thread that began or ended.
- * ThreadSanitizer of these compilers does not know one of them.
+ * The creation of a thread comes before everything that the thread does, and a join, by
+ * any function that joins, comes after that: each block is cut by an edge from a create
+ * or to a join. ThreadSanitizer of these compilers does not know one of the functions.
  *
  * buggy blame: over_create
  * buggy blame: over_join

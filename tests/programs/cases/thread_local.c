@@ -1,5 +1,5 @@
 /*
- * Thread-local storage is not shared, and neither is what a key holds.
+ * Thread-local storage is not shared, and neither are the values of keys.
  *
  * silent prints: 3 3
  */

@@ -1,6 +1,6 @@
 /*
- * Two fields that belong together, changed under two critical sections: a
- * reader in between misses the money that is in neither.
+ * Two fields that belong together are changed in two critical sections: a reader in
+ * between misses the money that is in neither field.
  *
  * buggy blame: transfer
  * buggy refuted: transfer

@@ -1,6 +1,6 @@
 /*
- * A block that calls functions without a result, which compilers end by a jump: the
- * block ends when it returns itself, and not with the first of them.
+ * A block calls functions that return no value, which compilers end by a jump: the block
+ * ends when it returns itself, not with the first of these functions.
  *
  * buggy blame: both
  * buggy refuted: both

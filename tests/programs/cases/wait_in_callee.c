@@ -1,6 +1,6 @@
 /*
- * A function that waits is no block by default, and neither is its caller: it
- * waits too. In the buggy program it only polls.
+ * A function that waits is no block by default, and neither is its caller, since that
+ * waits too. In the buggy program the function only polls.
  *
  * buggy blame: reserve
  * buggy refuted: reserve

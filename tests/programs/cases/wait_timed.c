@@ -1,5 +1,5 @@
 /*
- * Waits that end by the clock, and waits that are woken, both ways.
+ * Timed waits that time out, by both functions, and a timed wait that is woken.
  *
  * silent prints: timed out 2 times, woken
  */
