@@ -177,9 +177,36 @@ static void test_walk_to_time(void **state)
 	assert_true(skipped / asked > 1000);
 }
 
+/* The prologue fits into a chunk, however deep the stack and wherever its callers are. */
+static void test_deep_prologue(void **state)
+{
+	enum { DEPTH = 4000 };
+	static struct rt_frame deep[DEPTH];
+
+	(void)state;
+	for (size_t depth = 0; depth < DEPTH; depth += 37) {
+		memset(&thread, 0, sizeof thread);
+		thread.calls.frame = deep;
+		thread.slot = 1;
+		thread.time.now = (uint64_t)1 << SHADOW_SLOT_SHIFT | SHADOW_TICK;
+		assert_true(history_begin(&thread));
+		for (size_t i = 0; i < depth; i++)
+			deep[i].caller = (uintptr_t)(i % 2) << 33 | 1;
+		thread.calls.depth = depth;
+		history_restart(&thread);
+		assert_true(thread.history->chunk[thread.history->at].prologue >= (depth ? 1 : 0));
+		assert_true(thread.hist.next < thread.hist.end);
+		assert_int_equal(thread.history->serial, 2);
+		history_end(&thread);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_walk_to_time)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_walk_to_time),
+		cmocka_unit_test(test_deep_prologue),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

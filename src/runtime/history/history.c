@@ -8,8 +8,13 @@
 
 enum {
 	SPARE = 8, /* units that a chunk has after `end`: for RAW_TIME, RAW_PC_HIGH, a size */
-	PROLOGUE_MAX = HISTORY_CHUNK / 4,
+	/* Of a prologue: calls from each end of a deep stack, and locks. */
+	PROLOGUE_CALLS = HISTORY_CHUNK / 5,
+	PROLOGUE_LOCKS = HISTORY_CHUNK / 16,
 };
+/* Each call and mark may need a RAW_PC_HIGH as well. */
+_Static_assert(2 * (2 * PROLOGUE_CALLS + RT_MARKS) + PROLOGUE_LOCKS < HISTORY_CHUNK - 2 * SPARE,
+	       "a prologue fits into a chunk");
 
 bool history_for_replay;
 static struct history *by_slot[SHADOW_SLOTS];
@@ -32,7 +37,7 @@ static void put_call(struct rt_thread *t, const struct rt_frame *f)
  */
 static void put_open_calls(struct rt_thread *t, size_t depth, size_t nmarks)
 {
-	size_t deep = depth > 2 * PROLOGUE_MAX ? PROLOGUE_MAX : 0, mark = 0;
+	size_t deep = depth > 2 * PROLOGUE_CALLS ? PROLOGUE_CALLS : 0, mark = 0;
 
 	for (size_t i = 0; i <= depth; i++) {
 		for (; mark < nmarks && mark < RT_MARKS && t->blocks.mark[mark].depth <= i; mark++)
@@ -48,7 +53,7 @@ static void put_open_calls(struct rt_thread *t, size_t depth, size_t nmarks)
 
 static void put_held_locks(struct rt_thread *t)
 {
-	for (size_t i = 0; i < t->locks.n && i < PROLOGUE_MAX / 4; i++) {
+	for (size_t i = 0; i < t->locks.n && i < PROLOGUE_LOCKS; i++) {
 		const struct rt_held *h = &t->locks.held[i];
 		enum raw_op op = h->kind == RAW_SEMAPHORE ? RAW_SEM_WAIT
 				 : h->shared              ? RAW_ACQUIRE_SHARED
