@@ -28,7 +28,7 @@
 
 #include <cmocka.h>
 
-#define ATOMSAN_DEBUG         /* with assertions */
+#define ATOMSAN_DEBUG  /* with assertions */
 #include <x86intrin.h> /* before base/banned.h, which the files below include */
 
 #include "runtime/os/lock_rank.c"
