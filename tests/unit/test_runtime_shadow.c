@@ -396,15 +396,15 @@ static const char *run_op(uintptr_t line, const struct op *op)
 
 static void print_script(const char *name, const struct script *s)
 {
-	static const char *const names[] = {"read", "write", "begin", "end", "call", "order"};
+	static const char *const kinds[] = {"read", "write", "begin", "end", "call", "order"};
 
 	fprintf(stderr, "%s:", name);
 	for (uint32_t i = 0; i < s->n; i++)
 		if (s->op[i].kind <= WRITE)
-			fprintf(stderr, " %s%u@%u", names[s->op[i].kind], s->op[i].size,
+			fprintf(stderr, " %s%u@%u", kinds[s->op[i].kind], s->op[i].size,
 				s->op[i].offset);
 		else
-			fprintf(stderr, " %s", names[s->op[i].kind]);
+			fprintf(stderr, " %s", kinds[s->op[i].kind]);
 	fprintf(stderr, "\n");
 }
 
