@@ -1,6 +1,6 @@
 /*
  * What attack.c and attack_threads.c share: a sum under a mutex, threads that add to it, and the
- * names of the attacks that are in the second.
+ * attacks that attack_threads.c defines.
  */
 #ifndef ATOMSAN_TESTS_LIVE_ATTACK_H
 #define ATOMSAN_TESTS_LIVE_ATTACK_H
@@ -12,10 +12,11 @@ extern long sum;
 extern volatile int stop;
 
 void add(long n);
-/* A thread that adds 1 as many times as its argument says; one that does so until `stop`. */
+/* Start functions: adder() adds 1 as many times as its argument says, busy() until `stop` is set.
+ */
 void *adder(void *n);
 void *busy(void *arg);
-/* Up to 8 threads, from their creation to their join. */
+/* Creates up to 8 threads that call fn(arg), and joins them. */
 void run(int threads, void *(*fn)(void *), long arg);
 
 int alt_stack(void);

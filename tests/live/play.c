@@ -1,31 +1,31 @@
 /*
- * Plays the part of the runtime towards a reporter, by the letter of trace/live_format.h: sends
- * what the runtime would have sent had the recorded run been checked as it ran.
+ * Plays the part of the runtime towards a reporter, exactly as trace/live_format.h defines it: it
+ * sends what the runtime would have sent if the recorded run had been checked as it ran.
  *
  *	play [OPTION...] RECORDING
  *
- * RECORDING is raw (ATOMSAN_OPTIONS=record=FILE). For each cycle that it closes, a FINDING is sent
- * with the recording up to there, so that its last unit is the access that closed the cycle. That
- * unit is found by running the engine on parts of the recording, by bisection: this does not rely
- * on the reader to say which event came from which unit.
+ * RECORDING is a raw recording (ATOMSAN_OPTIONS=record=FILE). For each cycle in it, play sends a
+ * FINDING with the recording up to the access that closed the cycle, which is its last unit. It
+ * finds that unit by bisection, by running the engine on parts of the recording, and so does not
+ * rely on the reader to know which event came from which unit.
  *
- *	--live=ATOMSAN     start `ATOMSAN live`, as a program does that was not run by atomsan;
- *	                   otherwise connect to reporter=@NAME in ATOMSAN_OPTIONS
- *	--save=FILE        write the messages there instead, and get no answers
- *	--option=KEY=VALUE an option in HELLO
- *	--findings=N       at most N findings
- *	--ask=ADDRESS[k]   in the program's own addresses; k: f (if absent), s or m. Prints the
- *answer
- *	--left-out=ADDRESS of a function, after the findings
- *	--left-out-first=ADDRESS   the same before them
- *	--again=N          each finding was made N times more
- *	--evict            the recordings hold their last unit only
- *	--modules-inside   each FINDING brings the modules, instead of MODULE messages
- *	--wait             wait for SHOWN, and print it
- *	--twice            fork first, and play in both processes, one after the other
- *	--print=TEXT       on standard output, as programs do
- *	--kill             die without END
- *	--status=N         exit with N; prints the answer to END before
+ *	--live=ATOMSAN            start `ATOMSAN live`, as a program without `atomsan run` does;
+ *	                          otherwise connect to reporter=@NAME in ATOMSAN_OPTIONS
+ *	--save=FILE               write the messages to FILE instead, and get no answers
+ *	--option=KEY=VALUE        send this option in HELLO
+ *	--findings=N              send at most N findings
+ *	--ask=ADDRESS[k]          send ASK for an address relative to the load address, and print
+ *	                          the answer; k, the kind, is f (the default), s or m
+ *	--left-out=ADDRESS        send LEFT_OUT for a function, after the findings
+ *	--left-out-first=ADDRESS  the same before the findings
+ *	--again=N                 report that each finding was found N times more
+ *	--evict                   send only the last unit of each recording
+ *	--modules-inside          send the modules in each FINDING, instead of MODULE messages
+ *	--wait                    wait for SHOWN, and print it
+ *	--twice                   fork first, and play in both processes, one after the other
+ *	--print=TEXT              print TEXT on standard output, as a program would
+ *	--kill                    die without END
+ *	--status=N                print the answer to END, and exit with N
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -70,7 +70,7 @@ static struct raw_file file;
 static struct unit *units;
 static size_t nunits, units_cap;
 
-static int by_time(const void *a, const void *b)
+static int compare_times(const void *a, const void *b)
 {
 	const struct unit *x = a, *y = b;
 
@@ -105,8 +105,9 @@ static void read_units(const char *path)
 			units[nunits++] = u;
 		}
 	}
-	/* Units of one thread and one time keep their order: by_time compares their addresses. */
-	qsort(units, nunits, sizeof *units, by_time);
+	/* Units of one thread and one time keep their order: compare_times compares their
+	 * addresses. */
+	qsort(units, nunits, sizeof *units, compare_times);
 }
 
 static void put_unit(struct raw_build *b, const struct unit *u)
@@ -142,8 +143,8 @@ static void put_unit(struct raw_build *b, const struct unit *u)
 	}
 }
 
-/* Units [from, to), with modules or without. */
-static void cut_out(size_t from, size_t to, bool modules, struct str *out)
+/* Writes units [from, to) as a recording, with modules or without. */
+static void write_units(size_t from, size_t to, bool modules, struct str *out)
 {
 	static struct raw_build b;
 	size_t in_chunk[RAW_BUILD_THREADS] = {0};
@@ -163,7 +164,7 @@ static void cut_out(size_t from, size_t to, bool modules, struct str *out)
 	raw_build_free(&b);
 }
 
-/* How many cycles are closed by the first n units? */
+/* Returns how many cycles the first n units close. */
 static uint64_t count_closings(size_t n)
 {
 	struct names_resolver *resolver = symbol_resolver_new();
@@ -176,7 +177,7 @@ static uint64_t count_closings(size_t n)
 	uint64_t closings;
 	int fd = memfd_create("play", MFD_CLOEXEC);
 
-	cut_out(0, n, true, &bytes);
+	write_units(0, n, true, &bytes);
 	if (fd < 0 || pwrite(fd, bytes.s, bytes.n, 0) != (ssize_t)bytes.n)
 		die("memfd");
 	r = reader_open_fd(fd, "played", &ropt, &err);
@@ -195,7 +196,7 @@ static uint64_t count_closings(size_t n)
 	return closings;
 }
 
-/* The least n such that the first n units close at least k cycles. */
+/* Returns the least n, not below `from`, such that the first n units close at least k cycles. */
 static size_t find_closing(uint64_t k, size_t from)
 {
 	size_t lo = from, hi = nunits;
@@ -214,9 +215,9 @@ static size_t find_closing(uint64_t k, size_t from)
 /* --- the connection --- */
 
 static int sock = -1;
-static bool hears = true;
+static bool hears = true; /* whether there is a reporter that answers */
 
-static void put(const void *p, size_t n)
+static void send_bytes(const void *p, size_t n)
 {
 	const char *at = p;
 
@@ -234,15 +235,15 @@ static void put(const void *p, size_t n)
 	}
 }
 
-static void message(uint32_t type, const struct str *body)
+static void send_message(uint32_t type, const struct str *body)
 {
 	struct live_head h = {type, (uint32_t)body->n};
 
-	put(&h, sizeof h);
-	put(body->s, body->n);
+	send_bytes(&h, sizeof h);
+	send_bytes(body->s, body->n);
 }
 
-static void get(void *p, size_t n)
+static void receive_bytes(void *p, size_t n)
 {
 	char *at = p;
 
@@ -260,20 +261,20 @@ static void get(void *p, size_t n)
 	}
 }
 
-static void get_answer(uint32_t type, void *body, uint32_t n)
+static void receive_answer(uint32_t type, void *body, uint32_t n)
 {
 	struct live_head h;
 
 	memset(body, 0, n);
 	if (!hears)
 		return;
-	get(&h, sizeof h);
+	receive_bytes(&h, sizeof h);
 	if (h.type != type || h.bytes != n)
 		die("another answer than expected");
-	get(body, n);
+	receive_bytes(body, n);
 }
 
-static void call_reporter(void)
+static void connect_to_reporter(void)
 {
 	const char *options = getenv("ATOMSAN_OPTIONS");
 	const char *name = options ? strstr(options, "reporter=") : NULL;
@@ -324,7 +325,7 @@ static struct {
 
 static uint64_t bias; /* load bias of the program itself */
 
-static void say_hello(void)
+static void send_hello(void)
 {
 	struct live_hello h = {LIVE_VERSION, (uint32_t)getpid()};
 	struct str body = STR_INIT;
@@ -332,11 +333,11 @@ static void say_hello(void)
 	str_addn(&body, (const char *)&h, sizeof h);
 	str_addn(&body, o.options.s, o.options.n);
 	str_addn(&body, "\0./played\0word", 14);
-	message(LIVE_HELLO, &body);
+	send_message(LIVE_HELLO, &body);
 	str_free(&body);
 }
 
-static void tell_modules(void)
+static void send_modules(void)
 {
 	bool first = true;
 
@@ -352,12 +353,12 @@ static void tell_modules(void)
 		str_addn(&body, (const char *)&u->address, sizeof u->address);
 		str_addn(&body, u->text, u->text_len);
 		if (!o.inside)
-			message(LIVE_MODULE, &body);
+			send_message(LIVE_MODULE, &body);
 		str_free(&body);
 	}
 }
 
-static void ask(const char *what)
+static void send_ask(const char *what)
 {
 	struct live_ask q = {.kind = 'f'};
 	struct live_answer a;
@@ -370,13 +371,13 @@ static void ask(const char *what)
 		q.kind = *end;
 	q.start = q.kind == 's';
 	str_addn(&body, (const char *)&q, sizeof q);
-	message(LIVE_ASK, &body);
+	send_message(LIVE_ASK, &body);
 	str_free(&body);
-	get_answer(LIVE_ANSWER, &a, sizeof a);
+	receive_answer(LIVE_ANSWER, &a, sizeof a);
 	printf("answer: %u %u\n", a.decide, a.hands_on);
 }
 
-static void leave_out(const uint64_t *v, size_t n)
+static void send_left_out(const uint64_t *v, size_t n)
 {
 	struct str body = STR_INIT;
 
@@ -387,11 +388,14 @@ static void leave_out(const uint64_t *v, size_t n)
 
 		str_addn(&body, (const char *)&pc, sizeof pc);
 	}
-	message(LIVE_LEFT_OUT, &body);
+	send_message(LIVE_LEFT_OUT, &body);
 	str_free(&body);
 }
 
-/* The last accesses to the memory of the last unit, one for each change of thread. */
+/*
+ * Adds up to three steps: the last accesses to the address of the last unit. Of consecutive
+ * accesses by one thread, only the last counts.
+ */
 static void add_steps(size_t n, struct str *body)
 {
 	const struct raw_item *last = &units[n - 1].item;
@@ -414,7 +418,7 @@ static void add_steps(size_t n, struct str *body)
 	str_addn(body, (const char *)(steps + k), (3 - k) * sizeof *steps);
 }
 
-/* What is in the body from `from` on becomes a section. */
+/* Makes the bytes of the body from `from` on a section, by inserting its head before them. */
 static void close_section(struct str *body, size_t from, enum live_section_kind kind)
 {
 	struct live_section head = {kind, (uint32_t)(body->n - from)};
@@ -442,7 +446,7 @@ static void add_modules(struct str *body)
 	}
 }
 
-static void tell_finding(size_t n, uint64_t key)
+static void send_finding(size_t n, uint64_t key)
 {
 	struct live_finding f = {
 		.key = key, .thread = units[n - 1].thread, .answer = o.wait, .evicted = o.evict};
@@ -459,27 +463,27 @@ static void tell_finding(size_t n, uint64_t key)
 		add_modules(&body);
 		close_section(&body, at, LIVE_SECTION_MODULES);
 	}
-	cut_out(o.evict ? n - 1 : 0, n, false, &raw);
+	write_units(o.evict ? n - 1 : 0, n, false, &raw);
 	at = body.n;
 	str_addn(&body, raw.s, raw.n);
 	close_section(&body, at, LIVE_SECTION_RECORDING);
-	message(LIVE_FINDING, &body);
+	send_message(LIVE_FINDING, &body);
 	str_free(&body);
 	str_free(&raw);
 	if (o.wait) {
-		get_answer(LIVE_SHOWN, &shown, sizeof shown);
+		receive_answer(LIVE_SHOWN, &shown, sizeof shown);
 		printf("shown: %llu\n", (unsigned long long)shown.findings);
 	}
 	if (o.again) {
 		struct live_again a = {key, o.again};
 
 		str_addn(&body, (const char *)&a, sizeof a);
-		message(LIVE_AGAIN, &body);
+		send_message(LIVE_AGAIN, &body);
 		str_free(&body);
 	}
 }
 
-static void play(void)
+static void play_recording(void)
 {
 	struct live_end e = {.transactions = 10, .threads = (uint32_t)file.nthreads};
 	struct str body = STR_INIT;
@@ -487,29 +491,29 @@ static void play(void)
 	uint64_t closings, key = 0;
 	size_t at = 0;
 
-	say_hello();
-	tell_modules();
+	send_hello();
+	send_modules();
 	for (size_t i = 0; i < o.nask; i++)
-		ask(o.ask[i]);
+		send_ask(o.ask[i]);
 	if (o.print) {
 		puts(o.print);
 		fflush(stdout);
 	}
-	leave_out(o.left_out_first, o.nleft_out_first);
+	send_left_out(o.left_out_first, o.nleft_out_first);
 	closings = o.findings ? count_closings(nunits) : 0;
 	while (key < closings && key < o.findings) {
 		at = find_closing(key + 1, at);
-		tell_finding(at, ++key);
+		send_finding(at, ++key);
 		key = count_closings(at); /* one unit may close several */
 	}
-	leave_out(o.left_out, o.nleft_out);
+	send_left_out(o.left_out, o.nleft_out);
 	fflush(stdout);
 	if (o.kill)
 		raise(SIGKILL);
 	str_addn(&body, (const char *)&e, sizeof e);
-	message(LIVE_END, &body);
+	send_message(LIVE_END, &body);
 	str_free(&body);
-	get_answer(LIVE_SHOWN, &shown, sizeof shown);
+	receive_answer(LIVE_SHOWN, &shown, sizeof shown);
 	if (hears)
 		printf("standing: %llu\n", (unsigned long long)shown.findings);
 }
@@ -603,9 +607,9 @@ int main(int argc, char **argv)
 	} else if (o.live) {
 		child = start_live(o.live);
 	} else {
-		call_reporter();
+		connect_to_reporter();
 	}
-	play();
+	play_recording();
 	close(sock);
 	if (o.live)
 		waitpid(child, NULL, 0);

@@ -1,6 +1,7 @@
 /*
- * The reporter, run inside this process on streams that were made by hand, cut off and damaged. It
- * must either serve a stream or print one sentence, and never do anything else.
+ * Runs the reporter inside this process on streams of messages that are made by hand, cut off or
+ * damaged. The reporter must either serve a stream or print one sentence, and never do anything
+ * else.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,12 +26,12 @@
 
 #define N(v) (sizeof(v) / sizeof((v)[0]))
 
-/* --- the notes --- */
+/* --- note(), replaced: it counts the sentences and keeps the last --- */
 
 static int said;
 static char last_said[1024];
 
-static void say(const char *fmt, va_list ap)
+static void count_note(const char *fmt, va_list ap)
 {
 	said++;
 	vsnprintf(last_said, sizeof last_said, fmt, ap);
@@ -41,7 +42,7 @@ void note(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	say(fmt, ap);
+	count_note(fmt, ap);
 	va_end(ap);
 }
 
@@ -88,7 +89,7 @@ static void add_ask(struct str *out, uint64_t pc, char kind)
 	add_message(out, LIVE_ASK, &q, sizeof q);
 }
 
-/* Read by T1, written by T2, written by T1, all of it in block `function` of T1. */
+/* T1 reads, T2 writes, T1 writes the same address; T1's accesses are in one run of `function`. */
 static void make_recording(struct str *raw, uint32_t function, uint64_t address)
 {
 	static struct raw_build b;
@@ -102,7 +103,7 @@ static void make_recording(struct str *raw, uint32_t function, uint64_t address)
 	raw_put(&b, 1, 10, RAW_READ, address, 4, function + 4);
 	raw_put(&b, 2, 20, RAW_WRITE, address, 4, function + 8);
 	raw_put(&b, 1, 30, RAW_WRITE, address, 4, function + 8);
-	/* Other threads go on, and close their own cycles. */
+	/* The other thread continues, and closes a cycle of its own. */
 	raw_put(&b, 2, 30, RAW_READ, address, 4, function + 12);
 	raw_put(&b, 2, 31, RAW_RETURN, 0, 0, 0);
 	raw_assemble(&b, raw);
@@ -110,7 +111,10 @@ static void make_recording(struct str *raw, uint32_t function, uint64_t address)
 }
 
 static bool is_open; /* whether the transaction of a finding is open */
-/* What the program knows about it; and whether its first step was evicted or kept. */
+/*
+ * What the program knows about the next finding: its block and whether that is blamed; and whether
+ * its first step was evicted from the history (`gone`) or kept separately.
+ */
 static struct known {
 	uint64_t block;
 	uint32_t blamed;
@@ -186,8 +190,8 @@ static void add_end(struct str *out)
 struct bench {
 	struct reporter *session;
 	struct reporter_options options;
-	FILE *file;         /* what is printed */
-	struct str answers; /* to the program */
+	FILE *file;         /* the reporter's output */
+	struct str answers; /* the reporter's answers to the program */
 	struct str text;
 };
 
@@ -205,7 +209,7 @@ static int setup(void **state)
 	return 0;
 }
 
-static void stop(struct bench *b)
+static void stop_session(struct bench *b)
 {
 	char buf[4096];
 	ssize_t n;
@@ -232,8 +236,8 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* One process that sends these bytes and ends, or is killed. */
-static void play(struct bench *b, const char *bytes, size_t n)
+/* Connects a process that sends these bytes and ends, and collects the answers to it. */
+static void play_process(struct bench *b, const char *bytes, size_t n)
 {
 	struct reporter_process *p;
 	char buf[4096];
@@ -266,13 +270,13 @@ static void play(struct bench *b, const char *bytes, size_t n)
 	reporter_disconnect(p);
 }
 
-static void play_and_stop(struct bench *b, const struct str *s)
+static void play_and_stop_session(struct bench *b, const struct str *s)
 {
-	play(b, s->s, s->n);
-	stop(b);
+	play_process(b, s->s, s->n);
+	stop_session(b);
 }
 
-static uint64_t answered(const struct bench *b, size_t i, uint32_t type)
+static uint64_t get_answer(const struct bench *b, size_t i, uint32_t type)
 {
 	struct live_head h;
 	uint64_t value;
@@ -285,7 +289,7 @@ static uint64_t answered(const struct bench *b, size_t i, uint32_t type)
 	return value;
 }
 
-static size_t count(const char *text, const char *what)
+static size_t count_matches(const char *text, const char *what)
 {
 	size_t n = 0;
 
@@ -294,7 +298,7 @@ static size_t count(const char *text, const char *what)
 	return n;
 }
 
-/* --- --- */
+/* --- the tests --- */
 
 static void every_message(void **state)
 {
@@ -309,20 +313,20 @@ static void every_message(void **state)
 	add_again(&s, 5, 10);
 	add_again(&s, 77, 10);
 	add_end(&s);
-	play_and_stop(b, &s);
+	play_and_stop_session(b, &s);
 	assert_int_equal(said, 0);
-	assert_int_equal(answered(b, 0, LIVE_ANSWER), 1 | 1ull << 32);
-	assert_int_equal(answered(b, 1, LIVE_SHOWN), 1);
-	assert_int_equal(answered(b, 2, LIVE_SHOWN), 0); /* known already */
-	assert_int_equal(answered(b, 3, LIVE_SHOWN), 1);
+	assert_int_equal(get_answer(b, 0, LIVE_ANSWER), 1 | 1ull << 32);
+	assert_int_equal(get_answer(b, 1, LIVE_SHOWN), 1);
+	assert_int_equal(get_answer(b, 2, LIVE_SHOWN), 0); /* known already */
+	assert_int_equal(get_answer(b, 3, LIVE_SHOWN), 1);
 	assert_int_equal(reporter_findings(b->session), 1);
-	assert_int_equal(count(b->text.s, "WARNING"), 1);
-	assert_int_equal(count(b->text.s, " seen 12"), 1);
+	assert_int_equal(count_matches(b->text.s, "WARNING"), 1);
+	assert_int_equal(count_matches(b->text.s, " seen 12"), 1);
 	assert_null(strstr(b->text.s, "event"));
 	str_free(&s);
 }
 
-/* Text stands in the order of time: the middle step is T2's. */
+/* The report has the steps in the order of time: the middle step is T2's. */
 static void picture_without_numbers(void **state)
 {
 	struct bench *b = *state;
@@ -331,7 +335,7 @@ static void picture_without_numbers(void **state)
 	add_hello(&s, "");
 	add_module(&s);
 	add_finding(&s, 5, DEPOSIT, false, true);
-	play_and_stop(b, &s);
+	play_and_stop_session(b, &s);
 	assert_non_null(strstr(b->text.s, "* begin(bank+0x1000)"));
 	assert_true(strstr(b->text.s, "| r(") < strstr(b->text.s, "<-- closes the cycle"));
 	assert_non_null(strstr(b->text.s, "  To suppress it: atomicity:^bank+0x1000$\n"));
@@ -347,16 +351,16 @@ static void evicted(void **state)
 	add_module(&s);
 	add_finding(&s, 5, DEPOSIT, true, false);
 	add_end(&s);
-	play_and_stop(b, &s);
-	assert_int_equal(answered(b, 0, LIVE_SHOWN), 1);
-	assert_int_equal(answered(b, 1, LIVE_SHOWN), 1);
+	play_and_stop_session(b, &s);
+	assert_int_equal(get_answer(b, 0, LIVE_SHOWN), 1);
+	assert_int_equal(get_answer(b, 1, LIVE_SHOWN), 1);
 	assert_non_null(strstr(b->text.s, "history_size=N"));
 	assert_null(strstr(b->text.s, "Blamed"));
-	assert_int_equal(count(b->text.s, "by thread T1"), 2);
+	assert_int_equal(count_matches(b->text.s, "by thread T1"), 2);
 	str_free(&s);
 }
 
-/* The block is known, and maybe that it is cut through. */
+/* The program knows the block, and may know that it is to blame. */
 static void evicted_in_block(void **state)
 {
 	struct bench *b = *state;
@@ -371,16 +375,16 @@ static void evicted_in_block(void **state)
 	known.gone = false;
 	add_finding(&s, 7, DEPOSIT, false, false);
 	add_end(&s);
-	play_and_stop(b, &s);
-	assert_int_equal(count(b->text.s, "+ begin(bank+0x1000)"), 1);
-	assert_int_equal(count(b->text.s, "The block to blame is unknown"), 1);
-	assert_int_equal(count(b->text.s, "Unknown operation by thread T1 (block"), 2);
-	assert_int_equal(count(b->text.s, "Blamed: block 'bank+0x1000' (thread T1"), 2);
+	play_and_stop_session(b, &s);
+	assert_int_equal(count_matches(b->text.s, "+ begin(bank+0x1000)"), 1);
+	assert_int_equal(count_matches(b->text.s, "The block to blame is unknown"), 1);
+	assert_int_equal(count_matches(b->text.s, "Unknown operation by thread T1 (block"), 2);
+	assert_int_equal(count_matches(b->text.s, "Blamed: block 'bank+0x1000' (thread T1"), 2);
 	known = (struct known){0};
 	str_free(&s);
 }
 
-/* A cycle in the rest of the history is not the one that was closed, and may not exist. */
+/* A cycle in the rest of the history is not the one that was closed, and may be none at all. */
 static void evicted_and_small(void **state)
 {
 	struct bench *b = *state;
@@ -391,14 +395,14 @@ static void evicted_and_small(void **state)
 	known = (struct known){DEPOSIT, 1, true, false};
 	add_finding(&s, 5, DEPOSIT, false, true);
 	add_end(&s);
-	play_and_stop(b, &s);
+	play_and_stop_session(b, &s);
 	assert_non_null(strstr(b->text.s, "Unknown operation by thread T1 (block"));
 	assert_non_null(strstr(b->text.s, "history_size=N"));
 	known = (struct known){0};
 	str_free(&s);
 }
 
-/* An operation on a lock, with its calls. */
+/* The evicted step is an operation on a lock, which was kept separately with its calls. */
 static void evicted_kept(void **state)
 {
 	struct bench *b = *state;
@@ -409,7 +413,7 @@ static void evicted_kept(void **state)
 	known = (struct known){DEPOSIT, 1, false, true};
 	add_finding(&s, 5, DEPOSIT, false, false);
 	add_end(&s);
-	play_and_stop(b, &s);
+	play_and_stop_session(b, &s);
 	assert_null(strstr(b->text.s, "Unknown operation"));
 	assert_non_null(strstr(b->text.s, "Release of [1] by thread T1 (block"));
 	assert_non_null(strstr(b->text.s, "[1] mutex at bank+0x9000\n"));
@@ -432,8 +436,8 @@ static void evicted_left_out(void **state)
 	add_left_out(&s, DEPOSIT);
 	add_finding(&s, 5, DEPOSIT, true, false);
 	add_end(&s);
-	play_and_stop(b, &s);
-	assert_int_equal(answered(b, 0, LIVE_SHOWN), 0);
+	play_and_stop_session(b, &s);
+	assert_int_equal(get_answer(b, 0, LIVE_SHOWN), 0);
 	assert_int_equal(reporter_findings(b->session), 0);
 	known = (struct known){0};
 	str_free(&s);
@@ -451,12 +455,12 @@ static void left_out(void **state)
 	add_left_out(&s, DEPOSIT);
 	add_finding(&s, 7, DEPOSIT, true, true); /* was open when it was left out */
 	add_end(&s);
-	play_and_stop(b, &s);
-	assert_int_equal(answered(b, 0, LIVE_SHOWN), 0);
-	assert_int_equal(answered(b, 1, LIVE_SHOWN), 1);
+	play_and_stop_session(b, &s);
+	assert_int_equal(get_answer(b, 0, LIVE_SHOWN), 0);
+	assert_int_equal(get_answer(b, 1, LIVE_SHOWN), 1);
 	assert_int_equal(reporter_findings(b->session), 1);
-	assert_int_equal(count(b->text.s, "do not count"), 1);
-	assert_int_equal(count(b->text.s, "WARNING"), 2);
+	assert_int_equal(count_matches(b->text.s, "do not count"), 1);
+	assert_int_equal(count_matches(b->text.s, "WARNING"), 2);
 	assert_non_null(strstr(b->text.s, "atomsan: 1 atomicity violation"));
 	str_free(&s);
 }
@@ -470,19 +474,19 @@ static void two_processes(void **state)
 	add_module(&s);
 	add_finding(&s, 5, DEPOSIT, false, true);
 	add_end(&s);
-	play(b, s.s, s.n);
+	play_process(b, s.s, s.n);
 	str_reset(&s);
 	add_hello(&s, "");
 	add_module(&s);
 	add_finding(&s, 1, DEPOSIT, false, true);
 	add_finding(&s, 2, DEPOSIT + 0x100, false, true);
 	add_end(&s);
-	play_and_stop(b, &s);
-	/* The second has found both. */
-	assert_int_equal(answered(b, 0, LIVE_SHOWN), 1);
-	assert_int_equal(answered(b, 1, LIVE_SHOWN), 2);
-	assert_int_equal(count(b->text.s, "WARNING"), 2);
-	assert_int_equal(count(b->text.s, "atomsan: in process 4321, ./bank all\n"), 1);
+	play_and_stop_session(b, &s);
+	/* The second process has found both. */
+	assert_int_equal(get_answer(b, 0, LIVE_SHOWN), 1);
+	assert_int_equal(get_answer(b, 1, LIVE_SHOWN), 2);
+	assert_int_equal(count_matches(b->text.s, "WARNING"), 2);
+	assert_int_equal(count_matches(b->text.s, "atomsan: in process 4321, ./bank all\n"), 1);
 	str_free(&s);
 }
 
@@ -495,9 +499,9 @@ static void all_of_them(void **state)
 	add_hello(&s, "");
 	add_finding(&s, 5, DEPOSIT, false, true);
 	add_finding(&s, 6, DEPOSIT, false, true);
-	play_and_stop(b, &s);
+	play_and_stop_session(b, &s);
 	assert_int_equal(reporter_findings(b->session), 2);
-	assert_int_equal(count(b->text.s, "WARNING"), 2);
+	assert_int_equal(count_matches(b->text.s, "WARNING"), 2);
 	str_free(&s);
 }
 
@@ -514,9 +518,9 @@ static void suppressed(void **state)
 	add_finding(&s, 5, DEPOSIT, true, true);
 	add_again(&s, 5, 3);
 	add_end(&s);
-	play_and_stop(b, &s);
-	assert_int_equal(answered(b, 0, LIVE_SHOWN), 0);
-	assert_int_equal(answered(b, 1, LIVE_SHOWN), 0);
+	play_and_stop_session(b, &s);
+	assert_int_equal(get_answer(b, 0, LIVE_SHOWN), 0);
+	assert_int_equal(get_answer(b, 1, LIVE_SHOWN), 0);
 	assert_int_equal(reporter_findings(b->session), 0);
 	assert_null(strstr(b->text.s, "WARNING"));
 	suppress_free(b->options.suppress);
@@ -532,13 +536,13 @@ static void json(void **state)
 	add_hello(&s, "");
 	add_module(&s);
 	add_finding(&s, 5, DEPOSIT, false, true);
-	play_and_stop(b, &s);
+	play_and_stop_session(b, &s);
 	assert_non_null(strstr(b->text.s, "\"trace\": null"));
 	assert_non_null(strstr(b->text.s, "\"program\": \"./bank all\""));
-	assert_int_equal(count(b->text.s, "\"event\": null"), 4);
-	assert_int_equal(count(b->text.s, "\"begin\": null"), 5);
-	assert_int_equal(count(b->text.s, "\"order\": "), 4);
-	assert_int_equal(count(b->text.s, "\"evicted\": false"), 1);
+	assert_int_equal(count_matches(b->text.s, "\"event\": null"), 4);
+	assert_int_equal(count_matches(b->text.s, "\"begin\": null"), 5);
+	assert_int_equal(count_matches(b->text.s, "\"order\": "), 4);
+	assert_int_equal(count_matches(b->text.s, "\"evicted\": false"), 1);
 	str_free(&s);
 }
 
@@ -549,7 +553,7 @@ static void add_settled(struct str *out, uint32_t thread)
 	add_message(out, LIVE_SETTLED, &t, sizeof t);
 }
 
-/* A finding in an open transaction counts when that has ended, however it does. */
+/* A finding in an open transaction counts when the transaction has ended, in whatever way. */
 static void open_transactions(void **state)
 {
 	enum { NOT, THIS, OTHER, END };
@@ -580,16 +584,16 @@ static void open_transactions(void **state)
 			add_settled(&s, v[i].settled == THIS ? 1 : 2);
 		if (v[i].settled == END)
 			add_end(&s);
-		play_and_stop(b, &s);
+		play_and_stop_session(b, &s);
 		assert_int_equal(said, 0);
-		assert_int_equal(count(b->text.s, "WARNING"), v[i].shown);
-		assert_int_equal(count(b->text.s, "do not count"), 0);
+		assert_int_equal(count_matches(b->text.s, "WARNING"), v[i].shown);
+		assert_int_equal(count_matches(b->text.s, "do not count"), 0);
 		teardown(&own);
 	}
 	str_free(&s);
 }
 
-/* Questions about marked blocks come with the label. */
+/* An ASK about a marked block contains its label. */
 static void labels(void **state)
 {
 	struct live_ask q = {.pc = 3, .call = 9, .kind = 'a'};
@@ -600,22 +604,22 @@ static void labels(void **state)
 	str_addn(&body, (const char *)&q, sizeof q);
 	str_add(&body, "a label");
 	add_message(&s, LIVE_ASK, body.s, body.n);
-	play_and_stop(b, &s);
+	play_and_stop_session(b, &s);
 	assert_int_equal(said, 0);
-	assert_int_equal(answered(b, 0, LIVE_ANSWER) & 1, 1);
-	/* Those about functions do not, and labels end somewhere. */
+	assert_int_equal(get_answer(b, 0, LIVE_ANSWER) & 1, 1);
+	/* An ASK about a function may have no label, and the length of labels is limited. */
 	body.s[offsetof(struct live_ask, kind)] = 'f';
 	str_reset(&s);
 	add_hello(&s, "");
 	add_message(&s, LIVE_ASK, body.s, body.n);
-	play(b, s.s, s.n);
+	play_process(b, s.s, s.n);
 	assert_int_equal(said, 1);
 	body.s[offsetof(struct live_ask, kind)] = 'a';
 	str_pad(&body, 'x', LIVE_LABEL_MAX);
 	str_reset(&s);
 	add_hello(&s, "");
 	add_message(&s, LIVE_ASK, body.s, body.n);
-	play(b, s.s, s.n);
+	play_process(b, s.s, s.n);
 	assert_int_equal(said, 2);
 	str_free(&s);
 	str_free(&body);
@@ -654,7 +658,7 @@ static void wrong_messages(void **state)
 		str_reset(&s);
 		add_hello(&s, "");
 		add_message(&s, v[i].type, zeros, v[i].bytes);
-		play(own, s.s, s.n);
+		play_process(own, s.s, s.n);
 		assert_int_equal(said, 1);
 		if (!strstr(last_said, v[i].wrong))
 			fail_msg("says '%s', not '%s'", last_said, v[i].wrong);
@@ -664,7 +668,7 @@ static void wrong_messages(void **state)
 }
 
 /* A run after END is refused: the log for prediction has been sent. */
-static void run_behind_end(void **state)
+static void run_after_end(void **state)
 {
 	struct str s = STR_INIT;
 
@@ -672,7 +676,7 @@ static void run_behind_end(void **state)
 	add_end(&s);
 	add_message(&s, LIVE_RUN, "", 1);
 	add_end(&s);
-	play(*state, s.s, s.n);
+	play_process(*state, s.s, s.n);
 	assert_int_equal(said, 1);
 	assert_non_null(strstr(last_said, "it sent a RUN after END"));
 	str_free(&s);
@@ -695,28 +699,28 @@ static void wrong_lengths(void **state)
 		str_reset(&s);
 		add_hello(&s, "");
 		str_addn(&s, (const char *)&huge[i], sizeof huge[i]);
-		play(b, s.s, s.n);
+		play_process(b, s.s, s.n);
 		assert_int_equal(said, 1);
 		assert_non_null(strstr(last_said, "a message of "));
 	}
 	str_reset(&s);
 	add_hello(&s, "");
 	add_message(&s, LIVE_FINDING, &many, sizeof many);
-	play(b, s.s, s.n);
+	play_process(b, s.s, s.n);
 	assert_non_null(
 		strstr(last_said, "a FINDING with a section of kind 1 and 4294967288 bytes"));
 	str_reset(&s);
 	add_message(&s, LIVE_HELLO, &other, sizeof other);
-	play(b, s.s, s.n);
+	play_process(b, s.s, s.n);
 	assert_non_null(strstr(last_said, "link it again"));
 	str_reset(&s);
 	add_end(&s);
-	play(b, s.s, s.n);
+	play_process(b, s.s, s.n);
 	assert_non_null(strstr(last_said, "it did not send HELLO first"));
 	str_free(&s);
 }
 
-/* Facts come with a finding, and no events of them. */
+/* Adds facts to the next finding, for which its recording has no events. */
 static void add_facts(void)
 {
 	struct {
@@ -751,10 +755,10 @@ static void facts_are_used(void **state)
 	add_finding(&s, 6, DEPOSIT + 0x100, true, true); /* no block: no finding */
 	add_end(&s);
 	str_free(&facts);
-	play_and_stop(b, &s);
+	play_and_stop_session(b, &s);
 	assert_int_equal(said, 0);
-	assert_int_equal(count(b->text.s, "WARNING"), 2);
-	assert_int_equal(count(b->text.s, "block 'bank+0x1100'"), 0);
+	assert_int_equal(count_matches(b->text.s, "WARNING"), 2);
+	assert_int_equal(count_matches(b->text.s, "block 'bank+0x1100'"), 0);
 	assert_non_null(strstr(b->text.s, "64 bytes"));
 	assert_non_null(strstr(b->text.s, "    #0 ?? (bank+0x4003)\n"
 					  "    #1 ?? (bank+0x100b)\n"
@@ -764,7 +768,7 @@ static void facts_are_used(void **state)
 	str_free(&s);
 }
 
-/* Also if the history is gone, and there is no recording at all. */
+/* The same if the history is gone and there is no recording at all. */
 static void facts_of_evicted(void **state)
 {
 	struct bench *b = *state;
@@ -776,7 +780,7 @@ static void facts_of_evicted(void **state)
 	add_finding(&s, 5, DEPOSIT, false, false);
 	add_end(&s);
 	str_free(&facts);
-	play_and_stop(b, &s);
+	play_and_stop_session(b, &s);
 	assert_int_equal(said, 0);
 	assert_non_null(strstr(b->text.s, "    #0 ?? (bank+0x4003)\n"
 					  "    #1 ?? (bank+0x100b)\n"
@@ -784,7 +788,7 @@ static void facts_of_evicted(void **state)
 	str_free(&s);
 }
 
-/* Of any kind and length: it is taken, or there is one sentence. */
+/* Sections of any kind and length are accepted, or the reporter prints one sentence. */
 static void wrong_sections(void **state)
 {
 	static const char ones[256] = {[0 ... 255] = 1};
@@ -801,7 +805,7 @@ static void wrong_sections(void **state)
 			add_section(&facts, kind, ones, n);
 			add_hello(&s, "");
 			add_finding(&s, 5, DEPOSIT, false, true);
-			play(own, s.s, s.n);
+			play_process(own, s.s, s.n);
 			if (said > 1)
 				fail_msg("%d sentences, at last %s", said, last_said);
 			if (!said && (!kind || kind == LIVE_SECTIONS || n % 8))
@@ -827,7 +831,7 @@ static void make_stream(struct str *s)
 	str_free(&facts);
 }
 
-/* A program may be killed at any byte: nothing is said about it. */
+/* A program may be killed at any byte: the reporter prints nothing about it. */
 static void cut_off(void **state)
 {
 	struct str s = STR_INIT;
@@ -835,14 +839,14 @@ static void cut_off(void **state)
 
 	(void)state;
 	make_stream(&s);
-	/* Most of it is the zeros of a recording. */
+	/* Most of the stream is the zeros of a recording. */
 	recording = (size_t)((char *)memmem(s.s, s.n, RAW_MAGIC, 8) - s.s) + 512;
 	for (size_t n = 0; n<s.n; n += n> recording && n < recording + 11000 ? 61 : 1) {
 		void *own;
 
 		setup(&own);
-		play(own, s.s, n);
-		stop(own);
+		play_process(own, s.s, n);
+		stop_session(own);
 		if (said)
 			fail_msg("cut off at %zu: %s", n, last_said);
 		teardown(&own);
@@ -850,7 +854,7 @@ static void cut_off(void **state)
 	str_free(&s);
 }
 
-/* Any byte may be anything: a sentence at most for each finding and one for the end of it. */
+/* Any byte may have any value: at most one sentence for each finding, and one for the end. */
 static void damaged(void **state)
 {
 	static const unsigned char values[] = {0, 1, 0x7f, 0x80, 0xff};
@@ -866,8 +870,8 @@ static void damaged(void **state)
 
 		s.s[at] = i % 3 ? (char)values[(size_t)rand() % N(values)] : (char)rand();
 		setup(&own);
-		play(own, s.s, s.n);
-		stop(own);
+		play_process(own, s.s, s.n);
+		stop_session(own);
 		if (said > 3)
 			fail_msg("byte %zu: %d sentences, at last %s", at, said, last_said);
 		teardown(&own);
@@ -887,7 +891,7 @@ int main(void)
 		TEST(two_processes),     TEST(all_of_them),
 		TEST(suppressed),        TEST(json),
 		TEST(open_transactions), TEST(labels),
-		TEST(wrong_messages),    TEST(run_behind_end),
+		TEST(wrong_messages),    TEST(run_after_end),
 		TEST(wrong_lengths),     TEST(facts_are_used),
 		TEST(facts_of_evicted),  TEST(wrong_sections),
 		TEST(cut_off),           TEST(damaged),

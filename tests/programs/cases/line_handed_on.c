@@ -1,8 +1,7 @@
 /*
  * A block writes a variable and stays open. A second thread reads the variable, fills 64 bytes, and
  * passes them on under a lock to a third thread, which reads them and writes other bytes of the
- * same
- * 64. The blocks of both threads have ended when the first block reads what the second thread
+ * same 64. The blocks of both threads have ended when the first block reads what the second thread
  * wrote: that cuts it. If it reads bytes of the same 64 that no thread wrote, it is not cut.
  *
  * buggy blame: whole
