@@ -1,7 +1,7 @@
 /*
- * Programs that make life hard for the check inside them; the first argument says which. What
- * each prints and returns depends on nothing but itself. attack_threads.c has some of them, and
- * tests/recorder/attack.c more.
+ * Programs that are hard to check as they run; the first argument selects one. What each prints and
+ * returns is always the same, with and without the check. attack_threads.c has some of them, and
+ * tests/recorder/attack.c has more.
  */
 #define _GNU_SOURCE
 #include "attack.h"
@@ -58,7 +58,8 @@ void run(int threads, void *(*fn)(void *), long arg)
 		pthread_join(t[i], NULL);
 }
 
-/* --- a lost update that happens: the second thread comes when the first is in the middle --- */
+/* --- a lost update that always happens: the second thread runs while the first is in its block ---
+ */
 
 static int turn;
 static long balance;
@@ -84,7 +85,7 @@ static void set(long b)
 	pthread_mutex_unlock(&mutex);
 }
 
-static void (*in_block)(void); /* called when the cycle is closed and the block still open */
+static void (*in_block)(void); /* called when the cycle is closed and the block is still open */
 
 static __attribute__((noinline)) void deposit(int first)
 {
@@ -132,7 +133,7 @@ static int own_status(void)
 	return 7;
 }
 
-/* --- all kinds of ends, the last three in the middle of the block that was cut --- */
+/* --- all ways to end a process; the last three in the middle of the block that was cut --- */
 
 static int by_exit_in_thread(void)
 {
@@ -211,7 +212,7 @@ static int crash_later(void)
 	return 1;
 }
 
-/* --- the program knows nothing of a reporter --- */
+/* --- the reporter must not disturb the program: its children, pipes and descriptors --- */
 
 static volatile sig_atomic_t children;
 
@@ -226,7 +227,7 @@ static int no_child(void)
 	signal(SIGCHLD, on_child);
 	lose();
 	if (wait(NULL) != -1 || errno != ECHILD || waitpid(-1, NULL, WNOHANG) != -1)
-		puts("somebody is there");
+		puts("there is a child");
 	printf("%d signals\n", (int)children);
 	return 0;
 }
@@ -369,7 +370,7 @@ static int asleep(void)
 	return 0;
 }
 
-/* --- signals while findings are made --- */
+/* --- signals while findings are reported --- */
 
 static long hits;
 
@@ -432,7 +433,7 @@ static int plugins(void)
 	return 0;
 }
 
-/* --- fewer privileges, a smaller root, tighter limits while it runs --- */
+/* --- the program gives up privileges, changes its root and lowers its limits while it runs --- */
 
 static int privileges(void)
 {

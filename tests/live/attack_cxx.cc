@@ -1,4 +1,4 @@
-// The same as attack.c for what only C++ has.
+// The same as attack.c, for exceptions, thread-local and static objects.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -17,7 +17,7 @@ static void add(long n)
 	sum += n;
 }
 
-// --- left by exceptions, from any depth ---
+// --- blocks that exceptions leave, from any depth ---
 
 static void throws(int depth)
 {

@@ -1,6 +1,7 @@
 /*
- * Those of attack.c's programs that make the check's per-thread state hard: odd stacks and jumps,
- * odd ends, memory of all kinds, thousands of threads, slots that are reused, signals in a fork.
+ * Those of attack.c's programs that are hard for the check's per-thread state: unusual stacks and
+ * jumps, unusual ends of threads, memory of all kinds, thousands of threads, slots that are reused,
+ * signals during a fork.
  */
 #define _GNU_SOURCE
 #include "attack.h"
@@ -97,7 +98,7 @@ int overflows(void)
 	return 0;
 }
 
-/* Two coroutines that hand over to each other, and one that is never finished. */
+/* Two coroutines that switch to each other, of which one never finishes. */
 static ucontext_t home, one, two;
 static long steps;
 
@@ -147,7 +148,7 @@ int coroutines(void)
 	return 0;
 }
 
-/* A finding, on a stack that has just enough room for the functions that use it. */
+/* A finding on a stack that has just enough room for the program's own functions. */
 static volatile long shared_word;
 static volatile int turn;
 
@@ -336,7 +337,7 @@ static void *after_main(void *arg)
 	return arg;
 }
 
-/* main's thread ends before the others do. */
+/* main()'s thread ends before the others do. */
 int main_leaves(void)
 {
 	pthread_t t;

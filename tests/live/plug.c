@@ -1,4 +1,4 @@
-/* A library that comes and goes: attack.c. */
+/* A library that attack.c loads and unloads. */
 #include <pthread.h>
 
 static pthread_mutex_t mine = PTHREAD_MUTEX_INITIALIZER;

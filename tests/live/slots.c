@@ -1,6 +1,6 @@
 /*
- * slots WHAT: a thread's slot in the check goes to another thread after its end, and must be as
- * good as new. The script (slots) says what must be found in each case.
+ * slots WHAT: after a thread has ended, the check gives its slot to another thread, for which the
+ * slot must be as good as new. The script `slots` has the expected findings of each case.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -69,6 +69,7 @@ static int much(void)
 	return 0;
 }
 
+/* Forks while another thread works; the child creates threads of its own. */
 static int do_fork(void)
 {
 	pthread_t t;
@@ -91,6 +92,7 @@ static int do_fork(void)
 	return 0;
 }
 
+/* Replaces the process by the same program. */
 static int do_exec(void)
 {
 	run(2, 100);
@@ -98,6 +100,7 @@ static int do_exec(void)
 	return 9;
 }
 
+/* Starts the same program as a child while another thread works. */
 static int spawn(void)
 {
 	char command[4096];
@@ -192,6 +195,7 @@ static void spin(int depth)
 	}
 }
 
+/* A signal handler jumps out of functions and atomic operations. */
 static int timer_jumps(void)
 {
 	volatile int jumps = 0;
@@ -229,6 +233,7 @@ static void *atomics(void *arg)
 	return NULL;
 }
 
+/* Plain accesses, atomic operations and library calls fault, and the handler jumps out of them. */
 static int segv(void)
 {
 	struct sigaction a = {.sa_handler = bad};
@@ -271,6 +276,7 @@ static void *stay(void *arg)
 	return arg;
 }
 
+/* A thousand threads alive at once. */
 static int alive(void)
 {
 	static pthread_t t[ALIVE];
@@ -288,6 +294,7 @@ static int alive(void)
 	return 0;
 }
 
+/* Twenty thousand threads, four at a time. */
 static int many(void)
 {
 	for (int i = 0; i < 5000; i++)
@@ -309,6 +316,7 @@ static void *dive(void *arg)
 	return (void *)down((long)arg);
 }
 
+/* A recursion of 200,000 calls. */
 static int deep(void)
 {
 	pthread_attr_t attr;
