@@ -58,8 +58,7 @@ void run(int threads, void *(*fn)(void *), long arg)
 		pthread_join(t[i], NULL);
 }
 
-/* --- a lost update that always happens: the second thread runs while the first is in its block ---
- */
+/* --- a lost update in every run: the second thread runs while the first is in its block --- */
 
 static int turn;
 static long balance;
@@ -253,8 +252,7 @@ static int no_descriptor(void)
 	return 0;
 }
 
-/* All descriptors closed, and their numbers given to sockets: no message of ours may arrive there.
- */
+/* Closes all descriptors and reuses their numbers for sockets: no message may arrive there. */
 enum { PAIRS = 400 };
 static int close_from(void)
 {

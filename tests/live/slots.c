@@ -128,8 +128,7 @@ static void clocks(void)
 	wait_gone(4);
 }
 
-/* --- forgotten: many at once, then some after each other, then two blocks that cut each other ---
- */
+/* --- forgotten: many at once, then some in sequence, then two blocks that cut each other --- */
 
 enum { MANY = 60 };
 static pthread_barrier_t all;

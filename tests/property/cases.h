@@ -24,8 +24,7 @@ struct fixed_case {
 
 extern const struct fixed_case fixed_cases[]; /* ends with a NULL name */
 
-/* Parses the case's trace into `t`. A mistake in it is a mistake in cases.c and ends the program.
- */
+/* Parses the case's trace into `t`. A mistake in it is one of cases.c, and ends the program. */
 void case_trace(const struct fixed_case *c, struct trace *t);
 
 /*

@@ -71,8 +71,7 @@ void gen_access(struct gen *g, uint32_t t, unsigned reads);
 uint32_t gen_next_child(const struct gen *g);
 /* Thread t forks that thread. */
 void gen_fork(struct gen *g, uint32_t t);
-/* Thread t joins the child, which has no events from now on. Nothing if the child waits for a fork.
- */
+/* Thread t joins the child, unless that waits for its fork; the child has no further events. */
 void gen_join(struct gen *g, uint32_t t, uint32_t child);
 /* Ends all blocks of the thread. */
 void gen_leave(struct gen *g, uint32_t t);

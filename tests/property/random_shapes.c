@@ -167,8 +167,7 @@ static void add_brawl(struct gen *g)
 	}
 }
 
-/* Many threads read what an open block wrote, inside blocks and outside; then a thread writes it.
- */
+/* Many threads, inside blocks and outside, read what an open block wrote; then a thread writes. */
 static void add_audience(struct gen *g)
 {
 	uint32_t star = gen_thread(g), var = gen_var(g, star);

@@ -302,8 +302,7 @@ static void report(struct judge *j, struct trace *t, const char *origin)
 	str_free(&text);
 }
 
-/* A trace, and the expected results: variables with a finding and lock cycles, by canonical names.
- */
+/* A trace and the expected results: variables with a finding, and lock cycles, by their names. */
 struct fixed_case {
 	const char *name, *text, *lockset, *deadlock;
 };

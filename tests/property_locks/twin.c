@@ -157,8 +157,7 @@ bool twin_exclude(const struct twin *t, size_t a, size_t b)
 	return false;
 }
 
-/* Returns where the life of the variable begins that access i belongs to: after an alloc or free.
- */
+/* Returns where the variable's current life at access i begins: after its last alloc or free. */
 static size_t find_birth(const struct twin *t, size_t i)
 {
 	size_t from = i;

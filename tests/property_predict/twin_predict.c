@@ -58,8 +58,7 @@ static bool barrier_is_open(const struct twin_predict *w, const uint32_t *pos, u
 	return true;
 }
 
-/* Have all events happened that event i must wait for: its fork, joined threads, waits, notifies?
- */
+/* Have all events happened that event i waits for: its fork, a joined thread, waits, notifies? */
 static bool have_prerequisites_happened(const struct twin_predict *w, const uint32_t *pos,
 					uint32_t i)
 {

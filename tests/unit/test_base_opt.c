@@ -263,8 +263,7 @@ static void test_print(void **state)
 	free(text);
 }
 
-/* A table inside a table: its rows are used in its place, and set the fields of their own struct.
- */
+/* A table inside a table: its rows are used in its place, and set fields of their own struct. */
 static void test_table(void **state)
 {
 	struct part {
