@@ -44,7 +44,7 @@ bool checker_init(bool for_replay)
 	o->early = !for_replay;
 	history_for_replay = for_replay;
 	if (rt_recording)
-		shadow_make_serial();
+		shadow_set_serial(true);
 	return true;
 }
 
@@ -209,6 +209,8 @@ bool checker_fork_child(struct rt_thread *t)
 	checker_order_lock = 0;
 	rt_rank_child();
 	shadow_child();
+	/* The parent's recording does not go on in the child. */
+	shadow_set_serial(rt_recording);
 	end_other_threads(t);
 	history_child(t);
 	block_policy_child();

@@ -145,7 +145,7 @@ static void queue_growing_component(idg_ref ref)
 {
 	uint32_t node = idg_at(&graph, ref), root;
 
-	if (node == IDG_NONE || !icd_logs || shadow_serial)
+	if (node == IDG_NONE || !icd_logs || rt_recording)
 		return;
 	root = graph.node[node].of;
 	if (graph.node[root].cyclic && !graph.node[root].lost &&
@@ -301,7 +301,7 @@ static void set_todo(struct rt_thread *t, bool skipped)
 		if (icd_logs && (t->blocks.txn || icd_public[t->slot].reached))
 			todo |= ICD_LOG;
 	}
-	t->icd.todo = todo | (shadow_serial ? ICD_SLOW : 0);
+	t->icd.todo = todo | (rt_recording ? ICD_SLOW : 0);
 	set_fast_path(t);
 }
 

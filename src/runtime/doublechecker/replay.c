@@ -82,7 +82,7 @@ static void grow_objects(void)
 
 	objects_cap = cap ? 2 * cap : 1 << 10;
 	objects = mem_zalloc(objects_cap * sizeof *objects);
-	for (uint32_t i = 0; i < cap; i++)
+	for (uint32_t i = 0; old && i < cap; i++)
 		if (old[i].stamp == stamp)
 			*find_slot(old[i].key) = old[i];
 	mem_free(old);

@@ -11,7 +11,10 @@
 
 static enum rt_mode frontier_wants(void)
 {
-	return rt_checking && mode_any_active() ? RT_CHECKING : RT_NOTHING;
+	if (!rt_checking || !mode_any_active())
+		return RT_NOTHING;
+	/* The fast path takes no lock; in serial mode all depends on one, even if recording failed. */
+	return shadow_serial ? RT_ALL : RT_CHECKING;
 }
 
 /* --- threads --- */

@@ -121,15 +121,16 @@ static struct label {
 } labels[LABELS];
 static uint32_t nlabels;
 
-void origins_label(uint32_t number, const char *text, size_t n)
+bool origins_label(uint32_t number, const char *text, size_t n)
 {
 	uint32_t i = __atomic_fetch_add(&nlabels, 1, __ATOMIC_RELAXED);
 
 	if (i >= LABELS)
-		return;
+		return false;
 	labels[i].n = (uint32_t)(n < LABEL_BYTES ? n : LABEL_BYTES);
 	memcpy(labels[i].text, text, labels[i].n);
 	labels[i].number = number;
+	return true;
 }
 
 bool origins_label_at(uint32_t i, uint32_t *number, const char **text, size_t *n)

@@ -61,8 +61,8 @@ bool origins_extent_at(uint32_t i, uintptr_t *address, size_t *size);
 
 /* --- labels --- */
 
-/* Keep the text of the label with this number: its first 128 bytes, if there is room. */
-void origins_label(uint32_t number, const char *text, size_t n);
+/* Keep the text of the label with this number, its first 128 bytes. False: there is no room. */
+bool origins_label(uint32_t number, const char *text, size_t n);
 /* Returns the text of a label, "" if it is not known. It stays valid and is not terminated. */
 const char *origins_label_text(uint32_t number, size_t *n);
 /* The label that was kept as the i-th. False: there are not so many. */

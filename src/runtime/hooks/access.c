@@ -26,12 +26,11 @@ __attribute__((noinline)) static void access_recorded(enum raw_op op, uintptr_t 
 						      size_t size, uintptr_t pc)
 {
 	struct rt_thread *t = &rt_self;
-	uint64_t time = clock_now();
 
 	rt_tool->access(op, address, size, pc);
 	if (t->ignoring || !rt_enter(t))
 		return;
-	rt_recorder->accessed(t, op, address, size, time, pc);
+	rt_recorder->accessed(t, op, address, size, clock_now(), pc);
 	rt_leave(t);
 }
 

@@ -40,8 +40,8 @@ static uint32_t find_label_number(struct rt_thread *t, const char *text)
 		number = ++nlabels;
 		labels[i] = (struct label){hash, number};
 		rt_recorder->label(t, number, text, n);
-		origins_label(number, text, n);
-		rt_tool->label(t, number, text, n);
+		if (origins_label(number, text, n))
+			rt_tool->label(t, number, text, n);
 	}
 	rt_unlock(&lock);
 	return number;

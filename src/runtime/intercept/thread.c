@@ -302,7 +302,7 @@ static void begin_child(struct rt_thread *t)
 	mode_child(t);
 	rt_process = getpid();
 	rt_recorder->fork_child(t);
-	if (rt_checking && rt_recording)
+	if (shadow_serial && rt_recording)
 		rt_stop_checking("a forked child cannot be both recorded and checked");
 	if (rt_tool->fork_child(t))
 		return;

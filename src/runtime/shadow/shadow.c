@@ -299,10 +299,10 @@ void shadow_let_go(void)
 
 bool shadow_serial;
 
-void shadow_make_serial(void)
+void shadow_set_serial(bool serial)
 {
-	shadow_serial = true;
-	shadow_stripe_mask = 0;
+	shadow_serial = serial;
+	shadow_stripe_mask = serial ? 0 : SHADOW_STRIPES - 1;
 }
 
 bool shadow_forked;

@@ -184,7 +184,8 @@ static inline bool shadow_is_locked(uintptr_t address)
 }
 
 extern bool shadow_serial;
-void shadow_make_serial(void);
+/* Only while a single thread exists. */
+void shadow_set_serial(bool serial);
 
 /* The time of the present operation, later than all before it. Under the stripe's lock. */
 static inline uint64_t shadow_stamp(struct shadow_stripe *s)
