@@ -13,7 +13,7 @@ static enum rt_mode frontier_wants(void)
 {
 	if (!rt_checking || !mode_any_active())
 		return RT_NOTHING;
-	/* The fast path takes no lock; in serial mode all depends on one, even if recording failed. */
+	/* The fast path takes no lock, but serial mode needs one, even after recording failed. */
 	return shadow_serial ? RT_ALL : RT_CHECKING;
 }
 

@@ -115,7 +115,7 @@ ACCESS_FAST __attribute__((disable_sanitizer_instrumentation)) bool is_checking(
 	{                                                                                          \
 		void *caller = __builtin_return_address(0);                                        \
                                                                                                    \
-		if (!access_note_simple(op, (uintptr_t)address, bytes, (uintptr_t)caller))              \
+		if (!access_note_simple(op, (uintptr_t)address, bytes, (uintptr_t)caller))         \
 			INSTEAD slowly_##what##bytes(address);                                     \
 	}                                                                                          \
 	OTHERWISE void owning_##what##bytes(void *address)                                         \
