@@ -63,7 +63,7 @@ struct opt {
 #define OPT_U64_OR_1(l, n, a, v, h) { OPT_KIND_U64_OR_1, l, n, a, v, h, NULL }
 #define OPT_STOP_AT_WORD         { OPT_KIND_STOP, 0, NULL, NULL, NULL, NULL, NULL }
 #define OPT_TABLE(t, v)          { OPT_KIND_TABLE, 0, NULL, NULL, v, NULL, t }
-#define OPT_FIELD(type, field)   ((void *)offsetof(type, field))
+#define OPT_FIELD(type, field)   ((void *)offsetof(type, field)) /* NOLINT(performance-no-int-to-ptr) */
 #define OPT_END                  { OPT_KIND_END, 0, NULL, NULL, NULL, NULL, NULL }
 /* clang-format on */
 

@@ -104,6 +104,7 @@ bool history_lock_at(const struct history *h, uint64_t number, struct history_lo
 	for (size_t i = 0; i < sizeof data / sizeof *data; i++)
 		data[i] = __atomic_load_n(&e->data[i], __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	/* cppcheck-suppress uninitvar // the loop fills all of it */
 	memcpy(to, data, sizeof data);
 	return stamp == number + 1 && __atomic_load_n(&e->stamp, __ATOMIC_RELAXED) == stamp;
 }

@@ -79,6 +79,7 @@ void real_find_all(void)
 	if (__atomic_load_n(&real_found, __ATOMIC_ACQUIRE))
 		return;
 	real_finding++;
+	/* cppcheck-suppress comparePointers // the linker makes one array of them */
 	for (struct real_name *r = __start_atomsan_real; r < __stop_atomsan_real; r++) {
 		void *fn;
 

@@ -54,12 +54,13 @@ static void put_origin(struct snapshot_part *facts, const struct live_origin *or
 {
 	uint32_t n = stack->n < HISTORY_STACK ? stack->n : HISTORY_STACK;
 	struct live_origin *to = part_room(facts, sizeof *to + n * sizeof(uint64_t));
-	uint64_t *calls = (uint64_t *)(to + 1);
+	uint64_t *calls;
 
 	if (!to)
 		return;
 	*to = *origin;
 	to->ncalls = n;
+	calls = (uint64_t *)(to + 1);
 	for (uint32_t i = 0; i < n; i++)
 		calls[i] = stack->v[i].caller;
 }
