@@ -44,7 +44,7 @@
 #define RT_ASSERT(condition)                                                                       \
 	(RT_LIKELY(condition) ? (void)0 : rt_assert_failed(#condition, __FILE__, __LINE__))
 #else
-#define RT_ASSERT(condition) ((void)sizeof(!(condition)))
+#define RT_ASSERT(condition) ((void)(0 && (condition)))
 #endif
 void rt_assert_failed(const char *condition, const char *file, int line) __attribute__((noreturn));
 
