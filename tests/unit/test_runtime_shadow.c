@@ -63,7 +63,7 @@ void rt_assert_failed(const char *condition, const char *file, int line)
 
 void rt_stop_checking(const char *why)
 {
-	rt_die(why);
+	rt_die("%s", why);
 }
 
 void *rt_pages(size_t bytes)
