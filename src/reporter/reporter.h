@@ -6,8 +6,9 @@
  * they are made, each in one piece; other formats are written at the end of the session. A finding
  * that was found before, by whichever process, is counted and not printed again.
  *
- * A connection is not believed: whatever it sends, it is served, or it is ended with one sentence.
- * What a process has found before that, or before it was killed, counts.
+ * The reporter does not trust a connection: it checks every message. If a message is wrong, the
+ * reporter prints one sentence and ends the connection. What a process has found before that, or
+ * before it was killed, counts.
  *
  *	struct reporter *s = reporter_new(&options);
  *	struct reporter_process *p = reporter_connect(s, fd, pid);

@@ -2,17 +2,21 @@
  * A tool: what is done with the events of a running program.
  *
  * At start-up one tool is chosen (`frontier`, `doublechecker` or `predict`), and
- * beside it the recorder may run. Hooks and interceptors translate a call of the
- * program into one event, and the event goes to the tool and then to the recorder.
- * No other code asks which tool is at work.
+ * beside it the recorder may run, which is a tool, too. Hooks and interceptors
+ * translate a call of the program into one event, and the event goes to both: to the
+ * tool first, except that the recorder hears of a call first. No code outside a tool's
+ * folder asks which tool is at work; it may ask for the mode.
  *
- * Dispatch is not on the hot path: frontier's fast path is part of the hooks and
- * is chosen by the mode (thread/mode.h); everything else costs one indirect call.
+ * Dispatch is not on the hot path. The fast paths of frontier and doublechecker are
+ * part of the hooks (hooks/access.h), and the mode (thread/mode.h) chooses one. In the
+ * mode RT_CHECKING the hooks call frontier_access() directly. Every other event costs
+ * one indirect call.
  *
  * Unless a comment says otherwise, a callback runs between rt_enter() and
- * rt_leave(), in the thread that it is about, and holds no lock. `time` is the
- * machine's clock when the event happened (os/clock.h), 0 if no tool wants it. A
- * tool that leaves a callback out of its table gets one that does nothing.
+ * rt_leave(), in the thread that it is about, and holds no lock. `time` is what the
+ * machine's clock (os/clock.h) showed when the event happened, or 0 if no tool wants
+ * that (rt_timed). It is not the time of a slot. If a tool leaves a callback out of its
+ * table, the callback does nothing.
  *
  * Included by: the runtime.
  */
@@ -34,7 +38,10 @@ enum rt_mode {
 };
 extern volatile uint32_t rt_mode;
 
-/* A point in a thread's life that comes before an event of another; step 0: no edge is needed. */
+/*
+ * A point in the life of one thread; an event of another thread comes after it (its first event, or
+ * a join). If `step` is 0, that event needs no edge. `clock` is the Lamport clock.
+ */
 struct rt_point {
 	uint64_t step, clock;
 };
@@ -65,11 +72,15 @@ struct rt_tool {
 	/* --- calls and blocks: blocks/blocks.h decides what a block is --- */
 
 	/*
-	 * A function was entered, and is on the stack of calls. If a block begins with it,
-	 * block_begin() came before. Called for the tool only while other threads exist.
+	 * A function was entered, and `f` is its frame. The tool finds `f` on the stack of calls;
+	 * the recorder is called just before `f` gets there. If a block begins with the function,
+	 * block_begin() came before. The tool is called only while other threads exist.
 	 */
 	void (*call)(struct rt_thread *t, struct rt_frame *f);
-	/* The function returns. If its block ends with it, block_end() comes next. */
+	/*
+	 * The function returns; `f`, its frame, has just been removed from the stack of calls. If a
+	 * block ends with the function, block_end() comes next.
+	 */
 	void (*ret)(struct rt_thread *t, struct rt_frame *f);
 	/* A marked block begins or ends, whether or not it is a transaction. */
 	void (*mark)(struct rt_thread *t, uint32_t label, uintptr_t pc);
@@ -86,9 +97,9 @@ struct rt_tool {
 	/* The transaction has ended. Not for the recorder. */
 	void (*block_end)(struct rt_thread *t);
 	/*
-	 * After block_end(), and at each cut: the transaction's findings can be shown. `cut`: the
-	 * transaction ended because its function turned out not to be a block. Not for the
-	 * recorder.
+	 * After block_end(), and at each cut: the transaction's findings can be shown. `cut`: a
+	 * cut ended the transaction, or the source says that it is not atomic, so its function is
+	 * not a block. Not for the recorder.
 	 */
 	void (*settle)(struct rt_thread *t, bool cut);
 	/* A label has got its number. Called with the labels' lock held. */
@@ -128,8 +139,9 @@ struct rt_tool {
 	void (*sync)(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t aux,
 		     uint64_t *time, uintptr_t pc);
 	/*
-	 * A release that can fail comes as two events instead: one before it happens, because the
-	 * lock's next owner must find it noted, and one after it has succeeded.
+	 * A release that can fail comes in two callbacks instead. The tool gets releasing() before
+	 * the release happens, because the lock's next owner must find it noted. The tool and the
+	 * recorder get released() after the release has succeeded, but only if rt_timed is set.
 	 */
 	void (*releasing)(struct rt_thread *t, enum raw_op op, uintptr_t object, uint32_t aux,
 			  uint64_t *time, uintptr_t pc);

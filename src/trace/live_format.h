@@ -18,8 +18,8 @@
  *	          moments. Answered by SHOWN if `answer` is set. If `open` is set, the finding's
  *	          transaction has not ended: the finding is shown when SETTLED comes or when the
  *	          program is gone
- *	SETTLED   struct live_settled: a thread's transaction has ended, so its findings count.
- *	          If it ended because its function waits, LEFT_OUT comes first
+ *	SETTLED   struct live_settled: a thread's transaction has ended, so the reporter can show
+ *	          the thread's open findings. If a cut ended the transaction, LEFT_OUT comes first
  *	AGAIN     struct live_again: the same finding was made so many more times. If a block has
  *	          had its share of FINDINGs, its later findings are only in the numbers of END
  *	LEFT_OUT  addresses (8 bytes each) in functions that turned out to wait, or that the source

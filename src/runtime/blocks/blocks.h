@@ -22,7 +22,7 @@
 void blocks_call_slow(struct rt_thread *t, struct rt_frame *f);
 /* A function is left; `f`, its frame, has just been removed from the stack of calls. */
 void blocks_return(struct rt_thread *t, struct rt_frame *f);
-/* Call blocks_return() even while no other thread exists. */
+/* If true, calls_leave_one() calls blocks_return() even while no other thread exists. */
 extern bool blocks_follow_alone;
 
 /* A marked block begins or ends. */
@@ -43,7 +43,7 @@ void blocks_close(struct rt_thread *t);
 #define BLOCK_LABEL (1ull << 63)
 uint64_t blocks_open_block(const struct rt_thread *t);
 
-/* Like blocks_call_slow(); a call inside a transaction of the default tool does not need it. */
+/* Like blocks_call_slow(), with a short way for a call inside a transaction if frontier checks. */
 static inline void blocks_call(struct rt_thread *t, struct rt_frame *f)
 {
 	if (RT_UNLIKELY(!t->blocks.txn || rt_mode != RT_CHECKING)) {

@@ -3,9 +3,9 @@
  * the beginning and end of threads and transactions, held locks, and the clocks of
  * memory that is freed and allocated again.
  *
- * Locks, in this order: a stripe of the shadow, the order's lock, the histories' (for
- * a report), then leaves. No lock is held while a message is sent to the
- * reporter.
+ * Locks: docs/architecture.md has their order. This module takes the order's lock, and
+ * the histories' within it when a thread ends and at a fork. No lock is held while a
+ * message is sent to the reporter.
  *
  * Included by: frontier/, doublechecker/.
  */

@@ -45,8 +45,9 @@
  * reached logs nothing.
  *
  * Locks, in the order in which they are taken: a stripe of the shadow; the graph's
- * (icd_lock); leaves. A component is replayed under the replay's lock only, and
- * reported under none.
+ * (icd_lock); leaves; at a fork, the order's after the graph's. A thread that replays a
+ * component holds the replay's lock and takes the histories' within it. It reports the
+ * component while it holds no lock.
  *
  * Included by: the files of doublechecker/, hooks/access.h.
  */

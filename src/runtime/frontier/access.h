@@ -95,10 +95,10 @@ ACCESS_FAST bool access_is_in_cells(bool write, uintptr_t address, uint32_t size
 }
 
 /*
- * Is there nothing to do although access_is_recorded() is false? So it is if the thread leaves
- * nothing behind and the line is unused or its own; if the cells hold the access; and if the line
- * is read-shared, and the thread has kept this read. This needs few registers: gcc's hooks ask it
- * before they call a function.
+ * Is there nothing to do although access_is_recorded() is false? True in three cases: the thread's
+ * accesses need no words (shadow.outside) and the line is unused or the thread's own; the line is
+ * in cells, and they hold the access; the line is read-shared, and the thread has kept this read.
+ * This needs few registers, so gcc's hooks ask it before they call a function.
  */
 ACCESS_FAST bool access_needs_nothing(bool write, uintptr_t address, uint32_t size)
 {
@@ -148,9 +148,10 @@ ACCESS_FAST enum access_outcome access_note_shared_read(struct rt_thread *t, uin
 }
 
 /*
- * access_needs_nothing(), and the simple cases of the unlocked tier: the first access of these
- * bytes in a transaction, in a line that the thread owns, or that is read-shared. False: it is
- * none of these, and frontier_access() decides.
+ * access_needs_nothing(), and the simple cases of the unlocked tier: the innermost open function
+ * accesses these bytes for the first time, in a line that the thread owns or that is read-shared.
+ * Returns false if it is none of these, or if signals came meanwhile: then the caller calls
+ * access_slow(), also for an access that was just recorded.
  */
 ACCESS_FAST bool access_note_simple(enum raw_op op, uintptr_t address, uint32_t size, uintptr_t pc)
 {

@@ -1,10 +1,10 @@
 /*
  * A plain access of the program: from a hook or an interceptor to the tool.
  *
- * While no other thread exists an access cannot conflict with anything: what
- * happened before a thread's creation, or after its join, is ordered, and both end
- * every open block. So the mode (thread/mode.h) is asked first; it chooses the fast
- * path.
+ * While no other thread exists, an access cannot conflict with anything: the creation
+ * and the join of a thread order it with all that the thread does, and each of them ends
+ * every open block. So a hook asks the mode (thread/mode.h) first, and the mode chooses
+ * the fast path.
  *
  * Included by: hooks/, intercept/, inline/.
  */

@@ -39,9 +39,10 @@
 
 /*
  * What programs compiled by clang call, because the hooks of accesses are inlined into them
- * (inline/hooks.c). The first two are called if the inlined hook needs the runtime:
- * void name##bytes(void *addr, void *caller). The other two are called in functions that have too
- * many hooks to inline: void name##bytes(void *addr).
+ * (inline/hooks.c). The 4 is the version of this interface, not a size. If an inlined hook needs
+ * the runtime, it calls atomsan_4_read or _write: void name##bytes(void *addr, void *caller). If a
+ * function has too many hooks to inline, it calls atomsan_4_call_read or _call_write:
+ * void name##bytes(void *addr).
  */
 #define HOOK_CALLED(READ, WRITE)                                                                   \
 	HOOK_SIZES(READ, atomsan_4_read)                                                           \

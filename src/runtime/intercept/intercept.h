@@ -1,6 +1,6 @@
 /*
- * What interceptors have in common. An interceptor does what the real function does
- * and notes it if it succeeded.
+ * What interceptors have in common. An interceptor calls the real function, and notes the
+ * operation after it has succeeded. A release is noted before it happens (hooks/note.h).
  *
  * Included by: intercept/, start.c.
  */

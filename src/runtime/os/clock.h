@@ -14,7 +14,7 @@ static inline uint64_t clock_now(void)
 	return __rdtsc();
 }
 
-/* Reads the clock after every instruction before the call, and before any after it. */
+/* Read the clock after all earlier instructions have executed, and before any later one begins. */
 static inline uint64_t clock_now_ordered(void)
 {
 	unsigned int cpu;

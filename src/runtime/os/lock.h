@@ -1,10 +1,12 @@
 /*
- * Internal locks: held for a few instructions, never while calling out.
+ * Internal locks: held for a few instructions, except RT_REPLAY, and never while
+ * the program's own code runs.
  *
  * Each lock has a rank. A thread that holds a lock may take another one only if
  * the rank of that one comes later in the list below. If compiled with
  * ATOMSAN_DEBUG, a violation ends the program with a message (lock_rank.c).
- * docs/architecture.md shows which module holds which locks together.
+ * docs/architecture.md says what each lock protects, and which locks a thread
+ * takes while it holds it.
  *
  * Included by: the runtime.
  */
@@ -20,7 +22,7 @@ enum rt_rank {
 	RT_GRAPH,       /* doublechecker's graph; taken before RT_ORDER at a fork */
 	RT_ORDER,       /* the order of transactions */
 	RT_REPLAY,      /* doublechecker's replay; held for as long as that takes */
-	RT_HISTORIES,   /* all histories, held still */
+	RT_HISTORIES,   /* the set of histories: none begins or ends; threads go on writing */
 	RT_REGIONS,     /* the shadow's regions; taken before its lists at a fork */
 	RT_LEAF,        /* any other lock; only RT_MODE may be taken while it is held */
 	RT_MODE,        /* the choice of the mode */

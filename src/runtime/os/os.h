@@ -1,6 +1,6 @@
 /*
  * The ground floor of the library inside the checked program: memory, messages,
- * assertions and time, without the C library.
+ * assertions and short waits, without the C library.
  *
  * The rules of src/runtime, because its code runs inside another program, at any
  * moment of it:

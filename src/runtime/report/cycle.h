@@ -21,8 +21,9 @@ struct cycle {
 	uint32_t slot;
 	uint64_t begin, clock;
 	/*
-	 * For each of the first `nreach` slots: the time from which on the transaction reaches the
-	 * slot, or the begin of the slot's own open transaction if that is earlier.
+	 * For each of the first `nreach` slots, a time of that slot: the closing transaction
+	 * reaches the slot's steps from this time on. If the slot's own open transaction began
+	 * earlier, it is the time of that begin.
 	 */
 	uint32_t nreach;
 	uint64_t reach[CYCLE_REACH];

@@ -1,6 +1,6 @@
 /*
- * The facts of a FINDING: sections with what the reporter cannot learn from the recording,
- * because it is older (trace/live_format.h).
+ * The facts of a FINDING: sections with what happened before the recording begins, so that
+ * the reporter cannot learn it from the recording (trace/live_format.h).
  *
  * All functions are called with the histories held.
  *

@@ -2,8 +2,8 @@
  * Kinds of cycles: which ones the reporter has got, and how often each was found.
  *
  * Cycles of one kind have the same key, a hash of the block and the places. Only the
- * first cycle of a kind is sent, and only so many kinds of one block; all others are
- * counted.
+ * first cycle of a kind is sent. The number of kinds that are sent for one block is
+ * limited. All other cycles are only counted.
  *
  * Included by: report/.
  */

@@ -1,10 +1,10 @@
 /*
  * Repeats: accesses that have no unit in the histories, because they repeated others.
  *
- * An edge came from each of them. So it is known that the access happened, which
- * memory it was and when: the edge's unit has its word. A snapshot puts the access at
- * that time. Its thread keeps the places of its last repeats (struct rt_repeat); for
- * others the function stands in.
+ * Another thread took an edge from each of them, and the unit of that edge has the
+ * access's word. The word says which memory was accessed, and when. A snapshot puts
+ * the access at that time. A thread keeps the places of its last repeats (struct
+ * rt_repeat); for an older repeat the function is used instead of the place.
  *
  * If a repeat is older than all that a snapshot has of its thread, its time does not
  * give its clock. But a thread that took an edge from it, or from a later step of the

@@ -22,9 +22,8 @@
  */
 void report_cycle(struct rt_thread *t, const struct cycle *c);
 /*
- * The transaction of the reported cycles has ended, so the reporter can show them. `cut`: it ended
- * because its function waits, which means that the function is not a block; the reporter learns
- * that first.
+ * The transaction of the reported cycles has ended, so the reporter can show them. `cut`: its
+ * function turned out not to be a block; the reporter learns that first.
  */
 void report_settled(struct rt_thread *t, bool cut);
 
@@ -34,10 +33,10 @@ void report_settled(struct rt_thread *t, bool cut);
  */
 struct report_found {
 	const struct history *history; /* the history with the unit that closed the cycle */
-	uint32_t thread;               /* the thread that wrote it */
-	const uint64_t *last;          /* the end of that unit */
-	uint64_t from, until;          /* clocks of the first unit that was replayed, and of it */
-	uint64_t block;                /* the block that it was in */
+	uint32_t thread;               /* the thread that wrote the closing unit */
+	const uint64_t *last;          /* the end of the closing unit */
+	uint64_t from, until;          /* clocks of the first replayed unit and the closing unit */
+	uint64_t block;                /* the block that the closing unit was in */
 	uint64_t size;                 /* of the access that closed the cycle */
 	struct live_step steps[2];     /* the two ends of the closing edge */
 };

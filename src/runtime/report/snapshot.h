@@ -20,8 +20,8 @@ struct snapshot {
 };
 
 /*
- * Take a snapshot from the clock `from` on. The histories are held. The caller owns the pages of
- * `o`, which is zero before.
+ * Take a snapshot from the clock `from` on. The caller holds the histories and passes `o` zeroed;
+ * afterwards the caller frees the pages in `o`.
  *
  * A cycle that was just closed by the calling thread: `c` is the cycle, `steps` are its steps in
  * the order of time (c->step backwards), and `found` is NULL. `whole` says that all steps are in

@@ -13,8 +13,8 @@
 
 /* How far back a snapshot goes. */
 struct reach {
-	uint64_t from; /* the clock from which on the report needs the histories */
-	uint64_t wide; /* the clock from which on they are copied, as far as they are there */
+	uint64_t from; /* the report needs all units from this clock on */
+	uint64_t wide; /* units from this clock on are copied if the histories still have them */
 	const struct cycle *cycle;
 	bool whole; /* false: a small snapshot, see snapshot_take() */
 };

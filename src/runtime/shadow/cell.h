@@ -29,9 +29,9 @@
 #include "runtime/shadow/time.h"
 
 /*
- * The order's answer to a conflict: take an edge from another thread's word into what the thread is
- * doing. `*fresh`: an edge came in for the same access already. False: the edge closes a cycle, and
- * was left out. Set by the tool that uses cells.
+ * Called for a conflict: take an edge from `word`, which is another thread's, to what thread `t` is
+ * doing. `*fresh` says whether an edge came in for the same access already. Returns false if the
+ * edge would close a cycle; then it is left out. The tool that uses cells sets this pointer.
  */
 extern bool (*cell_edge)(struct rt_thread *t, uint64_t word, bool *fresh);
 
@@ -87,7 +87,7 @@ void cell_access(struct rt_thread *t, uintptr_t address, uintptr_t end, uint64_t
 enum { CELL_TAKES = 1, CELL_GIVES = 2, CELL_SHARED = 4 };
 void cell_lock(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, int does,
 	       uint64_t *time);
-/* Edges into a mutex's cell, which only the mutex's owner looks at: no lock is needed. */
+/* Take edges from the words of a mutex's cell. Only the owner uses the cell: no lock is needed. */
 void cell_mutex_edges(struct rt_thread *t, struct shadow_cell *cell);
 
 /* --- readers --- */
@@ -96,9 +96,9 @@ void cell_mutex_edges(struct rt_thread *t, struct shadow_cell *cell);
 uint64_t readers_new(void);
 
 /*
- * Read-shared memory that is written is expensive. So memory that was written while it was
- * read-shared becomes so again only after a number of chances, which grows each time: a table by a
- * hash of the address.
+ * It is expensive to write read-shared memory. So memory that was written while it was read-shared
+ * must let some chances to become read-shared pass; their number grows with each such write. This
+ * table has the number of chances still to pass, by a hash of the address.
  */
 enum { READERS_WRITTEN = 1 << 14 };
 extern uint8_t readers_written[READERS_WRITTEN];
@@ -116,7 +116,7 @@ static inline void readers_were_written(uintptr_t address)
 			 __ATOMIC_RELAXED);
 }
 
-/* It could become read-shared; is it time? */
+/* The memory could become read-shared: may it? If not, count the chance as passed. */
 static inline bool readers_are_due(uintptr_t address)
 {
 	uint8_t reluctance = __atomic_load_n(readers_written_at(address), __ATOMIC_RELAXED);

@@ -47,14 +47,14 @@
  * When the owner's accesses are dead so are these: a transaction that reaches them
  * reaches the owner, too.
  *
- * A line in cells does not become another thread's in the stretch in which its last
- * owner had it: that thread may have just found it its own, and be about to set
- * bits.
+ * While the last owner of a line in cells is still in the stretch in which it owned
+ * the line, no other thread becomes the owner. The last owner may have just seen
+ * that the line is its own, and may be about to set bits.
  *
- * Which thread changes what. The owner sets bits in its line without a lock. A line
- * that is unused or dead is claimed by an atomic exchange of the head, with
- * LINE_BUSY until the bits are right. The line goes to the cells under the lock of
- * the stripe, by any thread. If the owner sets bits at that very moment, it looks at
+ * Which thread changes what. The owner sets bits in its line without a lock. A
+ * thread claims a line that is unused or dead by an atomic exchange of the head, with
+ * LINE_BUSY until the bits are right. Any thread may put a line into cells, under the
+ * lock of the stripe. If the owner sets bits at that very moment, it looks at
  * the head again, and repeats the access in the cells. If it is a few instructions
  * too late for that, its access is forgotten, as with cells (cell.h); none is ever
  * invented.
@@ -182,8 +182,9 @@ line_note(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
 }
 
 /*
- * Does the line hold no access of another thread that conflicts with this and is not dead? False
- * if it is in cells or being claimed.
+ * Returns true only if the line certainly holds no access of another thread that conflicts with
+ * this one and is not dead. Returns false if the line is in cells, or if another thread is claiming
+ * it; but a read of a read-shared line never conflicts, even while the line is being claimed.
  */
 static inline bool line_no_conflict(const struct rt_thread *t, const struct shadow_line *l,
 				    uint64_t bits, bool write)

@@ -3,8 +3,9 @@
  * time. This header is the only writer of struct thread_time.
  *
  * Time. A thread's time goes up when a transaction begins or ends, when an edge
- * comes in, when the clock goes up, and when a function is entered inside a
- * transaction. A slot and a time are a step of the order (engine/precise/order.h).
+ * comes in, when the clock goes up, when the thread enters a function or an inner
+ * block inside a transaction, and when a calm thread synchronises. A slot and a time
+ * are a step of the order (engine/precise/order.h).
  *
  * Stretches. A stretch begins with each transaction, at its end, and at each edge
  * that comes in. Within a stretch a repeated access changes no verdict: a later
@@ -50,15 +51,15 @@ static inline uint64_t time_now(const struct rt_thread *t)
 	return t->time.now >> SHADOW_TIME_SHIFT & (SHADOW_TIMES * 2 - 1);
 }
 
-/* No time before the thread has a slot, and after it gave its slot back. */
+/* The thread has no slot yet, or has given it back: forget its limit, stretch and calm. */
 static inline void time_reset(struct rt_thread *t)
 {
 	t->time.limit = t->time.stretch = t->time.calm = 0;
 }
 
 /*
- * What the thread does now comes after everything that had this clock. Time goes up with the clock:
- * a thread that has seen an older step of this one does not know the new one.
+ * Make the thread's clock higher than `clock`. Its time goes up with it, so that a thread that
+ * knows an older step of this thread does not count as knowing the new one.
  */
 static inline void time_raise_clock(struct rt_thread *t, uint64_t clock)
 {
@@ -231,10 +232,9 @@ static inline bool word_is_settled(const struct rt_thread *t, uint64_t word)
  * With all bytes and SHADOW_WRITE every word of another thread conflicts. A list or a word that
  * stands for readers has no class.
  *
- * This is the only place that decides it, except for three that ask only a part of the question and
- * are too hot for the rest: access_missing() and access_cell_unlocked() in frontier/, which do not
- * load the other thread's time of death; and the heads of lines, which have no bytes in them
- * (line_no_conflict()).
+ * No other code decides this. Three functions ask only a part of the question, because they are too
+ * hot for the rest: access_missing() and access_cell_unlocked() in frontier/, and
+ * line_no_conflict(). docs/architecture.md gives the reason for each.
  */
 enum word_class {
 	WORD_EMPTY,

@@ -22,8 +22,9 @@ void mode_thread_joined(void);
 void mode_choose(void);
 
 /*
- * While no thread has a block open, no access can be part of a finding. A thread becomes active
- * when it first opens a block, and rests when it waits.
+ * While no thread has a block open, no access can be part of a finding. To find out cheaply, active
+ * threads are counted: a thread becomes active when it opens a block, and stays active, even after
+ * the block has ended, until it waits.
  */
 void mode_activate(struct rt_thread *t);
 void mode_rest(struct rt_thread *t);

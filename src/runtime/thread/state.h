@@ -111,7 +111,7 @@ struct rt_mark {
 };
 enum { RT_MARKS = 32 };
 
-/* Blocks, written by blocks/blocks.c. */
+/* Blocks, written by blocks/; thread/mode.c writes `active`. */
 struct thread_blocks {
 	size_t txn; /* 1 + depth of the frame that the transaction began in; 0: none is open */
 	uint32_t txn_mark;     /* 1 + index of the mark that it began with; 0: with the function */
