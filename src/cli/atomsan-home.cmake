@@ -1,5 +1,5 @@
-# Compile OBJECT, by way of SOURCE, with COMPILER: the folder HOME, as the runtime looks for it.
-# The symbol is for the program that it is linked into, and for nobody else.
+# Compile SOURCE to OBJECT with COMPILER: a string with the folder HOME, where the runtime looks for the reporter.
+# Its symbol is hidden: only the program that the object is linked into sees it.
 string(REPLACE "\\" "\\\\" text "${HOME}")
 string(REPLACE "\"" "\\\"" text "${text}")
 cmake_path(GET SOURCE PARENT_PATH folder)

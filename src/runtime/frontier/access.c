@@ -339,7 +339,7 @@ access_line_unlocked(struct rt_thread *t, struct shadow_line *l, uintptr_t addre
 	return access_cells_unlocked(t, l, address, end, write, pc);
 }
 
-/* Does an access that leaves nothing behind conflict with nothing either? */
+/* Does the access conflict with nothing? It is one that need not be in the shadow. */
 static bool has_no_conflict(const struct rt_thread *t, uint64_t write, uintptr_t address,
 			    uintptr_t end)
 {

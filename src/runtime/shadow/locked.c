@@ -4,7 +4,7 @@
 
 /*
  * The part of the access that lies in one line. The cells need not know of it if the thread has the
- * line to itself, or if nothing conflicts and the access leaves nothing behind.
+ * line to itself, or if nothing conflicts and the access need not be in the shadow.
  */
 static void access_line_locked(struct rt_thread *t, uintptr_t at, uintptr_t end, uint64_t write,
 			       uintptr_t pc, bool locked, bool *fresh, bool *noted)
