@@ -2,7 +2,7 @@
  * Hashtable of JDK 1.4.2 in C: the same locks around the same accesses. Keys and
  * values are integers.
  *
- * Who may include this: bench/papers.
+ * Included by: bench/papers.
  */
 #ifndef ATOMSAN_BENCH_PAPERS_HASHTABLE_H
 #define ATOMSAN_BENCH_PAPERS_HASHTABLE_H

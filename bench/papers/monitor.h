@@ -2,7 +2,7 @@
  * Java's monitors for the classes in this folder: each object has a recursive lock. SYNCHRONIZED(x)
  * holds x's lock until the end of the scope.
  *
- * Who may include this: bench/papers.
+ * Included by: bench/papers.
  */
 #ifndef ATOMSAN_BENCH_PAPERS_MONITOR_H
 #define ATOMSAN_BENCH_PAPERS_MONITOR_H

@@ -1,7 +1,7 @@
 /*
  * StringBuffer of JDK 1.4.2 in C: the same locks around the same accesses.
  *
- * Who may include this: bench/papers.
+ * Included by: bench/papers.
  */
 #ifndef ATOMSAN_BENCH_PAPERS_STRINGBUFFER_H
 #define ATOMSAN_BENCH_PAPERS_STRINGBUFFER_H

@@ -5,7 +5,7 @@
  * A method that Java inherits from AbstractCollection or AbstractList, and locks as a whole, is
  * written out, with the calls that it makes on the other collection.
  *
- * Who may include this: bench/papers.
+ * Included by: bench/papers.
  */
 #ifndef ATOMSAN_BENCH_PAPERS_VECTOR_H
 #define ATOMSAN_BENCH_PAPERS_VECTOR_H

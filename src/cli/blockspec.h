@@ -1,7 +1,7 @@
 /*
  * The option --spec, and notes on blocks that are left out, for all commands that read a trace.
  *
- * Who may include this: commands.
+ * Included by: commands.
  */
 #ifndef ATOMSAN_CLI_BLOCKSPEC_H
 #define ATOMSAN_CLI_BLOCKSPEC_H

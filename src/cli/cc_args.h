@@ -6,7 +6,7 @@
  * Options that take the next word as their value are known, so that the value is not taken for an
  * input file. An unknown option is assumed to take no value.
  *
- * Who may include this: cmd_cc.c.
+ * Included by: cmd_cc.c.
  */
 #ifndef ATOMSAN_CLI_CC_ARGS_H
 #define ATOMSAN_CLI_CC_ARGS_H

@@ -3,7 +3,7 @@
  * of options, which fills in check_asked. CHECK_OPTIONS are the rows that all of them share; the
  * rows of one command come before these.
  *
- * Who may include this: commands.
+ * Included by: commands.
  */
 #ifndef ATOMSAN_CLI_CHECK_H
 #define ATOMSAN_CLI_CHECK_H

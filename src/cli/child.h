@@ -5,7 +5,7 @@
  * The command's status is the program's, or 128 plus the number of the signal that ended it, as in
  * a shell.
  *
- * Who may include this: commands.
+ * Included by: commands.
  */
 #ifndef ATOMSAN_CLI_CHILD_H
 #define ATOMSAN_CLI_CHILD_H

@@ -1,7 +1,7 @@
 /*
  * The assembler for clang's output: see cmd_as.c.
  *
- * Who may include this: cmd_cc.c.
+ * Included by: cmd_cc.c.
  */
 #ifndef ATOMSAN_CLI_CMD_AS_H
 #define ATOMSAN_CLI_CMD_AS_H

@@ -10,7 +10,7 @@
  *
  * LETTER and VALUE may be empty; a VALUE with "?" in front may be left out.
  *
- * Who may include this: main.c.
+ * Included by: main.c.
  */
 #ifndef ATOMSAN_CLI_DESCRIBE_H
 #define ATOMSAN_CLI_DESCRIBE_H

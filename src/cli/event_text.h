@@ -1,7 +1,7 @@
 /*
  * Events as text for people.
  *
- * Who may include this: commands.
+ * Included by: commands.
  */
 #ifndef ATOMSAN_CLI_EVENT_TEXT_H
 #define ATOMSAN_CLI_EVENT_TEXT_H

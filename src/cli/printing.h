@@ -2,7 +2,7 @@
  * The options --format, -o, --color, -q and -v, and the printing of reports, for all commands that
  * print findings.
  *
- * Who may include this: commands.
+ * Included by: commands.
  */
 #ifndef ATOMSAN_CLI_PRINTING_H
 #define ATOMSAN_CLI_PRINTING_H

@@ -3,7 +3,7 @@
  * refutes, found by checking its recordings (refine_check.c). Each run has its own process, so that
  * several can run at a time and none can crash the command. The answer comes back through a pipe.
  *
- * Who may include this: cmd_refine.c, refine_*.c.
+ * Included by: cmd_refine.c, refine_*.c.
  */
 #ifndef ATOMSAN_CLI_REFINE_H
 #define ATOMSAN_CLI_REFINE_H

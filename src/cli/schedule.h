@@ -1,7 +1,7 @@
 /*
  * A schedule that `predict` found: its events, in its order.
  *
- * Who may include this: commands.
+ * Included by: commands.
  */
 #ifndef ATOMSAN_CLI_SCHEDULE_H
 #define ATOMSAN_CLI_SCHEDULE_H

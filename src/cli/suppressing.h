@@ -1,7 +1,7 @@
 /*
  * The option --suppressions, for all commands that print findings.
  *
- * Who may include this: commands.
+ * Included by: commands.
  */
 #ifndef ATOMSAN_CLI_SUPPRESSING_H
 #define ATOMSAN_CLI_SUPPRESSING_H

@@ -2,7 +2,7 @@
  * Opening a trace with readable names: if it is a recorded run, its program is read for functions,
  * lines and variables (symbol/symbol.h).
  *
- * Who may include this: commands.
+ * Included by: commands.
  */
 #ifndef ATOMSAN_CLI_TRACE_OPEN_H
 #define ATOMSAN_CLI_TRACE_OPEN_H

@@ -7,7 +7,7 @@
  * Schedules may be long and findings many, so only the last events of a schedule
  * are kept: CONTEXT_MOVES of them if there are few findings.
  *
- * Who may include this: the command line, the reporter.
+ * Included by: the command line, the reporter.
  */
 #ifndef ATOMSAN_ENGINE_CONTEXT_H
 #define ATOMSAN_ENGINE_CONTEXT_H

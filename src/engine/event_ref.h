@@ -2,7 +2,7 @@
  * An event that an engine keeps for its report, with the transaction that it is
  * in; and how to make a step of a finding from it.
  *
- * Who may include this: engines.
+ * Included by: engines.
  */
 #ifndef ATOMSAN_ENGINE_EVENT_REF_H
 #define ATOMSAN_ENGINE_EVENT_REF_H

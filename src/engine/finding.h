@@ -6,7 +6,7 @@
  * trace it came from, so it can outlive it. A field that the engine does not
  * fill in is NULL, 0 or empty, and is printed as null.
  *
- * Who may include this: engines, report writers, the command line, tests.
+ * Included by: engines, report writers, the command line, tests.
  */
 #ifndef ATOMSAN_ENGINE_FINDING_H
 #define ATOMSAN_ENGINE_FINDING_H

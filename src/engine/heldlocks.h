@@ -14,7 +14,7 @@
  * it is not there, a look-up in the hash table of sets. Memory grows with the
  * number of different sets, by about six words for each and one for each lock.
  *
- * Who may include this: engines that ask what locks prevent.
+ * Included by: engines that ask what locks prevent.
  */
 #ifndef ATOMSAN_ENGINE_HELDLOCKS_H
 #define ATOMSAN_ENGINE_HELDLOCKS_H

@@ -39,7 +39,7 @@
  * and barrier, and when a thread goes on from a barrier. Memory: a clock for each
  * thread that was not joined.
  *
- * Who may include this: engines that ask what other runs could do.
+ * Included by: engines that ask what other runs could do.
  */
 #ifndef ATOMSAN_ENGINE_PHASE_H
 #define ATOMSAN_ENGINE_PHASE_H

@@ -38,7 +38,7 @@
  *	... u.segment[0 .. u.n), in the order of their ends
  *	segments_drop(&u);
  *
- * Who may include this: engines that ask what other runs could do.
+ * Included by: engines that ask what other runs could do.
  */
 #ifndef ATOMSAN_ENGINE_SEGMENT_H
 #define ATOMSAN_ENGINE_SEGMENT_H

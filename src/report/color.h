@@ -1,7 +1,7 @@
 /*
  * Whether a report is coloured.
  *
- * Who may include this: the reporter, commands.
+ * Included by: the reporter, commands.
  */
 #ifndef ATOMSAN_REPORT_COLOR_H
 #define ATOMSAN_REPORT_COLOR_H

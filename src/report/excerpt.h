@@ -5,7 +5,7 @@
  * Files are read in their present state, as in source.h. Files that cannot be
  * read are left out, and so is what exceeds a limit on the total size.
  *
- * Who may include this: report writers.
+ * Included by: report writers.
  */
 #ifndef ATOMSAN_REPORT_EXCERPT_H
 #define ATOMSAN_REPORT_EXCERPT_H

@@ -10,7 +10,7 @@
  *		grid_print(&g, out, color);
  *	grid_free(&g);
  *
- * Who may include this: report writers, commands.
+ * Included by: report writers, commands.
  */
 #ifndef ATOMSAN_REPORT_GRID_H
 #define ATOMSAN_REPORT_GRID_H

@@ -2,7 +2,7 @@
  * Groups of findings that belong together. Groups are in the order of their first
  * findings; inside a group, findings keep the order of the list.
  *
- * Who may include this: report writers, commands, the reporter, tests.
+ * Included by: report writers, commands, the reporter, tests.
  */
 #ifndef ATOMSAN_REPORT_GROUP_H
 #define ATOMSAN_REPORT_GROUP_H

@@ -13,7 +13,7 @@
  * The key is NULL in an array and at the top level. Strings may contain any bytes;
  * invalid UTF-8 becomes U+FFFD. Closing the outermost value also ends the line.
  *
- * Who may include this: report writers, commands, tests.
+ * Included by: report writers, commands, tests.
  */
 #ifndef ATOMSAN_REPORT_JSON_EMIT_H
 #define ATOMSAN_REPORT_JSON_EMIT_H

@@ -5,7 +5,7 @@
  * A function is known here by the name that reports have for it: two functions of the same name
  * count as one.
  *
- * Who may include this: the reporter, commands.
+ * Included by: the reporter, commands.
  */
 #ifndef ATOMSAN_REPORT_LEFT_OUT_H
 #define ATOMSAN_REPORT_LEFT_OUT_H

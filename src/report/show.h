@@ -5,7 +5,7 @@
  * A name becomes safe by passing through show_add() once: then it is valid UTF-8
  * without control characters and without codes that change the writing direction.
  *
- * Who may include this: report writers, commands, the reporter, tests.
+ * Included by: report writers, commands, the reporter, tests.
  */
 #ifndef ATOMSAN_REPORT_SHOW_H
 #define ATOMSAN_REPORT_SHOW_H

@@ -7,7 +7,7 @@
  * The file is read in its present state, which may differ from what was compiled.
  * If the column is outside the line, the line is quoted without a mark.
  *
- * Who may include this: report writers, tests.
+ * Included by: report writers, tests.
  */
 #ifndef ATOMSAN_REPORT_SOURCE_H
 #define ATOMSAN_REPORT_SOURCE_H

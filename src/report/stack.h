@@ -10,7 +10,7 @@
  * C++ library's frames between a new thread and its start function. Files below
  * the current directory are printed relative to it.
  *
- * Who may include this: report writers, tests.
+ * Included by: report writers, tests.
  */
 #ifndef ATOMSAN_REPORT_STACK_H
 #define ATOMSAN_REPORT_STACK_H

@@ -5,7 +5,7 @@
  * Unless a comment says otherwise, names are made safe to print (show.h) and are
  * shortened if they are too long for a sentence. NULL is printed as "?".
  *
- * Who may include this: report writers, tests.
+ * Included by: report writers, tests.
  */
 #ifndef ATOMSAN_REPORT_STEP_H
 #define ATOMSAN_REPORT_STEP_H

@@ -5,7 +5,7 @@
  * All functions make names safe to print (show.h). Their text may contain
  * SHOW_TIE in place of a space, unless the comment says otherwise.
  *
- * Who may include this: report writers.
+ * Included by: report writers.
  */
 #ifndef ATOMSAN_REPORT_STORY_H
 #define ATOMSAN_REPORT_STORY_H

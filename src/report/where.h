@@ -3,7 +3,7 @@
  * recorded run a step's location is the line in the program's own source
  * (stack.h). Otherwise it is parsed from a place like "bank.c:14" or "bank.c:14:3".
  *
- * Who may include this: report writers.
+ * Included by: report writers.
  */
 #ifndef ATOMSAN_REPORT_WHERE_H
 #define ATOMSAN_REPORT_WHERE_H

@@ -1,7 +1,7 @@
 /*
  * Escapes text for XML and for Graphviz's HTML-like labels.
  *
- * Who may include this: report writers.
+ * Included by: report writers.
  */
 #ifndef ATOMSAN_REPORT_XML_H
 #define ATOMSAN_REPORT_XML_H

@@ -6,7 +6,7 @@
  *	fprintf(p.out, ...);
  *	piece_write(&p, fd);
  *
- * Who may include this: src/reporter.
+ * Included by: src/reporter.
  */
 #ifndef ATOMSAN_REPORTER_PIECE_H
 #define ATOMSAN_REPORTER_PIECE_H

@@ -18,7 +18,7 @@
  *	reporter_end(s);
  *	reporter_free(s);
  *
- * Who may include this: commands, tests.
+ * Included by: commands, tests.
  */
 #ifndef ATOMSAN_REPORTER_REPORTER_H
 #define ATOMSAN_REPORTER_REPORTER_H

@@ -11,7 +11,7 @@
  *	findings.c         keeps, counts and prints findings
  *	reporter.c         begins and ends a session, and sums it up
  *
- * Who may include this: this folder.
+ * Included by: this folder.
  */
 #ifndef ATOMSAN_REPORTER_REPORTER_IMPL_H
 #define ATOMSAN_REPORTER_REPORTER_IMPL_H

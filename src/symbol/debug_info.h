@@ -7,7 +7,7 @@
  * caller first asks for one: a few dozen bytes each. The compiler's own index
  * (.debug_aranges) is not used: clang does not write it, and it has no variables.
  *
- * Who may include this: src/symbol.
+ * Included by: src/symbol.
  */
 #ifndef ATOMSAN_SYMBOL_DEBUG_INFO_H
 #define ATOMSAN_SYMBOL_DEBUG_INFO_H

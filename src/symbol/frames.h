@@ -1,7 +1,7 @@
 /*
  * Finds the functions of a program counter, with the source line in each.
  *
- * Who may include this: src/symbol.
+ * Included by: src/symbol.
  */
 #ifndef ATOMSAN_SYMBOL_FRAMES_H
 #define ATOMSAN_SYMBOL_FRAMES_H

@@ -4,7 +4,7 @@
  *
  * All addresses are those of the file, as in its ELF headers.
  *
- * Who may include this: src/symbol.
+ * Included by: src/symbol.
  */
 #ifndef ATOMSAN_SYMBOL_MODULE_H
 #define ATOMSAN_SYMBOL_MODULE_H

@@ -1,7 +1,7 @@
 /*
  * How names are shown: C++ names demangled, paths relative to the current directory.
  *
- * Who may include this: src/symbol.
+ * Included by: src/symbol.
  */
 #ifndef ATOMSAN_SYMBOL_NAMING_H
 #define ATOMSAN_SYMBOL_NAMING_H

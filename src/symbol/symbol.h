@@ -15,7 +15,7 @@
  * Two variables, or two locks, never have the same text, so that the output can be
  * read back as a trace: the second one gets the place of its declaration or a number.
  *
- * Who may include this: src/symbol, src/reporter, the command line, tests.
+ * Included by: src/symbol, src/reporter, the command line, tests.
  */
 #ifndef ATOMSAN_SYMBOL_SYMBOL_H
 #define ATOMSAN_SYMBOL_SYMBOL_H

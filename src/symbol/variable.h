@@ -3,7 +3,7 @@
  * or element: "account.balance", "table[3].next", "f()::calls", "ns::Class::member",
  * "buffer+0x8".
  *
- * Who may include this: src/symbol.
+ * Included by: src/symbol.
  */
 #ifndef ATOMSAN_SYMBOL_VARIABLE_H
 #define ATOMSAN_SYMBOL_VARIABLE_H

@@ -23,7 +23,7 @@
  * cut off. A reader refuses types it does not know, unless CHUNK_OPTIONAL is
  * set on them. Any change to this page needs a new ATRACE_VERSION.
  *
- * Who may include this: atrace_read.c, atrace_write.c, tests.
+ * Included by: atrace_read.c, atrace_write.c, tests.
  */
 #ifndef ATOMSAN_TRACE_ATRACE_FORMAT_H
 #define ATOMSAN_TRACE_ATRACE_FORMAT_H

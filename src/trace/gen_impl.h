@@ -3,7 +3,7 @@
  * generator up and makes the first and last events, gen_run.c is the scheduler
  * that makes the events in between.
  *
- * Who may include this: gen.c, gen_run.c, gen_shapes.c.
+ * Included by: gen.c, gen_run.c, gen_shapes.c.
  */
 #ifndef ATOMSAN_TRACE_GEN_IMPL_H
 #define ATOMSAN_TRACE_GEN_IMPL_H

@@ -6,7 +6,7 @@
  * input_skip(). At least INPUT_PAD bytes after the window may be read; their
  * values mean nothing.
  *
- * Who may include this: input.c, and reader_impl.h for the readers.
+ * Included by: input.c, and reader_impl.h for the readers.
  */
 #ifndef ATOMSAN_TRACE_INPUT_H
 #define ATOMSAN_TRACE_INPUT_H

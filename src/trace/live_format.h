@@ -33,7 +33,7 @@
  *	          findings that were shown and still count. If a connection ends without END, the
  *	          program was killed; the findings made so far count
  *
- * Who may include this: the runtime, the reporter, the command line, tests.
+ * Included by: the runtime, the reporter, the command line, tests.
  */
 #ifndef ATOMSAN_TRACE_LIVE_FORMAT_H
 #define ATOMSAN_TRACE_LIVE_FORMAT_H

@@ -4,7 +4,7 @@
  *
  * Each function returns 0, or -1 with a sentence in `err`.
  *
- * Who may include this: output.c, and writer_impl.h for the writers.
+ * Included by: output.c, and writer_impl.h for the writers.
  */
 #ifndef ATOMSAN_TRACE_OUTPUT_H
 #define ATOMSAN_TRACE_OUTPUT_H

@@ -5,7 +5,7 @@
  * The bytes are not trusted: whatever they are, the result is units or a
  * sentence that says what is wrong.
  *
- * Who may include this: raw_file.c, raw_impl.h, the reporter, tests.
+ * Included by: raw_file.c, raw_impl.h, the reporter, tests.
  */
 #ifndef ATOMSAN_TRACE_RAW_FILE_H
 #define ATOMSAN_TRACE_RAW_FILE_H

@@ -23,7 +23,7 @@
  * atomics, are in the order in which these happened. The time of a plain access
  * is the machine's clock just before the access.
  *
- * Who may include this: raw_file.h, raw_names.h, the runtime, cmd_record.c, tests.
+ * Included by: raw_file.h, raw_names.h, the runtime, cmd_record.c, tests.
  */
 #ifndef ATOMSAN_TRACE_RAW_FORMAT_H
 #define ATOMSAN_TRACE_RAW_FORMAT_H

@@ -1,7 +1,7 @@
 /*
  * The state of the reader of raw recordings.
  *
- * Who may include this: raw_read.c, raw_events.c, raw_facts.c.
+ * Included by: raw_read.c, raw_events.c, raw_facts.c.
  */
 #ifndef ATOMSAN_TRACE_RAW_IMPL_H
 #define ATOMSAN_TRACE_RAW_IMPL_H

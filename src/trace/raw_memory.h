@@ -22,7 +22,7 @@
  * variable. The number of pages is limited, because of recordings that make no
  * sense; accesses of further pages have no variables.
  *
- * Who may include this: raw_memory.c, raw_names.h, raw_impl.h, tests.
+ * Included by: raw_memory.c, raw_names.h, raw_impl.h, tests.
  */
 #ifndef ATOMSAN_TRACE_RAW_MEMORY_H
 #define ATOMSAN_TRACE_RAW_MEMORY_H

@@ -3,7 +3,7 @@
  * format delivers events, blocks.c drops what is not a block, validate.c checks
  * that the events can have happened.
  *
- * Who may include this: reader.c, validate.c, blocks.c, std_read.c, atrace_read.c, raw_impl.h.
+ * Included by: reader.c, validate.c, blocks.c, std_read.c, atrace_read.c, raw_impl.h.
  */
 #ifndef ATOMSAN_TRACE_READER_IMPL_H
 #define ATOMSAN_TRACE_READER_IMPL_H

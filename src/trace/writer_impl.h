@@ -1,7 +1,7 @@
 /*
  * What the writers of the formats share.
  *
- * Who may include this: writer.c, std_write.c, atrace_write.c, perfetto_write.c.
+ * Included by: writer.c, std_write.c, atrace_write.c, perfetto_write.c.
  */
 #ifndef ATOMSAN_TRACE_WRITER_IMPL_H
 #define ATOMSAN_TRACE_WRITER_IMPL_H

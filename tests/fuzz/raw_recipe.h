@@ -2,7 +2,7 @@
  * Makes a raw recording from a recipe, 8 bytes for each unit: its chunks are valid, whatever the
  * bytes.
  *
- * Who may include this: fuzz_raw.c, fuzz_live.c.
+ * Included by: fuzz_raw.c, fuzz_live.c.
  */
 #ifndef ATOMSAN_FUZZ_RAW_RECIPE_H
 #define ATOMSAN_FUZZ_RAW_RECIPE_H

@@ -2,7 +2,7 @@
  * What the fuzz targets of the trace readers share: reads arbitrary bytes as a trace,
  * in every mode, and checks the promises of reader.h.
  *
- * Who may include this: reading.c, fuzz_atrace.c, fuzz_raw.c, fuzz_std.c.
+ * Included by: reading.c, fuzz_atrace.c, fuzz_raw.c, fuzz_std.c.
  */
 #ifndef ATOMSAN_FUZZ_READING_H
 #define ATOMSAN_FUZZ_READING_H

@@ -2,7 +2,7 @@
  * Named traces with the correct answers, worked out by hand. They test the
  * twin, and they test the engines before any random trace does.
  *
- * Who may include this: tests/property.
+ * Included by: tests/property.
  */
 #ifndef ATOMSAN_TESTS_PROPERTY_CASES_H
 #define ATOMSAN_TESTS_PROPERTY_CASES_H

@@ -7,7 +7,7 @@
  *
  * Also compares the locks held at each step of its findings with the trace.
  *
- * Who may include this: tests/property.
+ * Included by: tests/property.
  */
 #ifndef ATOMSAN_TESTS_PROPERTY_DRIVE_H
 #define ATOMSAN_TESTS_PROPERTY_DRIVE_H

@@ -1,7 +1,7 @@
 /*
  * Judges a trace in a separate process, for engines that crash or hang.
  *
- * Who may include this: tests/property.
+ * Included by: tests/property.
  */
 #ifndef ATOMSAN_TESTS_PROPERTY_ISOLATE_H
 #define ATOMSAN_TESTS_PROPERTY_ISOLATE_H

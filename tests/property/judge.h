@@ -13,7 +13,7 @@
  *  - "locks": the closing event does not cut its transaction by data alone
  *    (twin_cut_by_data()).
  *
- * Who may include this: tests/property.
+ * Included by: tests/property.
  */
 #ifndef ATOMSAN_TESTS_PROPERTY_JUDGE_H
 #define ATOMSAN_TESTS_PROPERTY_JUDGE_H

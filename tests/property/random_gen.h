@@ -6,7 +6,7 @@
  * order in which a call's arguments are evaluated. So no call draws more than one
  * random number in its arguments.
  *
- * Who may include this: random_*.c.
+ * Included by: random_*.c.
  */
 #ifndef ATOMSAN_TESTS_PROPERTY_RANDOM_GEN_H
 #define ATOMSAN_TESTS_PROPERTY_RANDOM_GEN_H

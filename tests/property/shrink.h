@@ -4,7 +4,7 @@
  * acquire with its release), and unites two variables or two locks, as long as the
  * trace stays legal and `fails` returns true. It ends when no such change is left.
  *
- * Who may include this: tests/property.
+ * Included by: tests/property.
  */
 #ifndef ATOMSAN_TESTS_PROPERTY_SHRINK_H
 #define ATOMSAN_TESTS_PROPERTY_SHRINK_H

@@ -2,7 +2,7 @@
  * Toy engines for --self-test. All of them ask the twin. The first reports the
  * truth; each of the others makes one kind of error, which the judge must detect.
  *
- * Who may include this: tests/property.
+ * Included by: tests/property.
  */
 #ifndef ATOMSAN_TESTS_PROPERTY_TOY_H
 #define ATOMSAN_TESTS_PROPERTY_TOY_H

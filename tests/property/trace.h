@@ -8,7 +8,7 @@
  * before the operand). They are called T0.., x0.., l0.., and the block that begins
  * with event 17 is called b17, so a label identifies its block.
  *
- * Who may include this: tests/property.
+ * Included by: tests/property.
  */
 #ifndef ATOMSAN_TESTS_PROPERTY_TRACE_H
 #define ATOMSAN_TESTS_PROPERTY_TRACE_H

@@ -27,7 +27,7 @@
  *  - a violation rests on data: there still is a cycle if operations on one lock
  *    by two threads do not conflict.
  *
- * Who may include this: tests/property.
+ * Included by: tests/property.
  */
 #ifndef ATOMSAN_TESTS_PROPERTY_TWIN_H
 #define ATOMSAN_TESTS_PROPERTY_TWIN_H

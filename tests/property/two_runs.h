@@ -3,7 +3,7 @@
  * run writes the suspects, and the second run checks them, with no other
  * information. Together they must find what the other engines find.
  *
- * Who may include this: tests/property.
+ * Included by: tests/property.
  */
 #ifndef ATOMSAN_TESTS_PROPERTY_TWO_RUNS_H
 #define ATOMSAN_TESTS_PROPERTY_TWO_RUNS_H

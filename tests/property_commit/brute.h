@@ -18,7 +18,7 @@
  * operations decide which runs are possible; they are not part of the serial order.
  * Runs that deadlock are counted and not judged.
  *
- * Who may include this: tests/property_commit.
+ * Included by: tests/property_commit.
  */
 #ifndef ATOMSAN_TESTS_PROPERTY_COMMIT_BRUTE_H
 #define ATOMSAN_TESTS_PROPERTY_COMMIT_BRUTE_H

@@ -9,7 +9,7 @@
  * For traces in which each thread is one transaction with nested locks that
  * cannot deadlock.
  *
- * Who may include this: tests/property_commit.
+ * Included by: tests/property_commit.
  */
 #ifndef ATOMSAN_TESTS_PROPERTY_COMMIT_PAPER_H
 #define ATOMSAN_TESTS_PROPERTY_COMMIT_PAPER_H

@@ -2,7 +2,7 @@
  * Random small programs of transactions and locks: one run of one program for each
  * seed.
  *
- * Who may include this: tests/property_commit.
+ * Included by: tests/property_commit.
  */
 #ifndef ATOMSAN_TESTS_PROPERTY_COMMIT_RANDOM_SEGMENTS_H
 #define ATOMSAN_TESTS_PROPERTY_COMMIT_RANDOM_SEGMENTS_H

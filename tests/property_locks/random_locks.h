@@ -3,7 +3,7 @@
  * phases of threads. They have nested and crossed locks, exclusive and shared;
  * threads that come and go; barriers; memory that is allocated again.
  *
- * Who may include this: tests/property_locks.
+ * Included by: tests/property_locks.
  */
 #ifndef ATOMSAN_TESTS_PROPERTY_LOCKS_RANDOM_LOCKS_H
 #define ATOMSAN_TESTS_PROPERTY_LOCKS_RANDOM_LOCKS_H

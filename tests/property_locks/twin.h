@@ -11,7 +11,7 @@
  * It examines all pairs of events. It has no clocks, no slots, no numbered sets of
  * locks and no "last access".
  *
- * Who may include this: tests/property_locks.
+ * Included by: tests/property_locks.
  */
 #ifndef ATOMSAN_TESTS_PROPERTY_LOCKS_TWIN_H
 #define ATOMSAN_TESTS_PROPERTY_LOCKS_TWIN_H

@@ -4,7 +4,7 @@
  * the pattern in docs/engines/atomizer.md and docs/engines/reduction.md, and of
  * segments in src/engine/segment.h.
  *
- * Who may include this: tests/property_locks.
+ * Included by: tests/property_locks.
  */
 #ifndef ATOMSAN_TESTS_PROPERTY_LOCKS_TWIN_MOVERS_H
 #define ATOMSAN_TESTS_PROPERTY_LOCKS_TWIN_MOVERS_H

@@ -3,7 +3,7 @@
  * accesses, and a random scheduler runs the scripts. If all threads are stuck, the
  * rest is left out. The seed decides first what kind of trace it is.
  *
- * Who may include this: tests/property_predict.
+ * Included by: tests/property_predict.
  */
 #ifndef ATOMSAN_TESTS_PROPERTY_PREDICT_RANDOM_PREDICT_H
 #define ATOMSAN_TESTS_PROPERTY_PREDICT_RANDOM_PREDICT_H

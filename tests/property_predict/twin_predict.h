@@ -18,7 +18,7 @@
  * What an interleaving can do next depends only on the position of each thread, so
  * a search over all tuples of positions is a search over all interleavings.
  *
- * Who may include this: tests/property_predict.
+ * Included by: tests/property_predict.
  */
 #ifndef ATOMSAN_TESTS_PROPERTY_PREDICT_TWIN_PREDICT_H
 #define ATOMSAN_TESTS_PROPERTY_PREDICT_TWIN_PREDICT_H

@@ -3,7 +3,7 @@
  * threads are concurrent. Locks are acquired in ascending order, so that no thread
  * can wait forever.
  *
- * Who may include this: tests/property_segments.
+ * Included by: tests/property_segments.
  */
 #ifndef ATOMSAN_TESTS_PROPERTY_SEGMENTS_RANDOM_SEGMENTS_H
 #define ATOMSAN_TESTS_PROPERTY_SEGMENTS_RANDOM_SEGMENTS_H

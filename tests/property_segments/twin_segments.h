@@ -17,7 +17,7 @@
  *
  * No fork, join or barrier: all threads of these traces are concurrent.
  *
- * Who may include this: tests/property_segments.
+ * Included by: tests/property_segments.
  */
 #ifndef ATOMSAN_TESTS_PROPERTY_SEGMENTS_TWIN_SEGMENTS_H
 #define ATOMSAN_TESTS_PROPERTY_SEGMENTS_TWIN_SEGMENTS_H

@@ -4,7 +4,7 @@
  * The caller adds units thread by thread; raw_assemble() makes a file of them. A
  * chunk ends where raw_cut_chunk() was called, and is as small as possible.
  *
- * Who may include this: tests.
+ * Included by: tests.
  */
 #ifndef ATOMSAN_TESTS_RAW_BUILDER_H
 #define ATOMSAN_TESTS_RAW_BUILDER_H

@@ -2,7 +2,7 @@
  * Hand-made findings and a report to put them in, shared by the tests of the
  * report formats.
  *
- * Who may include this: tests/unit/test_report*.c, test_recorded_report.c, after cmocka.h.
+ * Included by: tests/unit/test_report*.c, test_recorded_report.c, after cmocka.h.
  */
 #ifndef ATOMSAN_TESTS_REPORT_FIXTURE_H
 #define ATOMSAN_TESTS_REPORT_FIXTURE_H

@@ -3,7 +3,7 @@
  * or at random; a folder for their files; and the rules of what can happen, as a
  * second, simplest implementation.
  *
- * Who may include this: tests/unit/test_trace_*.c, after cmocka.h.
+ * Included by: tests/unit/test_trace_*.c, after cmocka.h.
  */
 #ifndef ATOMSAN_TESTS_TRACE_FIXTURE_H
 #define ATOMSAN_TESTS_TRACE_FIXTURE_H

@@ -2,7 +2,7 @@
  * The parts of `blocks`: the 1v- and 2v-blocks of a segment, and which of other
  * segments can cut them. docs/engines/blocks.md has the definitions and the proofs.
  *
- * Who may include this: the files of blocks/.
+ * Included by: the files of blocks/.
  */
 #ifndef ATOMSAN_ENGINE_BLOCKS_BLOCKS_H
 #define ATOMSAN_ENGINE_BLOCKS_BLOCKS_H

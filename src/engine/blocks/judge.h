@@ -5,7 +5,7 @@
  * the number of different blocks of a run. If all points of a variable are under one
  * lock, blocks that hold that lock are not compared at all.
  *
- * Who may include this: the files of blocks/.
+ * Included by: the files of blocks/.
  */
 #ifndef ATOMSAN_ENGINE_BLOCKS_JUDGE_H
 #define ATOMSAN_ENGINE_BLOCKS_JUDGE_H

@@ -1,7 +1,7 @@
 /*
  * Options of the engine `blocks`.
  *
- * Who may include this: blocks.c, the command line, tests.
+ * Included by: blocks.c, the command line, tests.
  */
 #ifndef ATOMSAN_ENGINE_BLOCKS_OPTIONS_H
 #define ATOMSAN_ENGINE_BLOCKS_OPTIONS_H

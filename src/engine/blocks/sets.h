@@ -12,7 +12,7 @@
  * The budget: 50 million steps of the search, and cycles of at most BLOCKS_CYCLE
  * transactions.
  *
- * Who may include this: the files of blocks/.
+ * Included by: the files of blocks/.
  */
 #ifndef ATOMSAN_ENGINE_BLOCKS_SETS_H
 #define ATOMSAN_ENGINE_BLOCKS_SETS_H

@@ -24,7 +24,7 @@
  *	tell.c    findings
  *	commit.c  the engines
  *
- * Who may include this: the files of commit/.
+ * Included by: the files of commit/.
  */
 #ifndef ATOMSAN_ENGINE_COMMIT_COMMIT_H
 #define ATOMSAN_ENGINE_COMMIT_COMMIT_H

@@ -6,7 +6,7 @@
  * blocks are removed too, unless some are suspected. So every cycle that is left is
  * a cycle of the whole trace, but not every cycle of the trace is left.
  *
- * Who may include this: the files of doublechecker/.
+ * Included by: the files of doublechecker/.
  */
 #ifndef ATOMSAN_ENGINE_DOUBLECHECKER_FILTER_H
 #define ATOMSAN_ENGINE_DOUBLECHECKER_FILTER_H

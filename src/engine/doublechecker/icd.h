@@ -19,7 +19,7 @@
  *
  * Nothing here allocates, locks or knows what an edge is.
  *
- * Who may include this: doublechecker.c, the runtime, tests.
+ * Included by: doublechecker.c, the runtime, tests.
  */
 #ifndef ATOMSAN_ENGINE_DOUBLECHECKER_ICD_H
 #define ATOMSAN_ENGINE_DOUBLECHECKER_ICD_H

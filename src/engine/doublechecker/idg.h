@@ -17,7 +17,7 @@
  *
  * References to nodes are weak: they read as nothing once the node is freed.
  *
- * Who may include this: the files of doublechecker/, the runtime, tests.
+ * Included by: the files of doublechecker/, the runtime, tests.
  */
 #ifndef ATOMSAN_ENGINE_DOUBLECHECKER_IDG_H
 #define ATOMSAN_ENGINE_DOUBLECHECKER_IDG_H

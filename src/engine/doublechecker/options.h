@@ -1,7 +1,7 @@
 /*
  * Options of the engine `doublechecker`.
  *
- * Who may include this: doublechecker.c, the command line, tests.
+ * Included by: doublechecker.c, the command line, tests.
  */
 #ifndef ATOMSAN_ENGINE_DOUBLECHECKER_OPTIONS_H
 #define ATOMSAN_ENGINE_DOUBLECHECKER_OPTIONS_H

@@ -12,7 +12,7 @@
  * and the first closing event are still right, but later closing events may be
  * missing.
  *
- * Who may include this: doublechecker.c.
+ * Included by: doublechecker.c.
  */
 #ifndef ATOMSAN_ENGINE_DOUBLECHECKER_PCD_H
 #define ATOMSAN_ENGINE_DOUBLECHECKER_PCD_H

@@ -11,7 +11,7 @@
  * NAME is the rest of the line: the label of a transaction, as reports show it.
  * \n, \r and \\ stand for a newline, a carriage return and a backslash.
  *
- * Who may include this: the files of doublechecker/, the command line, the reporter, tests.
+ * Included by: the files of doublechecker/, the command line, the reporter, tests.
  */
 #ifndef ATOMSAN_ENGINE_DOUBLECHECKER_SUSPECTS_H
 #define ATOMSAN_ENGINE_DOUBLECHECKER_SUSPECTS_H

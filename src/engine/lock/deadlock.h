@@ -7,7 +7,7 @@
  * thread and phase, with the same locks held and wanted in the same ways, are one
  * wish, and the first of them is kept.
  *
- * Who may include this: deadlock*.c.
+ * Included by: deadlock*.c.
  */
 #ifndef ATOMSAN_ENGINE_LOCK_DEADLOCK_H
 #define ATOMSAN_ENGINE_LOCK_DEADLOCK_H

@@ -14,7 +14,7 @@
  * A mover_run follows one block, and keeps what a finding shows of it: the first and
  * the last operations, and the operation that ended the right-movers.
  *
- * Who may include this: atomizer.c, reduction.c.
+ * Included by: atomizer.c, reduction.c.
  */
 #ifndef ATOMSAN_ENGINE_LOCK_MOVER_H
 #define ATOMSAN_ENGINE_LOCK_MOVER_H

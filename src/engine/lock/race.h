@@ -17,7 +17,7 @@
  * done. Otherwise each record is compared with others, those with few locks first;
  * after too many tries it is assumed to be contended, and counted.
  *
- * Who may include this: reduction.c.
+ * Included by: reduction.c.
  */
 #ifndef ATOMSAN_ENGINE_LOCK_RACE_H
 #define ATOMSAN_ENGINE_LOCK_RACE_H

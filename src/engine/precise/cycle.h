@@ -1,7 +1,7 @@
 /*
  * Cycles as event numbers: what cycle_find.c finds and cycle_tell.c makes findings from.
  *
- * Who may include this: explain.c, cycle_find.c, cycle_tell.c.
+ * Included by: explain.c, cycle_find.c, cycle_tell.c.
  */
 #ifndef ATOMSAN_ENGINE_PRECISE_CYCLE_H
 #define ATOMSAN_ENGINE_PRECISE_CYCLE_H

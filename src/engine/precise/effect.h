@@ -8,7 +8,7 @@
  * operations are in masks, all ones or 0. A lock is a variable whose exclusive
  * release is a write and whose shared release is a read.
  *
- * Who may include this: the files of precise/ and doublechecker/.
+ * Included by: the files of precise/ and doublechecker/.
  */
 #ifndef ATOMSAN_ENGINE_PRECISE_EFFECT_H
 #define ATOMSAN_ENGINE_PRECISE_EFFECT_H

@@ -20,7 +20,7 @@
  *  3. a path along transactions, data only;
  *  4. a path along transactions.
  *
- * Who may include this: the files of precise/ and doublechecker/.
+ * Included by: the files of precise/ and doublechecker/.
  */
 #ifndef ATOMSAN_ENGINE_PRECISE_EXPLAIN_H
 #define ATOMSAN_ENGINE_PRECISE_EXPLAIN_H

@@ -15,7 +15,7 @@
  * searches what its target reaches; if the source is not among that, all of it
  * moves to the end of the order.
  *
- * Who may include this: velodrome.c.
+ * Included by: velodrome.c.
  */
 #ifndef ATOMSAN_ENGINE_PRECISE_GRAPH_H
 #define ATOMSAN_ENGINE_PRECISE_GRAPH_H

@@ -1,7 +1,7 @@
 /*
  * Options of the engines `velodrome` and `frontier`.
  *
- * Who may include this: the files of precise/, the command line, the reporter, tests.
+ * Included by: the files of precise/, the command line, the reporter, tests.
  */
 #ifndef ATOMSAN_ENGINE_PRECISE_OPTIONS_H
 #define ATOMSAN_ENGINE_PRECISE_OPTIONS_H

@@ -38,7 +38,7 @@
  * as not reached, which is right. Memory is thus bounded by the threads that
  * conflict with each other at one time.
  *
- * Who may include this: the files of precise/, the runtime, tests.
+ * Included by: the files of precise/, the runtime, tests.
  */
 #ifndef ATOMSAN_ENGINE_PRECISE_ORDER_H
 #define ATOMSAN_ENGINE_PRECISE_ORDER_H

@@ -11,7 +11,7 @@
  * the whole trace. Several such parts may follow each other in any order, each with
  * all of its blocks ended: what came before can be on no cycle.
  *
- * Who may include this: the files of precise/ and doublechecker/, the runtime.
+ * Included by: the files of precise/ and doublechecker/, the runtime.
  */
 #ifndef ATOMSAN_ENGINE_PRECISE_PRECISE_H
 #define ATOMSAN_ENGINE_PRECISE_PRECISE_H

@@ -14,7 +14,7 @@
  * links gives the path that a report shows. Marks are shared and have reference
  * counts, so memory is bounded by the clocks that are alive.
  *
- * Who may include this: cycle_find.c.
+ * Included by: cycle_find.c.
  */
 #ifndef ATOMSAN_ENGINE_PRECISE_VCLOCK_H
 #define ATOMSAN_ENGINE_PRECISE_VCLOCK_H

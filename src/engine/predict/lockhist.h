@@ -20,7 +20,7 @@
  * Memory grows with the number of different histories and of different changes
  * from one to another. The latest answers are kept, LOCKHIST_ANSWERS at most.
  *
- * Who may include this: the files of predict/.
+ * Included by: the files of predict/.
  */
 #ifndef ATOMSAN_ENGINE_PREDICT_LOCKHIST_H
 #define ATOMSAN_ENGINE_PREDICT_LOCKHIST_H

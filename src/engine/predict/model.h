@@ -19,7 +19,7 @@
  * happened. Only operations on locks and those listed above are kept one by one; of
  * the other events only their numbers are kept, as runs of consecutive events.
  *
- * Who may include this: the files of predict/.
+ * Included by: the files of predict/.
  */
 #ifndef ATOMSAN_ENGINE_PREDICT_MODEL_H
 #define ATOMSAN_ENGINE_PREDICT_MODEL_H

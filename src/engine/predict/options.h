@@ -1,7 +1,7 @@
 /*
  * Options of the engine `predict`.
  *
- * Who may include this: the files of predict/, the command line, the reporter, tests.
+ * Included by: the files of predict/, the command line, the reporter, tests.
  */
 #ifndef ATOMSAN_ENGINE_PREDICT_OPTIONS_H
 #define ATOMSAN_ENGINE_PREDICT_OPTIONS_H

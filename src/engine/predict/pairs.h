@@ -16,7 +16,7 @@
  * the trace, until there are enough; and not at all if one lock is held in all of
  * them.
  *
- * Who may include this: the files of predict/.
+ * Included by: the files of predict/.
  */
 #ifndef ATOMSAN_ENGINE_PREDICT_PAIRS_H
 #define ATOMSAN_ENGINE_PREDICT_PAIRS_H

@@ -17,7 +17,7 @@
  * threads that must be forked or joined on the way), all orders are searched, up to
  * a number of states: SCHEDULE_SEARCH for one goal, SCHEDULE_SEARCH_ALL for all.
  *
- * Who may include this: the files of predict/.
+ * Included by: the files of predict/.
  */
 #ifndef ATOMSAN_ENGINE_PREDICT_SCHEDULE_H
 #define ATOMSAN_ENGINE_PREDICT_SCHEDULE_H

@@ -28,7 +28,7 @@
  *  - there are entries only for the first TWO_ENTRIES combinations of two variables
  *    and a thread: 200 MB of them.
  *
- * Who may include this: the files of predict/.
+ * Included by: the files of predict/.
  */
 #ifndef ATOMSAN_ENGINE_PREDICT_TWO_H
 #define ATOMSAN_ENGINE_PREDICT_TWO_H

@@ -24,7 +24,7 @@
  * Memory grows with threads, variables that they access, and states; not with
  * the trace.
  *
- * Who may include this: the files of predict/.
+ * Included by: the files of predict/.
  */
 #ifndef ATOMSAN_ENGINE_PREDICT_WITNESS_H
 #define ATOMSAN_ENGINE_PREDICT_WITNESS_H
