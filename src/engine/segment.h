@@ -25,8 +25,9 @@
  * read of a variable are kept, likewise of its writes and of its updates (as far as
  * a small table remembers). Segments without a relevant access are left out.
  *
- * Of equal segments (the same operations on the same variables and locks in the
- * same order, the same label, the same phase) one is kept; `times` counts them.
+ * Segments are equal if they have the same operations on the same variables and locks
+ * in the same order, the same label and the same phase. One of them is kept, and
+ * `times` counts them.
  *
  * Two passes over the trace are needed:
  *

@@ -1,5 +1,5 @@
 /*
- * Where the bytes of a trace are written: a file or standard output; compressed
+ * The destination of a trace's bytes: a file or standard output. They are compressed
  * as one zstd frame if the name ends in ".zst".
  *
  * Each function returns 0, or -1 with a sentence in `err`.

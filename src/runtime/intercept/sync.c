@@ -7,7 +7,7 @@
  *  - the futex system call: locks that use it are built from atomic operations, which
  *    are seen; only std::future is known to wait by a futex alone (see below)
  *
- * Of locks shared between processes, only this process's operations are seen.
+ * If processes share a lock, only this process's operations on it are seen.
  */
 #include <linux/futex.h>
 #include <pthread.h>
