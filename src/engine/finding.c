@@ -7,6 +7,11 @@
 
 #include "base/banned.h"
 
+const char *const region_kind_names[REGION_KINDS] = {
+	[REGION_FUNCTION] = "function", [REGION_MARKED] = "marked", [REGION_STRETCH] = "stretch",
+	[REGION_ROUND] = "round",       [REGION_PAIR] = "pair",
+};
+
 struct finding *finding_new(void)
 {
 	struct finding *f = mem_zalloc(sizeof *f);

@@ -89,6 +89,29 @@ struct finding_move {
 	const char *thread, *op, *operand, *place; /* operand and place may be NULL */
 };
 
+/* What kind of code a finding is about; the spelling in reports is region_kind_names[]. */
+enum region_kind {
+	REGION_UNKNOWN,
+	REGION_FUNCTION,
+	REGION_MARKED,  /* a block that is marked in the source */
+	REGION_STRETCH, /* what a function does between two waits */
+	REGION_ROUND,   /* one round of a loop */
+	REGION_PAIR,    /* two accesses of one variable by one activation of a function */
+	REGION_KINDS
+};
+extern const char *const region_kind_names[REGION_KINDS];
+
+/* What the finding is about: the innermost code that explains it. */
+struct finding_region {
+	enum region_kind kind;
+	const char *name;  /* of the function, or the label; or NULL */
+	const char *place; /* where it begins, or NULL */
+	const char *why;   /* why it is assumed to be meant as atomic, a clause; or NULL */
+};
+
+/* Whether the schedule of a prediction preserves every value that was read. */
+enum finding_feasible { FEASIBLE_UNKNOWN, FEASIBLE_NO, FEASIBLE_YES };
+
 struct finding {
 	enum finding_status status;
 	const char *kind; /* "cycle" */
@@ -124,7 +147,12 @@ struct finding {
 	bool evicted;
 	bool out_of_order;    /* the same, because the clock gives the steps another order */
 	uint64_t fingerprint; /* see finding_seal() */
-	uint64_t count;       /* findings with this fingerprint */
+	struct finding_region region;
+	enum finding_feasible feasible;
+	uint32_t rank;        /* 1 is the first to look at; 0: not ranked yet */
+	const char **reasons; /* for the rank: short clauses */
+	size_t nreasons;
+	uint64_t count; /* findings with this fingerprint */
 	struct arena arena;
 };
 
