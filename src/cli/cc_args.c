@@ -11,6 +11,7 @@
 enum { MAX_RESPONSE_FILES = 2000 };
 
 #define NO_INLINE "-fatomsan-no-inline"
+#define INLINE    "-fatomsan-inline"
 #define CALLS     "-fatomsan-calls"
 
 struct words {
@@ -245,7 +246,8 @@ static int expand(struct words *all, struct arena *strings, struct err *err)
 struct scan {
 	bool program_input; /* something to compile or link that is not a header */
 	bool input, early, relocatable, shared, fully_static, freestanding, no_libc, libc;
-	bool instrument, no_inline;
+	bool instrument;
+	enum cc_inlining inlining;
 	bool not_plain, optimised;
 	const char *machine;  /* -m32 or similar */
 	const char *language; /* the value of -x; NULL: the file's name decides */
@@ -349,7 +351,9 @@ static void scan_option(struct scan *s, const char *w, const char *value)
 	else if (!strcmp(w, "-m64"))
 		s->machine = NULL;
 	else if (!strcmp(w, NO_INLINE))
-		s->no_inline = true;
+		s->inlining = CC_INLINE_NONE;
+	else if (!strcmp(w, INLINE))
+		s->inlining = CC_INLINE_ALL;
 	else if (starts_with(w, "-fsanitize="))
 		scan_sanitizers(s, w + strlen("-fsanitize="), true);
 	else if (starts_with(w, "-fno-sanitize="))
@@ -394,7 +398,7 @@ static int decide(struct cc_args *a, const struct scan *s, struct err *err)
 	bool links = s->program_input && !s->early && !s->relocatable;
 
 	a->inputs = s->input;
-	a->no_inline = s->no_inline;
+	a->inlining = s->inlining;
 	a->plain = s->optimised && !s->not_plain;
 	a->instrument = s->instrument && !s->freestanding;
 	a->link = CC_LINK_NONE;
@@ -422,7 +426,7 @@ static int decide(struct cc_args *a, const struct scan *s, struct err *err)
 
 static bool is_own_option(const char *word)
 {
-	return !strcmp(word, NO_INLINE) || !strcmp(word, CALLS);
+	return !strcmp(word, NO_INLINE) || !strcmp(word, INLINE) || !strcmp(word, CALLS);
 }
 
 static size_t count_own(const struct words *w)

@@ -23,10 +23,17 @@ enum cc_link {
 	CC_LINK_SHARED,  /* links the stub library */
 };
 
+/* Which functions the compiler may inline. */
+enum cc_inlining {
+	CC_INLINE_SMALL, /* only small ones that the source declares inline */
+	CC_INLINE_NONE,  /* -fatomsan-no-inline */
+	CC_INLINE_ALL,   /* -fatomsan-inline: as the compiler likes */
+};
+
 struct cc_args {
 	bool inputs;     /* there are input files; otherwise no option is added */
 	bool instrument; /* what is compiled is instrumented */
-	bool no_inline;
+	enum cc_inlining inlining;
 	/* Everything that is compiled is C or C++, with optimisation and nothing that a second
 	   turn of the compiler could do twice; then `code` has the options for that turn. */
 	bool plain;

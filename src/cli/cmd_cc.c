@@ -234,6 +234,37 @@ static void add_instrumentation(struct command_line *c, const char *lib, bool cl
 }
 
 /*
+ * Keeps functions out of line, because only a function with an entry and an exit of its own is a
+ * block. Otherwise the compiler's choices would decide what is found. Functions that the source
+ * declares inline may be inlined if they are about as short as a call: accessors, not functions
+ * that take a lock. These options stand before the user's, so that the user's win.
+ */
+static void add_limits_of_inlining(struct command_line *c, bool clang)
+{
+	/* Identical functions stay apart, too: a report must name the right one. */
+	static const char *const gcc_words[] = {
+		"-fno-inline-functions",
+		"-fno-inline-small-functions",
+		"-fno-inline-functions-called-once",
+		"-fno-partial-inlining",
+		"-fno-ipa-icf",
+		"--param=max-inline-insns-single=6",
+		"--param=max-inline-insns-auto=6",
+		"--param=inline-heuristics-hint-percent=100",
+		"--param=early-inlining-insns=2",
+	};
+	static const char *const clang_words[] = {"-finline-hint-functions", "-Xclang", "-mllvm",
+						  "-Xclang", "-inlinehint-threshold=25"};
+
+	if (clang)
+		for (size_t i = 0; i < sizeof clang_words / sizeof *clang_words; i++)
+			add(c, clang_words[i]);
+	else
+		for (size_t i = 0; i < sizeof gcc_words / sizeof *gcc_words; i++)
+			add(c, gcc_words[i]);
+}
+
+/*
  * Has clang inline the hooks (runtime/inline): it compiles to LLVM IR with the hooks and calls of
  * them, and passes that to our assembler, which has clang inline them and generate machine code
  * (cmd_as.c). The hooks' bitcode can be read by the clang that wrote it and by newer ones.
@@ -338,8 +369,10 @@ static int add_front(struct command_line *c, const struct cc_args *a, struct err
 		rc = add_header_folder(c, err);
 	if (!rc && a->instrument)
 		add_instrumentation(c, lib.s, clang);
-	if (a->no_inline || asked_by_environment("ATOMSAN_NO_INLINE"))
+	if (a->inlining == CC_INLINE_NONE || asked_by_environment("ATOMSAN_NO_INLINE"))
 		add(c, "-fno-inline");
+	else if (a->instrument && a->inlining == CC_INLINE_SMALL)
+		add_limits_of_inlining(c, clang);
 	if (clang)
 		add(c, "--end-no-unused-arguments");
 	if (!rc && a->link == CC_LINK_PROGRAM)
