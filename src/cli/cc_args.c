@@ -254,6 +254,18 @@ struct scan {
 	unsigned rival;       /* bit set of rivals[] */
 };
 
+/* The user chooses what is inlined. clang's driver would let our own choice win. */
+static bool is_about_inlining(const char *word)
+{
+	static const char *const words[] = {"-fno-inline", "-finline-functions",
+					    "-fno-inline-functions", "-finline-hint-functions"};
+
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (!strcmp(word, words[i]))
+			return true;
+	return false;
+}
+
 static bool is_header(const char *path, const char *language)
 {
 	static const char *const endings[] = {".h",   ".H",   ".hh",  ".hp",  ".hpp",
@@ -352,7 +364,7 @@ static void scan_option(struct scan *s, const char *w, const char *value)
 		s->machine = NULL;
 	else if (!strcmp(w, NO_INLINE))
 		s->inlining = CC_INLINE_NONE;
-	else if (!strcmp(w, INLINE))
+	else if (!strcmp(w, INLINE) || is_about_inlining(w))
 		s->inlining = CC_INLINE_ALL;
 	else if (starts_with(w, "-fsanitize="))
 		scan_sanitizers(s, w + strlen("-fsanitize="), true);

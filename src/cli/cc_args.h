@@ -27,7 +27,7 @@ enum cc_link {
 enum cc_inlining {
 	CC_INLINE_SMALL, /* only small ones that the source declares inline */
 	CC_INLINE_NONE,  /* -fatomsan-no-inline */
-	CC_INLINE_ALL,   /* -fatomsan-inline: as the compiler likes */
+	CC_INLINE_ALL,   /* -fatomsan-inline, or options of the compiler that say what */
 };
 
 struct cc_args {

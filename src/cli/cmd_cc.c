@@ -237,7 +237,7 @@ static void add_instrumentation(struct command_line *c, const char *lib, bool cl
  * Keeps functions out of line, because only a function with an entry and an exit of its own is a
  * block. Otherwise the compiler's choices would decide what is found. Functions that the source
  * declares inline may be inlined if they are about as short as a call: accessors, not functions
- * that take a lock. These options stand before the user's, so that the user's win.
+ * that take a lock.
  */
 static void add_limits_of_inlining(struct command_line *c, bool clang)
 {
