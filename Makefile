@@ -10,7 +10,7 @@ endif
 export JOBS CC
 MAKEFLAGS += --no-print-directory
 
-.PHONY: all demo test real bench fuzz format lint install deb clean help
+.PHONY: all demo test evidence real bench fuzz format lint install deb clean help
 .NOTPARALLEL:
 
 # The CLI, at build/bin/atomsan.
@@ -28,6 +28,10 @@ demo: all
 test:
 	@scripts/setup test
 	@scripts/test
+
+# Published bugs and their fixes: what is found, what is shown first; tests/evidence/README.md.
+evidence: all
+	@tests/evidence/run --jobs=$(JOBS) $(if $(PROGRAMS),--programs='$(PROGRAMS)')
 
 # Programs from Debian's source packages; PROGRAMS='pigz xz' for some of them.
 real: all
@@ -67,6 +71,7 @@ help:
 	@echo 'make            build/bin/atomsan'
 	@echo 'make demo       compile, run and check a lost update'
 	@echo 'make test       build with gcc, clang and sanitizers; run every test'
+	@echo 'make evidence   published bugs: what is found, and what is shown first'
 	@echo 'make real       build and record programs from Debian source packages'
 	@echo 'make bench      measure; bench/README.md says what'
 	@echo 'make fuzz       fuzz the readers, FUZZ_SECONDS=600 each'
