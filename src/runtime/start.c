@@ -20,10 +20,15 @@
 /* Instrumented libraries look for this symbol to see whether the program has a runtime (stub.c). */
 RT_EXPORT const char atomsan_rt_version[] = ATOMSAN_VERSION;
 
-/* Finish the recorder and, once, the tool. Returns what the program's exit status becomes. */
+/*
+ * Finish the recorder and, once, the tool. Returns what the program's exit status becomes. The
+ * thread is in the runtime meanwhile, so that what the tool does is not noted as the program's.
+ */
 static int finish_tools(int status)
 {
 	static uint32_t once;
+	uint64_t found;
+	bool inside;
 
 	/* A child made by vfork() runs in the program's memory, but is not the program. */
 	if (getpid() != rt_process)
@@ -31,7 +36,10 @@ static int finish_tools(int status)
 	rt_recorder->finish();
 	if (!rt_checking || __atomic_exchange_n(&once, 1, __ATOMIC_RELAXED))
 		return status;
-	return rt_tool->finish() && !status ? rt_options.exitcode : status;
+	inside = rt_enter_nested(&rt_self);
+	found = rt_tool->finish();
+	rt_leave_nested(&rt_self, inside);
+	return found && !status ? rt_options.exitcode : status;
 }
 
 /*
@@ -89,6 +97,7 @@ RT_INTERCEPT void quick_exit(int status)
 /* Before the program is stopped at a finding: rt_halt(). */
 static void finish_before_halt(void)
 {
+	RT_ASSERT(rt_is_inside(&rt_self));
 	rt_recorder->finish();
 	rt_tool->finish();
 }

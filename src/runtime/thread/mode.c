@@ -19,11 +19,9 @@ static uint32_t mode_lock;
 void mode_choose(void)
 {
 	struct rt_thread *t = &rt_self;
-	bool inside = t->gate.quiet & RT_IN_RUNTIME;
+	bool inside = rt_enter_nested(t);
 	uint32_t mode = RT_NOTHING;
 
-	t->gate.quiet |= RT_IN_RUNTIME;
-	RT_COMPILER_BARRIER();
 	rt_lock_ranked(&mode_lock, RT_MODE);
 	if (rt_threads_out) {
 		mode = rt_recorder->wants();
@@ -33,8 +31,7 @@ void mode_choose(void)
 	if (rt_mode != mode)
 		__atomic_store_n(&rt_mode, mode, __ATOMIC_SEQ_CST);
 	rt_unlock(&mode_lock);
-	if (!inside)
-		rt_leave(t);
+	rt_leave_nested(t, inside);
 }
 
 /* The caller counts a thread before it can run, so that none of its accesses is missed. */

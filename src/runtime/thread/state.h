@@ -284,4 +284,23 @@ static inline void rt_leave(struct rt_thread *t)
 		rt_signals_deliver(t);
 }
 
+/*
+ * Enter the runtime whatever the thread's state is: it may be inside already, unborn or gone.
+ * Returns whether it was inside; rt_leave_nested() needs that.
+ */
+static inline bool rt_enter_nested(struct rt_thread *t)
+{
+	bool inside = rt_is_inside(t);
+
+	t->gate.quiet |= RT_IN_RUNTIME;
+	RT_COMPILER_BARRIER();
+	return inside;
+}
+
+static inline void rt_leave_nested(struct rt_thread *t, bool inside)
+{
+	if (!inside)
+		rt_leave(t);
+}
+
 #endif
