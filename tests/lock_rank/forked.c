@@ -1,6 +1,8 @@
 /*
- * A forked child whose two threads lose an update in add_one(). Prints the child's exit status: 66
- * if the child is checked, or predicted from.
+ * A forked child in which two threads lose an update in add_one(). Prints the child's exit status:
+ * 66 if the child is checked, or predicted from.
+ *
+ * With an argument, the child first joins a thread of its parent, which the C library allows.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -32,20 +34,32 @@ static void *work(void *arg)
 
 static void run_child(void)
 {
-	pthread_t t[2];
+	pthread_t t;
 
-	for (int i = 0; i < 2; i++)
-		pthread_create(&t[i], NULL, work, NULL);
-	for (int i = 0; i < 2; i++)
-		pthread_join(t[i], NULL);
+	pthread_create(&t, NULL, work, NULL);
+	work(NULL);
+	pthread_join(t, NULL);
 }
 
-int main(void)
+static void *sleep_long(void *arg)
 {
-	pid_t child = fork();
+	sleep(1000);
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t sleeper;
+	pid_t child;
 	int status;
 
+	(void)argv;
+	if (argc > 1)
+		pthread_create(&sleeper, NULL, sleep_long, NULL);
+	child = fork();
 	if (!child) {
+		if (argc > 1)
+			pthread_join(sleeper, NULL);
 		run_child();
 		return 0;
 	}

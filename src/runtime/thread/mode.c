@@ -43,7 +43,10 @@ void mode_thread_created(void)
 
 void mode_thread_joined(void)
 {
-	__atomic_fetch_sub(&rt_threads_out, 1, __ATOMIC_SEQ_CST);
+	uint32_t before = __atomic_fetch_sub(&rt_threads_out, 1, __ATOMIC_SEQ_CST);
+
+	RT_ASSERT(before);
+	(void)before;
 	mode_choose();
 }
 

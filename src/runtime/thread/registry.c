@@ -170,12 +170,28 @@ uint32_t registry_count(void)
 	return __atomic_load_n(&next_id, __ATOMIC_RELAXED);
 }
 
+/*
+ * A thread of the parent may have been changing the table at the moment of the fork. So a new one
+ * is begun, and the memory of the old one is not used again.
+ */
 void registry_child(void)
 {
+	struct entry *own = find_entry(pthread_self()), copy = {0};
+
+	if (own)
+		copy = *own;
+	entries = NULL;
+	nentries = entries_cap = 0;
 	entries_lock = 0;
+	if (copy.handle && make_room())
+		insert_entry(copy);
 }
 
 void registry_child_restart(void)
 {
+	struct entry *own = find_entry(pthread_self());
+
+	if (own)
+		own->id = 0;
 	next_id = 1;
 }

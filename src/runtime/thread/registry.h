@@ -35,7 +35,11 @@ void registry_set_last(uint32_t id, struct rt_point last);
  */
 struct rt_point registry_remove(pthread_t handle, uint32_t id);
 
-/* In a forked child: free the lock, whichever thread of the parent held it. */
+/*
+ * In a forked child: forget all handles but the calling thread's, and free the lock, whichever
+ * thread of the parent held it. The parent's other threads do not exist here: if the child joins
+ * one of them, that is no join.
+ */
 void registry_child(void);
 /* In a forked child whose thread begins again as number 0: the next number is 1. */
 void registry_child_restart(void);
