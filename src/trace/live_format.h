@@ -102,8 +102,8 @@ enum live_section_kind {
 	LIVE_SECTION_CLOSING, /* struct live_closing: the bytes that close it; there may be more */
 	/*
 	 * A raw recording (raw_format.h) of the last moments of all threads, as far as they are
-	 * kept. The last unit of the finding's thread is the operation that closed the cycle; other
-	 * threads may go on after it.
+	 * kept. The operation that closed the cycle is the last unit of the finding's thread, and
+	 * by its clock the last of the recording.
 	 */
 	LIVE_SECTION_RECORDING,
 	/* Facts from before the recording. */

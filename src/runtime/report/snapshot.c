@@ -92,12 +92,13 @@ static void put_repeats(struct chunk_writer *w, const struct history *h, uint32_
 /*
  * How far a history is copied: the units from before the cycle was closed, by their clock, and
  * those up to the thread's last step on the cycle, whatever their clock. The last unit of the
- * thread that closed the cycle is the operation that did so, and gets a clock above all others.
+ * thread that closed the cycle is the operation that did so, and has a clock above all others.
  */
 struct until {
 	uint64_t clock;
-	uint64_t time;        /* of the last step; 0: the thread has none */
-	uint64_t last;        /* the clock for its last unit, if it closed the cycle; else 0 */
+	uint64_t time;          /* of the last step; 0: the thread has none */
+	uint64_t closing_clock; /* of the operation that closed the cycle, in the copy */
+	bool closes;            /* this thread closed the cycle */
 	const uint64_t *stop; /* the end of that unit, if the thread may have gone on; else NULL */
 };
 
@@ -130,6 +131,7 @@ static bool copy_chunk(struct snapshot_part *o, const struct history *h, uint32_
 	enum { DEEP = 1 << 10 };
 	static uintptr_t function[DEEP];
 	uint64_t serial = __atomic_load_n(&h->chunk[k].serial, __ATOMIC_ACQUIRE), clock;
+	uint64_t highest = 0;
 	size_t before = o->n, depth = 0;
 	struct history_walk w;
 	struct chunk_writer to;
@@ -148,15 +150,16 @@ static bool copy_chunk(struct snapshot_part *o, const struct history *h, uint32_
 	clock = h->chunk[k].base < dead ? 0 : w.clock;
 	to = chunk_open(o, h->thread, number, clock);
 	while (history_walk_next(&w) &&
-	       (w.clock < until->clock || w.time <= until->time || until->last)) {
+	       (w.clock < until->clock || w.time <= until->time || until->closes)) {
 		if (until->stop &&
 		    (w.clock > until->clock || (w.clock == until->clock && w.u > until->stop)))
 			break;
 		put_repeats(&to, h, repeat, w.time, clock,
 			    depth ? function[(depth - 1) % DEEP] : 0);
 		clock = w.time < dead ? 0 : w.clock;
-		if (until->last && !until->stop && k == h->at && w.u >= w.end)
-			clock = until->last;
+		if (until->closes && !until->stop && k == h->at && w.u >= w.end)
+			clock = until->closing_clock;
+		highest = clock > highest ? clock : highest;
 		if (w.op == RAW_CALL)
 			function[depth++ % DEEP] = w.address;
 		else if (w.op == RAW_RETURN && depth)
@@ -172,7 +175,7 @@ static bool copy_chunk(struct snapshot_part *o, const struct history *h, uint32_
 		if (w.op == RAW_FORK)
 			copied_fork[w.address % ORIGINS_CREATIONS] = true;
 	}
-	if (k == h->at && !until->last)
+	if (k == h->at && !until->closes)
 		put_repeats(&to, h, repeat, UINT64_MAX, clock,
 			    depth ? function[(depth - 1) % DEEP] : 0);
 	if (k != h->at && __atomic_load_n(&h->chunk[k].serial, __ATOMIC_ACQUIRE) != serial) {
@@ -180,6 +183,7 @@ static bool copy_chunk(struct snapshot_part *o, const struct history *h, uint32_
 		overwritten = true;
 		return false;
 	}
+	RT_ASSERT(highest < until->closing_clock + until->closes);
 	chunk_close(&to);
 	return true;
 }
@@ -269,13 +273,13 @@ static void find_conflicts(struct reach reach)
 static struct until until_closed(const struct history *h, const struct cycle *c,
 				 const struct live_step *steps)
 {
-	struct until u = {.clock = steps[c->n - 1].time};
+	struct until u = {.clock = steps[c->n - 1].time, .closes = h->owner == &rt_self};
 
 	for (uint32_t i = 0; i < c->n; i++) {
 		if (step_slot(c->step[i]) == h->slot && (uint64_t)step_index(c->step[i]) > u.time)
 			u.time = (uint64_t)step_index(c->step[i]);
-		if (h->owner == &rt_self && steps[i].time >= u.last)
-			u.last = steps[i].time + 1;
+		if (steps[i].time >= u.closing_clock)
+			u.closing_clock = steps[i].time + 1;
 	}
 	return u;
 }
@@ -283,10 +287,10 @@ static struct until until_closed(const struct history *h, const struct cycle *c,
 /* For a cycle that a replay found. */
 static struct until until_found(const struct history *h, const struct report_found *f)
 {
-	struct until u = {.clock = f->until};
+	struct until u = {.clock = f->until, .closing_clock = f->until};
 
 	if (h == f->history) {
-		u.last = f->until + 1;
+		u.closes = true;
 		u.stop = f->last;
 	}
 	return u;
