@@ -114,12 +114,13 @@ static void frontier_settle(struct rt_thread *t, bool cut)
 
 /*
  * Can a lock's cell be used without the stripe's lock? That of a mutex can: only the mutex's owner
- * uses it. A spin lock takes half a cell, so two may share one. In serial mode the stripe's lock is
- * needed for the time.
+ * uses it, and one word is enough. But the memory may have been a lock of another kind before, and
+ * the cell may still have that lock's words. A spin lock takes half a cell, so two may share one.
+ * In serial mode the stripe's lock is needed for the time.
  */
-static bool has_own_cell(uint32_t kind)
+static bool has_own_cell(const struct shadow_cell *cell, uint32_t kind)
 {
-	return kind == RAW_MUTEX && !shadow_serial;
+	return kind == RAW_MUTEX && !shadow_serial && !cell->w[1];
 }
 
 /* Take edges from the lock's former owners; an exclusive owner comes after shared ones, too. */
@@ -131,8 +132,8 @@ static void frontier_acquire(struct rt_thread *t, uintptr_t address, uint32_t ki
 
 	if (!cell)
 		return;
-	if (has_own_cell(kind))
-		cell_mutex_edges(t, cell);
+	if (has_own_cell(cell, kind))
+		cell_mutex_edge(t, cell);
 	else
 		cell_lock(t, cell, address, CELL_TAKES | (shared ? CELL_SHARED : 0), time);
 }
@@ -148,7 +149,7 @@ static void frontier_release(struct rt_thread *t, uintptr_t address, uint32_t ki
 
 	if (!cell)
 		return;
-	if (has_own_cell(kind) && !cell->w[1])
+	if (has_own_cell(cell, kind))
 		__atomic_store_n(&cell->w[0], t->time.now | SHADOW_WRITE | 1, __ATOMIC_RELAXED);
 	else
 		cell_lock(t, cell, address, CELL_GIVES | (shared ? CELL_SHARED : 0), time);

@@ -608,22 +608,20 @@ void cell_lock(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address,
 	rt_unlock(&stripe->lock);
 }
 
-void cell_mutex_edges(struct rt_thread *t, struct shadow_cell *cell)
+void cell_mutex_edge(struct rt_thread *t, const struct shadow_cell *cell)
 {
+	uint64_t word = cell->w[0];
 	bool fresh = false;
 
-	for (int i = 0; i < 2; i++) {
-		uint64_t word = cell->w[i];
-
-		switch (word_classify(t, word, SHADOW_WRITE | SHADOW_BYTES)) {
-		case WORD_DEAD:
-			time_after_dead(t, word);
-			break;
-		case WORD_CONFLICTING:
-			take_edge(t, word, &fresh);
-			break;
-		default: /* empty, own, or ordered */
-			break;
-		}
+	RT_ASSERT(!cell->w[1]);
+	switch (word_classify(t, word, SHADOW_WRITE | SHADOW_BYTES)) {
+	case WORD_DEAD:
+		time_after_dead(t, word);
+		break;
+	case WORD_CONFLICTING:
+		take_edge(t, word, &fresh);
+		break;
+	default: /* empty, own, or ordered */
+		break;
 	}
 }

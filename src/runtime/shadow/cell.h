@@ -87,8 +87,11 @@ void cell_access(struct rt_thread *t, uintptr_t address, uintptr_t end, uint64_t
 enum { CELL_TAKES = 1, CELL_GIVES = 2, CELL_SHARED = 4 };
 void cell_lock(struct rt_thread *t, struct shadow_cell *cell, uintptr_t address, int does,
 	       uint64_t *time);
-/* Take edges from the words of a mutex's cell. Only the owner uses the cell: no lock is needed. */
-void cell_mutex_edges(struct rt_thread *t, struct shadow_cell *cell);
+/*
+ * Take the edge from the last owner of a mutex, whose cell holds one word at most. Only the owner
+ * uses the cell: no lock is needed.
+ */
+void cell_mutex_edge(struct rt_thread *t, const struct shadow_cell *cell);
 
 /* --- readers --- */
 
