@@ -611,13 +611,31 @@ static void lists_come_and_go(void **state)
 	shadow_stripe(memory)->lock = 0;
 }
 
+/* A list that is not in its cell is lost, and used again after some time. */
+static void lost_lists_are_found(void **state)
+{
+	struct shadow_cell *cell = shadow_make(SHADOW_DATA, memory);
+	struct shadow_list *one;
+
+	(void)state;
+	begin_run(memory);
+	one = shadow_list_new(cell, 3);
+	cell->w[1] = shadow_list_word(one);
+	for (uint32_t i = 0; i < 8 * LOST; i++)
+		assert_non_null(shadow_list_new(&cell[1], 3));
+	assert_true(in_use < 4 * LOST);
+	assert_int_equal(one->cap & FREE, 0); /* this one is not lost */
+	assert_false(shadow_is_locked(memory));
+	shadow_clear_cell(cell);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_have_classes),   cmocka_unit_test(lines_have_states),
 		cmocka_unit_test(lists_come_and_go),    cmocka_unit_test(all_pairs_of_accesses),
 		cmocka_unit_test(random_scripts),       cmocka_unit_test(old_shared_reads),
-		cmocka_unit_test(something_was_tested),
+		cmocka_unit_test(something_was_tested), cmocka_unit_test(lost_lists_are_found),
 	};
 
 	set_up_threads();

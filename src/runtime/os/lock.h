@@ -73,4 +73,16 @@ static inline void rt_unlock(uint32_t *l)
 	__atomic_store_n(l, 0, __ATOMIC_RELEASE);
 }
 
+/* Take the lock if it is free. This never waits, so the lock's rank does not matter. */
+static inline bool rt_try_lock(uint32_t *l)
+{
+	return !__atomic_exchange_n(l, 1, __ATOMIC_ACQUIRE);
+}
+
+/* Release a lock that rt_try_lock() has taken. */
+static inline void rt_unlock_tried(uint32_t *l)
+{
+	__atomic_store_n(l, 0, __ATOMIC_RELEASE);
+}
+
 #endif

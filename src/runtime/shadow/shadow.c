@@ -143,11 +143,11 @@ static void find_lost(void)
 			if (!is_lost(list) || !(address = find_memory(list->cell)))
 				continue;
 			lock = &shadow_stripe(address)->lock;
-			if (__atomic_exchange_n(lock, 1, __ATOMIC_ACQUIRE))
+			if (!rt_try_lock(lock))
 				continue;
 			if (is_lost(list))
 				free_list(list);
-			rt_unlock(lock);
+			rt_unlock_tried(lock);
 		}
 }
 
