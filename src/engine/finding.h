@@ -149,7 +149,8 @@ struct finding {
 	uint64_t fingerprint; /* see finding_seal() */
 	struct finding_region region;
 	enum finding_feasible feasible;
-	uint32_t rank;        /* 1 is the first to look at; 0: not ranked yet */
+	bool acts;     /* the steps are two reads, and the block writes the variable after them */
+	uint32_t rank; /* 1 is the first to look at; 0: not ranked yet */
 	const char **reasons; /* for the rank: short clauses */
 	size_t nreasons;
 	uint64_t count; /* findings with this fingerprint */

@@ -174,8 +174,11 @@ static void filter_begin(struct reader *r, struct event *e)
 		f->now.begun[start] += !open.hands_on;
 	MEM_GROW(s->v, s->cap, s->n + 1);
 	s->v[s->n++] = open;
-	e->left_out = !open.kept;
-	e->op = open.kept ? OP_BEGIN : OP_NONE;
+	if (open.kept)
+		return;
+	e->op = OP_NONE;
+	e->left_out =
+		answer & BLOCK_BY_RULE || f->said_not ? LEFT_OUT_BEGIN_EXCLUDED : LEFT_OUT_BEGIN;
 }
 
 static void filter_end(struct reader *r, struct event *e)
@@ -199,8 +202,10 @@ static void filter_end(struct reader *r, struct event *e)
 		}
 		b->cut += open->kept && (l->kind == BLOCK_MARKED || f->by_rule);
 	}
-	e->left_out = !open->kept;
-	e->op = open->kept ? OP_END : OP_NONE;
+	if (open->kept)
+		return;
+	e->op = OP_NONE;
+	e->left_out = LEFT_OUT_END;
 }
 
 void blocks_filter(struct reader *r, struct event *ev, int n)

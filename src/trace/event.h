@@ -108,6 +108,14 @@ enum end_reason {
 /* A begin or end of a thread's outermost block begins or ends a transaction. */
 enum outer { OUTER_NONE, OUTER_BEGIN, OUTER_END };
 
+/* How an OP_NONE came to be: a begin or end of a function that is no block (blocks.h). */
+enum event_left_out {
+	LEFT_OUT_NO,
+	LEFT_OUT_BEGIN,
+	LEFT_OUT_BEGIN_EXCLUDED, /* a rule or the source says that it is not meant to be atomic */
+	LEFT_OUT_END
+};
+
 /*
  * OP_NONE stands where the reader dropped an event (a repeated acquire of a
  * lock that the thread holds already, a function of a recorded run that is not
@@ -120,8 +128,7 @@ struct event {
 	strref place;
 	uint8_t op;       /* enum op */
 	uint8_t outer;    /* enum outer; set by the reader */
-	uint8_t left_out; /* this OP_NONE was a begin or end of a function that is no block:
-			     blocks.h */
+	uint8_t left_out; /* enum event_left_out */
 	uint8_t spare;    /* 0 */
 };
 _Static_assert(sizeof(struct event) == 16, "four events a cache line");

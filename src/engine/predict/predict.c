@@ -187,6 +187,22 @@ static void add_schedule(const struct predict *p, struct finding *f)
 	model_done(&p->model, f->schedule);
 }
 
+/* Say what kind of region the finding is about, if it is not a block. */
+static void add_region(const struct predict *p, struct finding *f, const struct witness *pair)
+{
+	const struct witness_tx *tx = &p->witnesses.tx[pair->tx];
+	bool two = p->witnesses.entry[pair->entry].role != WITNESS_ONE;
+
+	if (!(pair->flags & WITNESS_IN_REGION))
+		return;
+	f->region.kind = !two ? REGION_PAIR : tx->is_round ? REGION_ROUND : REGION_STRETCH;
+	f->region.name = tell_string(f, p->names, tx->label);
+	f->region.place = tell_string(f, p->names, tx->place);
+	f->region.why = !two           ? "one run of the function uses the variable twice"
+			: tx->is_round ? "one round of a loop does all of it"
+				       : "the thread does not wait in between";
+}
+
 static void emit(struct predict *p, const struct candidate *c)
 {
 	const struct witness *pair = pair_of(p, c), *single = single_of(p, c);
@@ -205,6 +221,8 @@ static void emit(struct predict *p, const struct candidate *c)
 	add_step(p, f, pair, true);
 	f->transaction = tell_block(&f->steps[f->nsteps - 1]);
 	add_pattern(f, pair, single);
+	add_region(p, f, pair);
+	f->acts = pair->flags & WITNESS_ACTS;
 	add_schedule(p, f);
 	finding_seal(f);
 	p->sink->emit(p->sink, f);

@@ -63,8 +63,8 @@ static struct two_thread *recent_of(struct witnesses *w, uint32_t thread)
 
 	MEM_GROW0(w->two->thread, w->two->thread_cap, w->nthreads);
 	t = &w->two->thread[thread];
-	if (t->tx != w->thread[thread].tx) {
-		t->tx = w->thread[thread].tx;
+	if (t->tx != w->thread[thread].unit) {
+		t->tx = w->thread[thread].unit;
 		t->n = 0;
 	}
 	return t;
@@ -149,6 +149,7 @@ static void take_second(struct witnesses *w, const struct event *e, uint64_t eve
 			.epoch = t->epoch,
 			.entry = entry,
 			.kind = (uint8_t)(WITNESS_RR + k),
+			.flags = t->region && t->unit == t->tx ? WITNESS_IN_REGION : 0,
 		};
 
 		if (!op_does(a->first.op, k >> 1) || !op_does(e->op, k & 1))

@@ -34,6 +34,8 @@ void witnesses_free(struct witnesses *w)
 	mem_free(w->thread);
 	mem_free(w->tx);
 	mem_free(w->var);
+	mem_free(w->across);
+	regions_free(&w->regions);
 	map_free(&w->by_key);
 	map_free(&w->like);
 	map_free(&w->moves);
@@ -158,21 +160,55 @@ static void take_join(struct witnesses *w, const struct event *e, uint64_t event
 	next_stretch(w, e->thread, child->stretch, event);
 }
 
+static void begin_tx(struct witnesses *w, struct witness_thread *t, uint64_t tx, uint64_t event)
+{
+	t->tx = tx;
+	t->tx_epoch = t->epoch;
+	t->newest = WITNESS_NONE;
+	move_to_front(w, t, event);
+}
+
+/* The thread is in no block from now on: in its region, or in nothing. */
+static void leave_block(struct witness_thread *t)
+{
+	if (!t->region)
+		t->tx = 0;
+	t->unit = t->tx;
+	t->tx_id = t->region_tx_id;
+	t->about = t->region_about;
+}
+
 static void take_block(struct witnesses *w, const struct event *e, uint64_t event)
 {
 	struct witness_thread *t = &w->thread[e->thread];
 
-	t->tx_id = NO_TX;
 	if (e->outer == OUTER_END) {
-		t->tx = 0;
-		t->about = (struct witness_tx){0};
+		leave_block(t);
 		return;
 	}
-	t->tx = ++w->last_tx;
-	t->about = (struct witness_tx){event, event_label(e), e->place};
-	t->tx_epoch = t->epoch;
-	t->newest = WITNESS_NONE;
-	move_to_front(w, t, event);
+	if (t->region)
+		t->region_tx_id = t->tx_id;
+	t->tx_id = NO_TX;
+	t->about = (struct witness_tx){event, event_label(e), e->place, false};
+	t->unit = ++w->last_tx;
+	if (!t->region)
+		begin_tx(w, t, t->unit, event);
+}
+
+/* The thread has left its region, and is in another or in none. */
+static void change_region(struct witnesses *w, struct witness_thread *t, const struct region *r,
+			  uint64_t event)
+{
+	t->region = r->id;
+	t->region_tx_id = NO_TX;
+	t->region_about = (struct witness_tx){0};
+	if (r->id) {
+		t->region_about = (struct witness_tx){r->begin, r->label, r->place, r->is_round};
+		begin_tx(w, t, ++w->last_tx, event);
+	} else {
+		t->tx = 0;
+	}
+	leave_block(t);
 }
 
 uint32_t witness_new_entry(struct witnesses *w, struct witness_entry entry)
@@ -268,6 +304,25 @@ static inline bool is_full(struct witnesses *w, const struct witness *x)
 	       (now->variants[x->kind] == WITNESS_VARIANTS || is_common(w, x));
 }
 
+/* Returns the index of the transaction or region that the witness is in. */
+static uint32_t tx_of(struct witnesses *w, struct witness_thread *t, const struct witness *x)
+{
+	bool across = x->flags & WITNESS_IN_REGION && t->unit != t->tx;
+	uint32_t *id = across ? &t->region_tx_id : &t->tx_id;
+
+	/* An access outside blocks that does not need its region is a transaction by itself. */
+	if (t->region && t->unit == t->tx && !(x->flags & WITNESS_IN_REGION))
+		id = &w->alone;
+	if (id == &w->alone || *id == NO_TX) {
+		MEM_GROW(w->tx, w->tx_cap, w->ntx + 1);
+		w->tx[w->ntx] = id == &w->alone ? (struct witness_tx){0}
+				: across        ? t->region_about
+						: t->about;
+		*id = (uint32_t)w->ntx++;
+	}
+	return *id;
+}
+
 /* Keep a witness, if there is no equal one and there is room for it. */
 static void keep_witness(struct witnesses *w, struct witness_thread *t, struct witness *x)
 {
@@ -298,12 +353,7 @@ static void keep_witness(struct witnesses *w, struct witness_thread *t, struct w
 	like = map_get(&w->like, like_key(w, x)) + 1; /* MAP_NONE + 1 is 0 */
 	if (like <= WITNESS_LIKE)
 		map_set(&w->like, like_key(w, x), like);
-	if (t->tx_id == NO_TX) {
-		MEM_GROW(w->tx, w->tx_cap, w->ntx + 1);
-		w->tx[w->ntx] = t->about;
-		t->tx_id = (uint32_t)w->ntx++;
-	}
-	x->tx = t->tx_id;
+	x->tx = tx_of(w, t, x);
 	x->next = entry->first_witness;
 	MEM_GROW(w->v, w->cap, w->n + 1);
 	w->v[w->n] = *x;
@@ -418,6 +468,53 @@ static inline void take_second(struct witnesses *w, struct witness_thread *t, st
 		take_pair(w, t, x, near, now->last[second].event);
 }
 
+/*
+ * Take an access in a region, after accesses of the same variable in other blocks of the region:
+ * witness_across says which pairs count.
+ */
+static void take_across(struct witnesses *w, struct witness_thread *t, struct witness x,
+			const struct witness_access *this)
+{
+	struct witness_across *a;
+	bool reads = this->op != OP_WRITE, writes = this->op != OP_READ;
+
+	MEM_GROW0(w->across, w->across_cap, w->nentries);
+	a = &w->across[x.entry];
+	x.flags = WITNESS_IN_REGION;
+	if (a->region != t->tx)
+		*a = (struct witness_across){.region = t->tx, .unit = t->unit};
+	if (a->unit != t->unit) {
+		a->unit = t->unit;
+		a->check = a->read;
+		if (a->has_written)
+			a->check.event = 0;
+		a->has_read = a->has_written = a->is_check_due = false;
+	}
+	if (reads && !a->has_read && !writes && a->check.event &&
+	    was_free_between(w, t, &a->check)) {
+		x.kind = WITNESS_RR;
+		x.e1 = a->check.event;
+		x.place1 = a->check.place;
+		x.op1 = a->check.op;
+		set_state(&x, &w->state[t->empty], t->empty, &a->check);
+		a->due = x;
+		a->is_check_due = true;
+	}
+	if (writes && !reads && !a->has_read && a->read.event && t->unit != t->tx) {
+		x.kind = WITNESS_RW;
+		take_pair(w, t, &x, &a->read, 0);
+	} else if (writes && a->is_check_due) {
+		a->due.flags |= WITNESS_ACTS;
+		keep_witness(w, t, &a->due);
+		a->is_check_due = false;
+	}
+	a->has_read |= reads;
+	a->has_written |= writes;
+	/* An update is no check: it may be how a lock is made by hand. */
+	if (this->op == OP_READ)
+		a->read = *this;
+}
+
 static inline void take_access(struct witnesses *w, const struct event *e, uint64_t event)
 {
 	struct witness_thread *t = &w->thread[e->thread];
@@ -435,6 +532,7 @@ static inline void take_access(struct witnesses *w, const struct event *e, uint6
 	x.entry = id;
 	if (!t->tx) /* an operation outside blocks is a transaction by itself */
 		t->tx_id = NO_TX;
+	w->alone = NO_TX;
 	for (int k = 0; k < 2; k++) {
 		x.kind = (uint8_t)(WITNESS_R + k);
 		x.state = t->state;
@@ -443,8 +541,10 @@ static inline void take_access(struct witnesses *w, const struct event *e, uint6
 	}
 	if (!t->tx)
 		return;
-	if (now->tx != t->tx) {
-		now->tx = t->tx;
+	if (t->region && t->unit == t->tx)
+		x.flags = WITNESS_IN_REGION;
+	if (now->tx != t->unit) {
+		now->tx = t->unit;
 		now->first[0].event = now->first[1].event = 0;
 		now->last[0].event = now->last[1].event = 0;
 	} else {
@@ -452,6 +552,8 @@ static inline void take_access(struct witnesses *w, const struct event *e, uint6
 			if (does[k & 1])
 				take_second(w, t, &x, k >> 1, k & 1);
 	}
+	if (t->region)
+		take_across(w, t, x, &this);
 	if (w->two) {
 		two_take_access(w, e, event, now);
 		now = &w->now[id];
@@ -518,13 +620,16 @@ void witnesses_take(struct witnesses *w, const struct batch *b)
 {
 	const struct table *names = b->names->table;
 	uint64_t event = b->first;
+	struct witness_thread *t;
 
+	regions_prepare(&w->regions, b);
 	MEM_GROW0(w->thread, w->thread_cap, names[NAMES_THREAD].n);
 	for (; w->nthreads < names[NAMES_THREAD].n; w->nthreads++)
 		w->thread[w->nthreads] = (struct witness_thread){.state = WITNESS_NONE,
 								 .stretch = WITNESS_NONE,
 								 .empty = WITNESS_NONE,
-								 .tx_id = NO_TX};
+								 .tx_id = NO_TX,
+								 .region_tx_id = NO_TX};
 	MEM_GROW(w->var, w->var_cap, names[NAMES_VAR].n);
 	while (w->nvars < names[NAMES_VAR].n)
 		w->var[w->nvars++] = WITNESS_NONE;
@@ -534,10 +639,14 @@ void witnesses_take(struct witnesses *w, const struct batch *b)
 			prefetch_entry(w, e + 2 * PREFETCH);
 			prefetch_now(w, e + PREFETCH);
 		}
+		t = &w->thread[e->thread];
+		region_take(&w->regions, b, e, event, t->unit != (t->region ? t->tx : 0));
 		if (e->op == OP_NONE)
 			continue;
-		if (w->thread[e->thread].stretch == WITNESS_NONE)
+		if (t->stretch == WITNESS_NONE)
 			begin_thread(w, e->thread, WITNESS_NONE);
+		if (w->regions.recorded && w->regions.thread[e->thread].id != t->region)
+			change_region(w, t, &w->regions.thread[e->thread], event);
 		if (op_is_access(e->op))
 			take_access(w, e, event);
 		else if (op_is_lock(e->op))

@@ -12,6 +12,10 @@
  * kinds of the accesses, so that every pattern is found: R and W for f; for e1 and
  * e2, read-read, read-write, write-read (which are, with WW, the paper's AA) and WW.
  *
+ * Beyond the paper, e1 and e2 may also be in one region (region.h) instead of one
+ * transaction: what a function that is no block does itself is like a transaction;
+ * of accesses in different blocks of a region only some count (witness_across).
+ *
  * A thread that holds no lock is in no other thread's way: if there is such a point
  * between e1 and e2, the other states between them are not needed.
  *
@@ -32,6 +36,7 @@
 #include "base/map.h"
 #include "engine/engine.h"
 #include "engine/predict/lockhist.h"
+#include "engine/region.h"
 
 /*
  * The first WITNESS_DIRECT variables are looked up in an array of the thread, others
@@ -64,10 +69,16 @@ static inline bool witness_is_pair(enum witness_kind kind)
 	return kind >= WITNESS_RR;
 }
 
-/* A transaction that has a witness. */
+/* A transaction or region that has a witness. */
 struct witness_tx {
 	uint64_t begin; /* 0: an operation outside blocks */
 	strref label, place;
+	bool is_round; /* a region that is one round of a loop */
+};
+
+enum {
+	WITNESS_IN_REGION = 1, /* e1 and e2 are in a region, and not in one block */
+	WITNESS_ACTS = 2,      /* of e1 and e2, both reads: the transaction of e2 writes after it */
 };
 
 /* A witness. One of f has only e2, which is f. */
@@ -79,6 +90,7 @@ struct witness {
 	uint32_t epoch;   /* barriers, waits and notifies of its thread before it */
 	uint8_t kind;     /* enum witness_kind */
 	uint8_t op1, op2; /* what the accesses are: an update is both */
+	uint8_t flags;
 };
 
 /*
@@ -133,11 +145,33 @@ struct witness_now {
 };
 _Static_assert(sizeof(struct witness_now) == 128, "two cache lines");
 
+/*
+ * What a region did to an entry's variable, in several blocks or in none. Most pairs of accesses in
+ * different blocks are fine. These are not, because what was read first is stale:
+ *
+ *  - a read, and a write in a later block that did not read the variable again;
+ *  - a read in a block that does not write the variable, and a block that reads and writes it:
+ *    a check, and an act that depends on it.
+ */
+struct witness_across {
+	uint64_t region;             /* the region (witness_thread.tx) that this is about */
+	uint64_t unit;               /* the block, or the region itself, of the last access */
+	struct witness_access read;  /* the last read; event 0: none */
+	struct witness_access check; /* the last read before `unit`, if its block did not write */
+	bool has_read, has_written;  /* in `unit` */
+	bool is_check_due;           /* `due` is a check; it counts if `unit` writes, too */
+	struct witness due;
+};
+
 struct witness_thread {
 	uint32_t state, stretch; /* WITNESS_NONE before its first event */
-	uint64_t tx;             /* number of its open transaction, or 0 */
-	uint32_t newest;         /* state */
-	uint32_t tx_id; /* index of that transaction or operation, once a witness needs it */
+	uint64_t tx;             /* number of its open region or transaction, or 0 */
+	uint64_t unit;           /* number of its open block in a region; else the same as `tx` */
+	uint32_t region;         /* regions' number of its open region, or 0 */
+	uint32_t region_tx_id;   /* tx_id of the region, while a block is open in it */
+	struct witness_tx region_about;
+	uint32_t newest; /* state */
+	uint32_t tx_id;  /* index of that transaction or operation, once a witness needs it */
 	uint32_t nstates;
 	uint32_t empty;           /* the state of its stretch without locks, or WITNESS_NONE */
 	uint32_t epoch, tx_epoch; /* witness.epoch now, and at the transaction's begin */
@@ -157,7 +191,11 @@ struct witnesses {
 	struct witness_stretch *stretch;
 	struct witness_thread *thread;
 	struct witness_tx *tx;
-	struct two *two;    /* NULL: no pairs of variables */
+	struct two *two; /* NULL: no pairs of variables */
+	struct regions regions;
+	struct witness_across *across; /* by entry */
+	size_t across_cap;
+	uint32_t alone;     /* index of the last transaction that is an access by itself */
 	const bool *shared; /* by variable, below `nshared`: only these count; NULL: all do */
 	size_t nshared;
 	uint32_t *var; /* by variable: its first entry, or WITNESS_NONE */
