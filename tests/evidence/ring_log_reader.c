@@ -20,7 +20,7 @@ static int records[RECORDS] = {0, 1, 2, 3, 4, 5, 6, 7};
 static int first_number, next_number = RECORDS;
 static int wrong_records;
 
-void write_record(void)
+static void write_record(void)
 {
 	pthread_mutex_lock(&log_lock);
 	records[next_number % RECORDS] = next_number;
@@ -30,7 +30,7 @@ void write_record(void)
 }
 
 /* Copies record NUMBER, or the oldest one that is left, to TEXT. Returns its number. */
-int read_record(int number, int *text)
+static int read_record(int number, int *text)
 {
 	pthread_mutex_lock(&log_lock);
 	if (number < first_number)
@@ -53,8 +53,12 @@ int read_record(int number, int *text)
 	return number;
 }
 
-static int (*volatile read_operation)(int, int *) = read_record;
-static void (*volatile write_operation)(void) = write_record;
+struct log_operations {
+	int (*read)(int number, int *text);
+	void (*write)(void);
+};
+
+struct log_operations log_operations = {read_record, write_record};
 
 static void *read_log(void *arg)
 {
@@ -63,7 +67,7 @@ static void *read_log(void *arg)
 	(void)arg;
 	for (int i = 0; i < READS; i++) {
 		int text;
-		number = read_operation(number, &text);
+		number = log_operations.read(number, &text);
 		if (text != number)
 			wrong_records++;
 		number++;
@@ -75,7 +79,7 @@ static void *print_messages(void *arg)
 {
 	(void)arg;
 	for (int i = 0; i < WRITES; i++)
-		write_operation();
+		log_operations.write();
 	return NULL;
 }
 

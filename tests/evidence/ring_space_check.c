@@ -58,19 +58,20 @@ static void play_sound(int voice)
 #endif
 }
 
-static void play_device(void)
+static void *run_device(void *arg)
 {
+	(void)arg;
 	pthread_mutex_lock(&ring.lock);
 	if (ring.used >= SOUND)
 		ring.used -= SOUND;
 	pthread_mutex_unlock(&ring.lock);
+	return NULL;
 }
 
 static void *run_music(void *arg)
 {
 	(void)arg;
 	play_sound(1);
-	play_device();
 	return NULL;
 }
 
@@ -83,11 +84,13 @@ static void *run_alarm(void *arg)
 
 int main(void)
 {
-	pthread_t music, alarm_thread;
+	pthread_t music, alarm_thread, device;
 
 	pthread_create(&music, NULL, run_music, NULL);
+	pthread_create(&device, NULL, run_device, NULL);
 	pthread_create(&alarm_thread, NULL, run_alarm, NULL);
 	pthread_join(music, NULL);
+	pthread_join(device, NULL);
 	pthread_join(alarm_thread, NULL);
 	return print_outcome(overruns == 0);
 }

@@ -1,5 +1,5 @@
 /*
- * CVE-2017-2636, the Linux n_hdlc line discipline. A frame that could not be sent is remembered in
+ * CVE-2017-2636, the HDLC line discipline of Linux. A frame that could not be sent is remembered in
  * one field so that it is sent first the next time. Sending and flushing both return that frame to
  * the list of free frames. The list has a lock; the field has none, so both can return the same
  * frame, and it is freed twice.

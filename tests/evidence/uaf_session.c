@@ -59,8 +59,8 @@ int main(void)
 	if (!session)
 		return 1;
 	session->user = 1000;
-	pthread_create(&logoff, NULL, handle_logoff, NULL);
 	pthread_create(&worker, NULL, handle_request, NULL);
+	pthread_create(&logoff, NULL, handle_logoff, NULL);
 	pthread_join(worker, NULL);
 	pthread_join(logoff, NULL);
 	return print_outcome(!freed_user);

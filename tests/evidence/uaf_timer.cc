@@ -81,8 +81,8 @@ void close_page()
 int main()
 {
 	timers[7] = Handle(new Timer);
-	std::thread closer(close_page);
 	std::thread runner(run_timers);
+	std::thread closer(close_page);
 
 	runner.join();
 	closer.join();
