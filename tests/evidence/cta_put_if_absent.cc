@@ -1,8 +1,8 @@
 /*
  * The best-known misuse of concurrent collections, found in dozens of Java programs by a study of
- * them and just as usual in C++: contains() is locked, insert() is locked, and the program calls one
- * after the other. Test and insertion are meant to be one step: a name that another thread inserts in
- * between is in the list twice, and its listener is called twice.
+ * them and just as usual in C++: contains() is locked, insert() is locked, and the program calls
+ * one after the other. Test and insertion are meant to be one step: a name that another thread
+ * inserts in between is in the list twice, and its listener is called twice.
  *
  * The twin adds a method that tests and inserts under one lock.
  */
@@ -67,7 +67,8 @@ static void subscribe(const std::vector<std::string> &topics)
 
 int main()
 {
-	std::thread first(subscribe, std::cref(window_topics)), second(subscribe, std::cref(menu_topics));
+	std::thread first(subscribe, std::cref(window_topics)),
+		second(subscribe, std::cref(menu_topics));
 	first.join();
 	second.join();
 	return print_outcome(registry.size() == 4);

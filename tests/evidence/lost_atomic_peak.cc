@@ -1,6 +1,6 @@
 /*
- * A high-water mark in a server's statistics: the largest number of bytes that were ever in use. The
- * maximum is an atomic variable, and the code compares and stores in two operations, which many
+ * A high-water mark in a server's statistics: the largest number of bytes that were ever in use.
+ * The maximum is an atomic variable, and the code compares and stores in two operations, which many
  * published code reviews find: a larger maximum that another thread stores in between is
  * overwritten with a smaller one.
  *

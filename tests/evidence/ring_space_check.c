@@ -17,7 +17,7 @@ static struct {
 	pthread_mutex_t lock;
 	unsigned write_at, used;
 	int samples[SIZE];
-} ring = {.lock = PTHREAD_MUTEX_INITIALIZER, .used = 8};
+} ring = {.lock = PTHREAD_MUTEX_INITIALIZER, .used = 4};
 
 static int overruns;
 

@@ -50,9 +50,8 @@ static int send_frames(int bytes)
 	return bytes;
 }
 
-static int flush_frames(int unused)
+static void flush_frames(void)
 {
-	(void)unused;
 #ifdef FIXED
 	struct frame *f = atomic_exchange(&pending, NULL);
 
@@ -66,12 +65,11 @@ static int flush_frames(int unused)
 		atomic_store(&pending, NULL);
 	}
 #endif
-	return 0;
 }
 
 struct operations {
 	int (*write)(int bytes);
-	int (*flush)(int unused);
+	void (*flush)(void);
 };
 
 struct operations line_operations = {send_frames, flush_frames};
@@ -86,7 +84,7 @@ static void *write_line(void *arg)
 static void *hang_up(void *arg)
 {
 	(void)arg;
-	line_operations.flush(0);
+	line_operations.flush();
 	return NULL;
 }
 
