@@ -7,6 +7,7 @@
  * Meant to be atomic: reading the front and removing it. The twin has that operation.
  */
 // expect: function=work variable=first,jobs class=work-queue where=loop
+#include <chrono>
 #include <mutex>
 #include <thread>
 #include "prove.h"
@@ -62,6 +63,7 @@ void work(int *mine)
 		queue.pop();
 #endif
 		mine[job]++;
+		std::this_thread::sleep_for(std::chrono::microseconds(300)); // the job
 	}
 }
 } // namespace

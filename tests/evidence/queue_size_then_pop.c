@@ -9,6 +9,7 @@
  */
 // expect: function=work variable=count,items class=work-queue where=loop
 #include <pthread.h>
+#include <unistd.h>
 #include "prove.h"
 
 enum { JOBS = 11, WORKERS = 2 };
@@ -49,17 +50,23 @@ static int queue_pop(void)
 }
 #endif
 
+static int run_job(int item)
+{
+	usleep(300); /* A job reads from a disk. */
+	return item;
+}
+
 static void *work(void *arg)
 {
 	int *sum = arg;
 
 #ifdef FIXED
 	for (int item; try_pop(&item);)
-		*sum += item;
+		*sum += run_job(item);
 #else
 	while (queue_size() > 0) {
 		pass_window();
-		*sum += queue_pop();
+		*sum += run_job(queue_pop());
 	}
 #endif
 	return NULL;

@@ -1,90 +1,92 @@
 /*
- * CVE-2017-2636, the HDLC line discipline of Linux. A frame that could not be sent is remembered in
- * one field so that it is sent first the next time. Sending and flushing both return that frame to
- * the list of free frames. The list has a lock; the field has none, so both can return the same
- * frame, and it is freed twice.
+ * CVE-2017-2636, the HDLC line discipline of Linux. A frame that could not be sent because the
+ * device was busy is remembered in one field, to be sent first the next time. Sending and flushing
+ * both return that frame to the list of free frames. The list has a lock; the field has none, so
+ * both can return the same frame, and it is freed twice.
  *
  * Meant to be atomic: reading the field, returning the frame, and clearing the field. The field is
  * an atomic variable here. The twin takes the frame out of the field with one exchange. The
  * functions are called through a table of operations, as in the kernel.
  */
-// expect: function=send_frames,flush_frames variable=pending class=use-after-free where=function
+// expect: function=send_frame,flush_frames variable=pending class=use-after-free where=function
 #include <pthread.h>
 #include <stdatomic.h>
 #include "prove.h"
 
-enum { FRAMES = 4 };
-
-struct frame {
-	int bytes;
-};
-
 static pthread_mutex_t free_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct frame frames[FRAMES];
-static struct frame *_Atomic pending = &frames[0];
-static int free_frames = FRAMES - 1;
+static int free_frames[8] = {2, 3, 4};
+static int free_count = 3;
+static atomic_int pending = 1; /* the number of a frame; 0: none */
 
-static void return_frame(struct frame *f)
+static void return_frame(int frame)
 {
 	pthread_mutex_lock(&free_lock);
-	f->bytes = 0;
-	free_frames++;
+	free_frames[free_count++] = frame;
 	pthread_mutex_unlock(&free_lock);
 }
 
-static int send_frames(int bytes)
+static int take_frame(void)
+{
+	pthread_mutex_lock(&free_lock);
+	int frame = free_frames[--free_count];
+	pthread_mutex_unlock(&free_lock);
+	return frame;
+}
+
+static int take_pending(void)
 {
 #ifdef FIXED
-	struct frame *f = atomic_exchange(&pending, NULL);
+	return atomic_exchange(&pending, 0);
 #else
-	struct frame *f = atomic_load(&pending);
+	return atomic_load(&pending);
 #endif
-	if (!f)
-		return 0;
-	f->bytes -= bytes;
+}
+
+static void send_frame(bool busy)
+{
+	int frame = take_pending();
+
+	if (!frame)
+		frame = take_frame();
+	if (busy) {
+		atomic_store(&pending, frame);
+		return;
+	}
 	pass_window();
-	return_frame(f);
+	return_frame(frame);
 #ifndef FIXED
-	atomic_store(&pending, NULL);
+	atomic_store(&pending, 0);
 #endif
-	return bytes;
 }
 
 static void flush_frames(void)
 {
-#ifdef FIXED
-	struct frame *f = atomic_exchange(&pending, NULL);
+	int frame = take_pending();
 
-	if (f)
-		return_frame(f);
-#else
-	struct frame *f = atomic_load(&pending);
-
-	if (f) {
-		return_frame(f);
-		atomic_store(&pending, NULL);
-	}
+	if (frame)
+		return_frame(frame);
+#ifndef FIXED
+	atomic_store(&pending, 0);
 #endif
 }
 
-struct operations {
-	int (*write)(int bytes);
+struct {
+	void (*send)(bool busy);
 	void (*flush)(void);
-};
-
-struct operations line_operations = {send_frames, flush_frames};
+} line = {send_frame, flush_frames};
 
 static void *write_line(void *arg)
 {
 	(void)arg;
-	line_operations.write(100);
+	line.send(false);
+	line.send(true);
 	return NULL;
 }
 
 static void *hang_up(void *arg)
 {
 	(void)arg;
-	line_operations.flush();
+	line.flush();
 	return NULL;
 }
 
@@ -96,5 +98,5 @@ int main(void)
 	pthread_create(&closer, NULL, hang_up, NULL);
 	pthread_join(writer, NULL);
 	pthread_join(closer, NULL);
-	return print_outcome(free_frames == FRAMES);
+	return print_outcome(free_count + (pending != 0) == 4);
 }
