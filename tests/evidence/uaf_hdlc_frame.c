@@ -4,19 +4,21 @@
  * both return that frame to the list of free frames. The list has a lock; the field has none, so
  * both can return the same frame, and it is freed twice.
  *
- * Meant to be atomic: reading the field, returning the frame, and clearing the field. The field is
- * an atomic variable here. The twin takes the frame out of the field with one exchange. The
- * functions are called through a table of operations, as in the kernel.
+ * Meant to be atomic: reading the field, returning the frame, and clearing the field. This is also
+ * a data race. The twin has a lock for the field. The functions are called through a table of
+ * operations, as in the kernel.
  */
 // expect: function=send_frame,flush_frames variable=pending class=use-after-free where=function
 #include <pthread.h>
-#include <stdatomic.h>
 #include "prove.h"
 
 static pthread_mutex_t free_lock = PTHREAD_MUTEX_INITIALIZER;
 static int free_frames[8] = {2, 3, 4};
 static int free_count = 3;
-static atomic_int pending = 1; /* the number of a frame; 0: none */
+static int pending = 1; /* the number of a frame; 0: none */
+#ifdef FIXED
+static pthread_mutex_t pending_lock = PTHREAD_MUTEX_INITIALIZER;
+#endif
 
 static void return_frame(int frame)
 {
@@ -33,40 +35,35 @@ static int take_frame(void)
 	return frame;
 }
 
-static int take_pending(void)
-{
-#ifdef FIXED
-	return atomic_exchange(&pending, 0);
-#else
-	return atomic_load(&pending);
-#endif
-}
-
 static void send_frame(bool busy)
 {
-	int frame = take_pending();
-
-	if (!frame)
-		frame = take_frame();
+#ifdef FIXED
+	pthread_mutex_lock(&pending_lock);
+#endif
+	int frame = pending ? pending : take_frame();
 	if (busy) {
-		atomic_store(&pending, frame);
-		return;
+		pending = frame;
+	} else {
+		pass_window();
+		return_frame(frame);
+		pending = 0;
 	}
-	pass_window();
-	return_frame(frame);
-#ifndef FIXED
-	atomic_store(&pending, 0);
+#ifdef FIXED
+	pthread_mutex_unlock(&pending_lock);
 #endif
 }
 
 static void flush_frames(void)
 {
-	int frame = take_pending();
-
-	if (frame)
-		return_frame(frame);
-#ifndef FIXED
-	atomic_store(&pending, 0);
+#ifdef FIXED
+	pthread_mutex_lock(&pending_lock);
+#endif
+	if (pending) {
+		return_frame(pending);
+		pending = 0;
+	}
+#ifdef FIXED
+	pthread_mutex_unlock(&pending_lock);
 #endif
 }
 
