@@ -105,7 +105,7 @@ extern const char *const region_kind_names[REGION_KINDS];
 struct finding_region {
 	enum region_kind kind;
 	const char *name;  /* of the function, or the label; or NULL */
-	const char *place; /* where it begins, or NULL */
+	const char *place; /* of its begin, or NULL */
 	const char *why;   /* why it is assumed to be meant as atomic, a clause; or NULL */
 };
 
