@@ -20,23 +20,50 @@ void regions_free(struct regions *r)
 {
 	mem_free(r->thread);
 	mem_free(r->place);
+	map_free(&r->spots);
 	map_free(&r->seen);
 	*r = (struct regions){0};
 }
 
-/* Returns the place of the call of the function that has this place; 0 if it is not known. */
-static strref call_of(struct regions *r, const struct names *names, strref place)
+/* Returns a hash of a place's line and column, and of those that it was inlined at. */
+static uint64_t hash_of_source(const struct names *names, strref place)
+{
+	const struct names_frame *f = NULL;
+	size_t n = names->resolver ? names->resolver->stack(names->resolver, names, place, &f) : 0;
+	uint64_t h = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!f[i].line)
+			return map_mix(place); /* without debug information a place is a spot */
+		h = map_mix(h ^ ((uint64_t)f[i].line << 32 | f[i].column));
+		if (!f[i].inlined)
+			return h;
+	}
+	return map_mix(place);
+}
+
+/* Finds out in which function a place is, and its spot. */
+static void learn_place(struct regions *r, const struct names *names, strref place)
 {
 	const struct table *strings = &names->table[NAMES_STRING];
 	struct region_place *p = &r->place[place];
 	struct recorded_place parsed;
+	uint64_t hash;
 
-	if (!p->known) {
-		p->known = true;
-		if (recorded_place(strings->text[place], &parsed) && parsed.parent < strings->n)
-			p->call = parsed.parent;
+	if (recorded_place(strings->text[place], &parsed) && parsed.parent < strings->n)
+		p->call = parsed.parent;
+	hash = map_mix(hash_of_source(names, place) ^ (uint64_t)p->call << 32);
+	p->spot = map_get(&r->spots, hash);
+	if (p->spot == MAP_NONE) {
+		p->spot = (uint32_t)r->spots.n + 1;
+		map_set(&r->spots, hash, p->spot);
 	}
-	return p->call;
+}
+
+/* Returns a number for the spot and the operation of an event. */
+static uint64_t spot_of(const struct regions *r, const struct event *e)
+{
+	return (uint64_t)r->place[e->place].spot << 8 | e->op;
 }
 
 /* Notes which function is called at a place, and whether it has regions. */
@@ -53,12 +80,15 @@ static void end_region(struct regions *r, uint32_t thread)
 	r->thread[thread].id = 0;
 }
 
-/* Was this place in the thread's open region already? */
-static bool is_repeated(const struct regions *r, const struct event *e)
+/* Does the thread come back to a spot that it was at in its open region? */
+static bool comes_back(const struct regions *r, const struct event *e)
 {
-	uint32_t id = r->thread[e->thread].id;
+	const struct region *now = &r->thread[e->thread];
+	uint64_t spot = spot_of(r, e);
 
-	return id && map_get(&r->seen, (uint64_t)e->place << 32 | e->thread) == id;
+	if (!now->id || map_get2(&r->seen, spot, e->thread) != now->id)
+		return false;
+	return spot != now->spot || e->operand == now->operand;
 }
 
 /* Takes an operation that the function itself does, or a call of a block. */
@@ -66,22 +96,28 @@ static void take_own_event(struct regions *r, const struct names *names, const s
 			   uint64_t event)
 {
 	struct region *now = &r->thread[e->thread];
-	strref call = call_of(r, names, e->place);
-	const struct region_place *function = &r->place[call];
-	bool repeated = is_repeated(r, e);
+	struct region_place *p = &r->place[e->place];
+	const struct region_place *function;
+	bool back;
 
-	if (!call || !function->label || function->is_excluded) {
+	if (!p->spot)
+		learn_place(r, names, e->place);
+	function = &r->place[p->call];
+	if (!p->call || !function->label || function->is_excluded) {
 		end_region(r, e->thread);
 		return;
 	}
-	if (!now->id || now->call != call || repeated)
+	back = comes_back(r, e);
+	if (!now->id || now->call != p->call || back)
 		*now = (struct region){.id = ++r->last,
 				       .begin = event,
 				       .label = function->label,
 				       .place = e->place,
-				       .is_round = repeated,
-				       .call = call};
-	map_set(&r->seen, (uint64_t)e->place << 32 | e->thread, now->id);
+				       .is_round = back,
+				       .call = p->call};
+	now->spot = spot_of(r, e);
+	now->operand = e->operand;
+	map_set2(&r->seen, now->spot, e->thread, now->id);
 }
 
 void region_take_slow(struct regions *r, const struct batch *b, const struct event *e,

@@ -8,8 +8,10 @@
  *    calls.
  *  - It ends when the thread waits, joins, creates a thread or passes a barrier, and
  *    when another function that is no block is called or returns: a *stretch*.
- *  - It ends before an operation or call that it already had, at the same place: the
- *    function is in a loop, and the next *round* begins.
+ *  - It ends before an operation or call that it already had, at the same spot in the
+ *    source: the function is in a loop, and the next *round* begins. (Compilers unroll
+ *    loops, so the program counter may differ. One instruction or statement that
+ *    accesses several variables is no loop.)
  *
  * Functions that a rule excludes, or that the source declares not atomic, have no
  * regions. Only recorded runs have places that say in which function an event
@@ -31,11 +33,13 @@ struct region {
 	strref place;   /* of its first event */
 	bool is_round;  /* it began because a loop came back */
 	strref call;    /* where the function was called */
+	uint64_t spot;  /* of its last event: spot_of() */
+	uint32_t operand;
 };
 
 struct region_place {
 	strref call;      /* the place of the call of the function that has this place */
-	bool known;       /* `call` is set */
+	uint32_t spot;    /* equal for places at the same source line and column; 0: not known */
 	bool is_excluded; /* as a call: the called function has no regions */
 	strref label;     /* as a call: the function called there last; 0: none */
 };
@@ -43,7 +47,8 @@ struct region_place {
 struct regions {
 	struct region *thread;
 	struct region_place *place; /* by strref */
-	struct map seen;            /* place << 32 | thread -> the last region that had it */
+	struct map spots;           /* hash of lines and columns -> spot */
+	struct map seen;            /* (spot_of(), thread) -> the last region that had it */
 	size_t thread_cap, place_cap;
 	uint32_t last;
 	bool recorded;

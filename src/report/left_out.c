@@ -34,6 +34,9 @@ void left_out_free(struct left_out *names)
 
 bool left_out_is_all_blamed(const struct left_out *names, const struct finding *f)
 {
+	/* Regions are parts of functions that are left out. */
+	if (f->region.kind >= REGION_STRETCH)
+		return false;
 	for (size_t i = 0; i < f->nrefuted; i++)
 		if (!left_out_has(names, f->refuted[i]))
 			return false;
@@ -49,27 +52,36 @@ bool left_out_is_all_blamed(const struct left_out *names, const struct finding *
 	       left_out_has(names, f->transaction.label);
 }
 
-static bool is_all_blamed(const struct finding *f, void *names)
+struct drop {
+	struct left_out names;
+	struct reader *reader;
+};
+
+static bool is_dropped(const struct finding *f, void *arg)
 {
-	return left_out_is_all_blamed(names, f);
+	const struct drop *d = arg;
+
+	return left_out_is_all_blamed(&d->names, f) ||
+	       (f->region.kind &&
+		reader_excludes_region(d->reader, region_kind_names[f->region.kind],
+				       f->region.name));
 }
 
 size_t left_out_drop(struct reader *r, struct finding_list *findings)
 {
 	const struct block_left_out *v;
-	size_t n = reader_left_out(r, &v), dropped = 0;
-	struct left_out names = {0};
+	size_t n = reader_left_out(r, &v), dropped;
+	struct drop d = {.reader = r};
 	struct str s = STR_INIT;
 
 	for (size_t i = 0; i < n; i++)
 		if (v[i].reason == BLOCK_WAITS || v[i].reason == BLOCK_SAID_NOT) {
 			str_reset(&s);
 			names_add_string(reader_names(r), v[i].label, &s);
-			left_out_add(&names, s.s);
+			left_out_add(&d.names, s.s);
 		}
-	if (names.n)
-		dropped = finding_list_drop(findings, is_all_blamed, &names);
-	left_out_free(&names);
+	dropped = finding_list_drop(findings, is_dropped, &d);
+	left_out_free(&d.names);
 	str_free(&s);
 	return dropped;
 }

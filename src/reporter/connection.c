@@ -71,7 +71,7 @@ struct reporter_process *reporter_connect(struct reporter *s, int fd, pid_t pid)
 	p->run = -1;
 	p->verbosity = s->o.verbosity;
 	p->command = mem_strdup("");
-	p->rules = (struct block_rules){decide, hands_on_at};
+	p->rules = (struct block_rules){.decide = decide, .hands_on_at = hands_on_at};
 	p->spec = s->o.spec;
 	if (!p->spec) {
 		p->spec = spec_new();

@@ -9,7 +9,7 @@
 
 #include "base/banned.h"
 
-static const char *const what_names[SPEC_WHATS] = {"function", "file", "module", "label"};
+static const char *const what_names[SPEC_WHATS] = {"function", "file", "module", "label", "region"};
 
 struct rule {
 	const char *text;    /* the whole line, without blanks around it */
@@ -144,6 +144,15 @@ bool spec_rule_at(const struct spec *s, size_t i, struct spec_rule *out)
 	return true;
 }
 
+/*
+ * Does the rule mean start functions, too? A name with wildcards does, but not one that matches
+ * every function: such a rule takes back others.
+ */
+static bool means_start_functions(const struct rule *r)
+{
+	return r && r->include && r->what == SPEC_FUNCTION && r->pattern[strspn(r->pattern, "*?")];
+}
+
 static unsigned decide_block(struct block_rules *rules, const struct names *names, strref label,
 			     char kind, bool start)
 {
@@ -164,7 +173,7 @@ static unsigned decide_block(struct block_rules *rules, const struct names *name
 	said = rule_answer(r);
 	if (said == SPEC_OUT)
 		answer = BLOCK_BY_RULE;
-	else if (said == SPEC_IN)
+	else if (said == SPEC_IN || (start && means_start_functions(r)))
 		answer |= BLOCK_BY_RULE;
 	if (start && f && f->linkage && pattern_is_library(f->linkage))
 		answer |= BLOCK_HANDS_ON;
@@ -187,12 +196,30 @@ static bool call_hands_on(struct block_rules *rules, const struct names *names, 
 	return f->file && strstr(f->file, "/c++/");
 }
 
+/* A region is called by its kind and its function: "pair worker". */
+static bool excludes_region(struct block_rules *rules, const char *kind, const char *function)
+{
+	struct spec *s = (struct spec *)rules;
+	struct str name = STR_INIT;
+	bool excluded = false;
+
+	str_fmt(&name, "%s %s", kind, function ? function : "");
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i].what == SPEC_REGION && rule_matches(&s->v[i], name.s)) {
+			s->v[i].used = true;
+			excluded = !s->v[i].include;
+		}
+	str_free(&name);
+	return excluded;
+}
+
 struct spec *spec_new(void)
 {
 	struct spec *s = mem_zalloc(sizeof *s);
 
 	s->rules.decide = decide_block;
 	s->rules.hands_on_at = call_hands_on;
+	s->rules.excludes_region = excludes_region;
 	return s;
 }
 
@@ -251,7 +278,8 @@ static int parse_rule(struct spec *s, const char *text, struct rule *r, struct s
 	while (r->what < SPEC_WHATS && !word_is(what, n, what_names[r->what]))
 		r->what++;
 	if (r->what == SPEC_WHATS) {
-		str_fmt(wrong, "%s what? 'function', 'file', 'module' or 'label' comes next",
+		str_fmt(wrong,
+			"%s what? 'function', 'file', 'module', 'label' or 'region' comes next",
 			r->include ? "include" : "exclude");
 		if (n) {
 			str_add(wrong, ", not '");
@@ -302,7 +330,7 @@ struct spec *spec_parse(const char *path, const char *text, size_t n, struct err
 			err_fail(err, "%s:%u: %s", path, line, wrong.s);
 		} else {
 			r.line = line;
-			s->on_functions |= r.what != SPEC_LABEL;
+			s->on_functions |= r.what != SPEC_LABEL && r.what != SPEC_REGION;
 			MEM_GROW(s->v, s->cap, s->n + 1);
 			s->v[s->n++] = r;
 		}

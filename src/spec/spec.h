@@ -4,7 +4,7 @@
  * A file of rules, one a line; docs/spec.md describes it for users:
  *
  *	# comment
- *	include|exclude function|file|module|label PATTERN
+ *	include|exclude function|file|module|label|region PATTERN
  *
  * The pattern is the rest of the line, without the blanks around it: C++ names
  * have spaces. It is a glob: * ? [a-z] [!a-z], and \ before a character that has no
@@ -15,12 +15,14 @@
  *	file      the source file's path, or any end of it that begins after a /
  *	module    the same for the path of the executable or library
  *	label     the label of a block that is marked in the source
+ *	region    the kind of a region and the function that it is in: "pair worker"
  *
  * The last rule that matches wins. If none matches, the default holds: every
  * function and every marked block is a block, except for those that blocks.h lists.
  * An exclude rule removes blocks. An include rule takes back what earlier rules
  * excluded; if it names a function exactly, without wildcards, the function is a
- * block even if it is main, the start function of a thread, or waits.
+ * block even if it is main, the start function of a thread, or waits. With wildcards,
+ * but not only wildcards, it is a block even if it is a start function.
  *
  * Only label rules apply to marked blocks, and only the others to functions.
  */
@@ -35,7 +37,7 @@
 #include "base/str.h"
 #include "trace/blocks.h"
 
-enum spec_what { SPEC_FUNCTION, SPEC_FILE, SPEC_MODULE, SPEC_LABEL, SPEC_WHATS };
+enum spec_what { SPEC_FUNCTION, SPEC_FILE, SPEC_MODULE, SPEC_LABEL, SPEC_REGION, SPEC_WHATS };
 
 struct spec;
 

@@ -239,6 +239,13 @@ void blocks_filter(struct reader *r, struct event *ev, int n)
 	}
 }
 
+bool reader_excludes_region(const struct reader *r, const char *kind, const char *function)
+{
+	struct block_rules *rules = r->blocks.rules;
+
+	return rules && rules->excludes_region && rules->excludes_region(rules, kind, function);
+}
+
 bool reader_is_recorded(const struct reader *r)
 {
 	return r->blocks.recorded;

@@ -59,6 +59,11 @@ struct block_rules {
 	 * for each place. NULL: every such call hands on.
 	 */
 	bool (*hands_on_at)(struct block_rules *rules, const struct names *names, strref place);
+	/*
+	 * Returns whether a rule excludes this kind of region ("pair") of this function, which may
+	 * be NULL. NULL: no rule does.
+	 */
+	bool (*excludes_region)(struct block_rules *rules, const char *kind, const char *function);
 };
 
 /*
@@ -66,6 +71,9 @@ struct block_rules {
  * reader. NULL: no rules.
  */
 void reader_set_blocks(struct reader *r, struct block_rules *rules);
+
+/* Returns whether the reader's rules exclude this kind of region of this function. */
+bool reader_excludes_region(const struct reader *r, const char *kind, const char *function);
 
 /* Returns whether this is the trace of a recorded run. Known once an event has been read. */
 bool reader_is_recorded(const struct reader *r);

@@ -303,6 +303,33 @@ static void deciding(void **state)
 	assert_int_equal(ask("", RUN, 'f', false), BLOCK_ATOMIC);
 	assert_int_equal(ask("", PUSH, 'f', true), BLOCK_ATOMIC);
 	assert_int_equal(ask("exclude function std::*", RUN, 's', true), NO | BLOCK_HANDS_ON);
+	/* A name with wildcards includes start functions; wildcards alone do not. */
+	assert_int_equal(ask("include function app::*", PUSH, 's', true), FORCED);
+	assert_int_equal(ask("include function *", PUSH, 's', true), YES);
+	assert_int_equal(ask("include file stack.cc", PUSH, 's', true), YES);
+}
+
+static bool excludes(const char *rules, const char *kind, const char *function)
+{
+	struct err err = {0};
+	struct spec *s = spec_parse("s", rules, strlen(rules), &err);
+	bool answer = spec_rules(s)->excludes_region(spec_rules(s), kind, function);
+
+	spec_free(s);
+	return answer;
+}
+
+static void regions_are_excluded(void **state)
+{
+	(void)state;
+	assert_false(excludes("", "pair", "worker"));
+	assert_true(excludes("exclude region pair worker", "pair", "worker"));
+	assert_false(excludes("exclude region pair worker", "round", "worker"));
+	assert_false(excludes("exclude region pair worker", "pair", "main"));
+	assert_true(excludes("exclude region * work*", "round", "worker"));
+	assert_false(excludes("exclude region *\ninclude region * main", "pair", "main"));
+	assert_true(excludes("exclude region pair *", "pair", NULL));
+	assert_false(excludes("exclude function worker", "pair", "worker"));
 }
 
 /* Names that no rule needs are not looked up. */
@@ -336,9 +363,9 @@ static void bad_lines(void **state)
 		{"\n# x\nincludes file f",
 		 "s:3: a rule begins with 'include' or 'exclude', not 'includes'"},
 		{"include",
-		 "s:1: include what? 'function', 'file', 'module' or 'label' comes next"},
+		 "s:1: include what? 'function', 'file', 'module', 'label' or 'region' comes next"},
 		{"exclude functions f",
-		 "s:1: exclude what? 'function', 'file', 'module' or 'label' comes "
+		 "s:1: exclude what? 'function', 'file', 'module', 'label' or 'region' comes "
 		 "next, not 'functions'"},
 		{"include function", "s:1: which function? the pattern is missing"},
 		{"include file  \t\r\n", "s:1: which file? the pattern is missing"},
@@ -486,6 +513,7 @@ int main(void)
 		cmocka_unit_test(splitting),
 		cmocka_unit_test(library_names),
 		cmocka_unit_test(deciding),
+		cmocka_unit_test(regions_are_excluded),
 		cmocka_unit_test(names_are_asked_for_on_need),
 		cmocka_unit_test(bad_lines),
 		cmocka_unit_test(any_text),

@@ -12,7 +12,8 @@
 #include "base/opt.h"
 
 struct predict_options {
-	uint64_t vars; /* 1, or 2: look at pairs of variables too */
+	uint64_t vars;       /* 1, or 2: look at pairs of variables too */
+	const char *regions; /* kinds of regions, by name with commas; NULL: all */
 	/* Not on the command line: */
 	bool all;         /* a schedule also for findings that look the same */
 	bool lean;        /* one more pass, and memory only for what threads share */

@@ -27,6 +27,8 @@
 #include "engine/predict/two.h"
 #include "engine/predict/witness.h"
 #include "engine/tell.h"
+#include "trace/block_policy.h"
+#include "trace/recorded.h"
 
 #include "base/banned.h"
 
@@ -55,9 +57,32 @@ struct predict {
 	uint64_t horizon; /* in SCHEDULES: the last event of the current pass */
 	uint64_t searched, searches, failed;
 	uint64_t effort, steps;
+	unsigned regions; /* the kinds to look at: a bit for each enum region_kind */
 	bool all, two, lean, unscheduled;
 	bool gave_up; /* `effort` was not enough */
 };
+
+/* Returns the set of kinds in a list of names; 0 if a name is wrong. */
+static unsigned region_kinds(const char *names)
+{
+	unsigned set = 0;
+
+	if (!names)
+		return UINT32_MAX;
+	while (*names) {
+		size_t n = strcspn(names, ",");
+		unsigned kind = REGION_FUNCTION;
+
+		while (kind < REGION_KINDS && (strlen(region_kind_names[kind]) != n ||
+					       strncmp(names, region_kind_names[kind], n) != 0))
+			kind++;
+		if (kind == REGION_KINDS)
+			return 0;
+		set |= 1u << kind;
+		names += n + (names[n] == ',');
+	}
+	return set;
+}
 
 static void *predict_create(const void *options, struct finding_sink *sink)
 {
@@ -70,6 +95,7 @@ static void *predict_create(const void *options, struct finding_sink *sink)
 	p->effort = o->effort;
 	p->two = o->vars == 2;
 	p->lean = o->lean;
+	p->regions = region_kinds(o->regions);
 	p->pass = p->two || p->lean ? SHARING : WITNESSES;
 	witnesses_init(&p->witnesses);
 	return p;
@@ -187,20 +213,39 @@ static void add_schedule(const struct predict *p, struct finding *f)
 	model_done(&p->model, f->schedule);
 }
 
-/* Say what kind of region the finding is about, if it is not a block. */
-static void add_region(const struct predict *p, struct finding *f, const struct witness *pair)
+/* Returns what kind of region a witness of e1 and e2 is in. */
+static enum region_kind region_kind_of(const struct predict *p, const struct witness *pair)
 {
 	const struct witness_tx *tx = &p->witnesses.tx[pair->tx];
-	bool two = p->witnesses.entry[pair->entry].role != WITNESS_ONE;
+	const char *label = "";
 
-	if (!(pair->flags & WITNESS_IN_REGION))
-		return;
-	f->region.kind = !two ? REGION_PAIR : tx->is_round ? REGION_ROUND : REGION_STRETCH;
+	if (pair->flags & WITNESS_IN_REGION && p->witnesses.entry[pair->entry].role == WITNESS_ONE)
+		return REGION_PAIR;
+	if (pair->flags & WITNESS_IN_REGION)
+		return tx->is_round ? REGION_ROUND : REGION_STRETCH;
+	if (!recorded_names(p->names))
+		return REGION_UNKNOWN;
+	if (tx->label && !(tx->label & STRREF_NUMBER))
+		label = p->names->table[NAMES_STRING].text[tx->label];
+	return label[0] == BLOCK_MARKED ? REGION_MARKED : REGION_FUNCTION;
+}
+
+/* Say what kind of region the finding is about. */
+static void add_region(const struct predict *p, struct finding *f, const struct witness *pair)
+{
+	static const char *const why[REGION_KINDS] = {
+		[REGION_FUNCTION] = "a function is assumed to be meant as one step",
+		[REGION_MARKED] = "the source marks it",
+		[REGION_STRETCH] = "the thread does not wait in between",
+		[REGION_ROUND] = "one round of a loop does all of it",
+		[REGION_PAIR] = "one run of the function uses the variable twice",
+	};
+	const struct witness_tx *tx = &p->witnesses.tx[pair->tx];
+
+	f->region.kind = region_kind_of(p, pair);
+	f->region.why = why[f->region.kind];
 	f->region.name = tell_string(f, p->names, tx->label);
 	f->region.place = tell_string(f, p->names, tx->place);
-	f->region.why = !two           ? "one run of the function uses the variable twice"
-			: tx->is_round ? "one round of a loop does all of it"
-				       : "the thread does not wait in between";
 }
 
 static void emit(struct predict *p, const struct candidate *c)
@@ -274,6 +319,8 @@ static void try_all(struct predict *p)
 	for (size_t i = 0; i < p->candidates.n; i++) {
 		const struct candidate *c = &p->candidates.v[i];
 
+		if (!(p->regions >> region_kind_of(p, pair_of(p, c)) & 1))
+			continue;
 		if (p->fate[i] == FOUND || (p->seen[c->look] && !p->all) ||
 		    last_event(p, c) > p->model.events)
 			continue;
@@ -390,6 +437,8 @@ static void predict_destroy(void *engine)
 const struct opt predict_opts[] = {
 	OPT_U64(0, "vars", "N", OPT_FIELD(struct predict_options, vars),
 		"predict: on up to N variables, 1 (the default) or 2"),
+	OPT_STR(0, "regions", "KINDS", OPT_FIELD(struct predict_options, regions),
+		"predict: look only at these kinds of regions: function,marked,stretch,round,pair"),
 	OPT_END,
 };
 
@@ -397,7 +446,12 @@ int predict_check(const void *options, struct err *err)
 {
 	const struct predict_options *o = options;
 
-	return o->vars == 1 || o->vars == 2 ? 0 : err_fail(err, "--vars takes 1 or 2");
+	if (o->vars != 1 && o->vars != 2)
+		return err_fail(err, "--vars takes 1 or 2");
+	if (!region_kinds(o->regions))
+		return err_fail(err, "--regions takes a list of function, marked, stretch, round "
+				     "and pair, with commas");
+	return 0;
 }
 
 const struct engine_ops engine_predict = {
