@@ -24,7 +24,10 @@ static inline int print_outcome(bool right)
 #ifdef PROVE
 	puts(right ? "right" : "wrong");
 #else
-	(void)right;
+	static volatile bool outcome;
+
+	outcome = right; /* so that the compiler leaves nothing out of the program */
+	(void)outcome;
 	puts("done");
 #endif
 	return 0;

@@ -9,6 +9,7 @@
  */
 // expect: function=play_sound variable=used,samples class=ring-buffer where=inlined
 #include <pthread.h>
+#include <unistd.h>
 #include "prove.h"
 
 enum { SIZE = 16, SOUND = 8 };
@@ -61,6 +62,7 @@ static void play_sound(int voice)
 static void *run_device(void *arg)
 {
 	(void)arg;
+	usleep(1000); /* A period of the device is longer than a write. */
 	pthread_mutex_lock(&ring.lock);
 	if (ring.used >= SOUND)
 		ring.used -= SOUND;
@@ -78,6 +80,7 @@ static void *run_music(void *arg)
 static void *run_alarm(void *arg)
 {
 	(void)arg;
+	usleep(2000); /* An alarm is rare. */
 	play_sound(2);
 	return NULL;
 }

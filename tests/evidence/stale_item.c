@@ -9,6 +9,7 @@
  */
 // expect: function=get_value variable=items,key,value class=stale-reuse where=inlined
 #include <pthread.h>
+#include <unistd.h>
 #include "prove.h"
 
 enum { ITEMS = 4, REQUESTS = 6 };
@@ -71,6 +72,7 @@ static void *serve_gets(void *arg)
 static void *serve_sets(void *arg)
 {
 	(void)arg;
+	usleep(1000); /* Items usually stay for a while. */
 	for (int i = 0; i < ITEMS; i++)
 		replace_item(&items[i], i + 11);
 	return NULL;

@@ -8,6 +8,7 @@
  * sets both in one critical section.
  */
 // expect: function=fetch variable=status,body class=torn-pair where=thread
+#include <chrono>
 #include <mutex>
 #include <thread>
 #include "prove.h"
@@ -49,6 +50,7 @@ void fetch()
 void show()
 {
 	for (int i = 0; i < 20; i++) {
+		std::this_thread::sleep_for(std::chrono::microseconds(200)); // a frame
 		std::lock_guard<std::mutex> guard(request.lock);
 		if (request.status == Status::done && request.body == 0)
 			bodies_missed++;
