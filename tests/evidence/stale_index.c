@@ -7,7 +7,7 @@
  * Meant to be atomic: finding the song and counting that it was played. Every access is under the
  * lock. The twin holds the lock from the search to the update.
  */
-// expect: function=play variable=songs,id,plays class=stale-reuse where=thread
+// expect: function=play variable=songs,id,plays,count class=stale-reuse where=thread
 #include <pthread.h>
 #include <string.h>
 #include "prove.h"
