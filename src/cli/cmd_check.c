@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 #include "report/left_out.h"
 #include "report/report.h"
+#include "report/shown.h"
 #include "trace/blocks.h"
 #include "trace/reader.h"
 
@@ -213,17 +214,19 @@ int check_run(const struct command *cmd, int argc, char **argv)
 		.locks = reader_names(r)->table[NAMES_LOCK].n,
 		.error = err_is_set(&err) ? err.text : NULL,
 	};
-	if (format->context && !dc->first_run)
+	if (!dc->first_run)
 		context_add(results, rep.nresults, r);
+	for (size_t i = 0; i < rep.nresults; i++) {
+		shown_select(&results[i].findings, rep.verbosity > 0, o->all);
+		found += shown_count(&results[i].findings);
+	}
 	/* A first run has no verdict. */
 	rc = dc->first_run ? 0 : printing_report(&rep, format);
 	blockspec_print(r, stderr, "atomsan: ", printing_asked.verbose && !printing_asked.quiet);
 	if (!printing_asked.quiet)
 		suppress_print_unused(suppressing_list(), stderr, "atomsan: ");
-	for (size_t i = 0; i < rep.nresults; i++) {
-		found += results[i].findings.n;
+	for (size_t i = 0; i < rep.nresults; i++)
 		engine_result_free(&results[i]);
-	}
 	trace_close(r);
 	if (!rc)
 		rc = write_suspects(suspected);

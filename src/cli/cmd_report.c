@@ -5,6 +5,7 @@
 #include "cli/cli.h"
 #include "cli/printing.h"
 #include "report/json.h"
+#include "report/shown.h"
 
 #include "base/banned.h"
 
@@ -45,9 +46,11 @@ static int report(int argc, char **argv)
 		return cli_error("%s", err.text);
 	loaded.rep.color = asked.color;
 	loaded.rep.verbosity = asked.verbosity;
+	for (size_t i = 0; i < loaded.rep.nresults; i++) {
+		shown_select(&loaded.results[i].findings, asked.verbosity > 0, false);
+		found += shown_count(&loaded.results[i].findings);
+	}
 	rc = printing_report(&loaded.rep, format);
-	for (size_t i = 0; i < loaded.rep.nresults; i++)
-		found += loaded.results[i].findings.n;
 	json_loaded_free(&loaded);
 	return rc ? rc : found ? EXIT_FINDINGS : EXIT_NOTHING_FOUND;
 }

@@ -12,6 +12,13 @@ const char *const region_kind_names[REGION_KINDS] = {
 	[REGION_ROUND] = "round",       [REGION_PAIR] = "pair",
 };
 
+const char *const finding_class_names[CLASSES] = {
+	[CLASS_STALE_WRITE] = "stale write",         [CLASS_CHECK_THEN_ACT] = "check then act",
+	[CLASS_SEVERAL] = "several variables",       [CLASS_OTHER] = "other",
+	[CLASS_LOCK_ORDER] = "lock order",           [CLASS_ATOMIC_VARIABLE] = "atomic variable",
+	[CLASS_SYNCHRONISATION] = "synchronisation",
+};
+
 struct finding *finding_new(void)
 {
 	struct finding *f = mem_zalloc(sizeof *f);
@@ -150,6 +157,11 @@ void finding_list_free(struct finding_list *l)
 	mem_free(l->v);
 	mem_free(l->slot);
 	finding_list_init(l, l->all);
+}
+
+size_t finding_list_shown(const struct finding_list *l)
+{
+	return l->selected ? l->nshown : l->n;
 }
 
 size_t finding_list_drop(struct finding_list *l, bool (*drop)(const struct finding *f, void *arg),

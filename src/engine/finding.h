@@ -29,12 +29,30 @@ enum finding_rests_on {
 	RESTS_ON_LOCKS,   /* every cycle uses one */
 };
 
-/* A transaction, named as a report names it. */
+/* What kind of code a finding is about; the spelling in reports is region_kind_names[]. */
+enum region_kind {
+	REGION_UNKNOWN,
+	REGION_FUNCTION,
+	REGION_MARKED,  /* a block that is marked in the source */
+	REGION_STRETCH, /* what a function does between two waits */
+	REGION_ROUND,   /* one round of a loop */
+	REGION_PAIR,    /* two accesses of one variable by one activation of a function */
+	REGION_KINDS
+};
+extern const char *const region_kind_names[REGION_KINDS];
+
+/* A block, named as a report names it; usually a transaction. */
 struct finding_block {
 	const char *thread; /* NULL: there is no such block */
 	const char *label;  /* NULL: an operation outside blocks, or no name given */
 	const char *place;  /* of its begin, or NULL */
 	uint64_t begin;     /* event number of its begin */
+	/* Only in finding_step.blocks: what it is, where it is if it is a function (or NULL), and
+	 * the locks held when it began. */
+	enum region_kind kind;
+	const char *defined;
+	const char **held;
+	size_t nheld;
 };
 
 /* A function in a stack; unknown fields are NULL or 0. See names.h. */
@@ -81,6 +99,11 @@ struct finding_step {
 	 */
 	struct finding_block *blocks;
 	size_t nblocks;
+	/* What context_add() also finds out, for rank.h; not printed. */
+	uint64_t *held_since; /* for each of `held`: the event that acquired it; or NULL */
+	uint64_t last_read;   /* the thread's last read of the operand before this step, if it held
+				 a lock from then on; else 0 */
+	bool updated;         /* the operand is also changed by atomic operations */
 };
 
 /* An event of a schedule. */
@@ -88,18 +111,6 @@ struct finding_move {
 	uint64_t event;
 	const char *thread, *op, *operand, *place; /* operand and place may be NULL */
 };
-
-/* What kind of code a finding is about; the spelling in reports is region_kind_names[]. */
-enum region_kind {
-	REGION_UNKNOWN,
-	REGION_FUNCTION,
-	REGION_MARKED,  /* a block that is marked in the source */
-	REGION_STRETCH, /* what a function does between two waits */
-	REGION_ROUND,   /* one round of a loop */
-	REGION_PAIR,    /* two accesses of one variable by one activation of a function */
-	REGION_KINDS
-};
-extern const char *const region_kind_names[REGION_KINDS];
 
 /* What the finding is about: the innermost code that explains it. */
 struct finding_region {
@@ -111,6 +122,23 @@ struct finding_region {
 
 /* Whether the schedule of a prediction preserves every value that was read. */
 enum finding_feasible { FEASIBLE_UNKNOWN, FEASIBLE_NO, FEASIBLE_YES };
+
+/*
+ * What a finding looks like, from the most to the least worth reading; rank.h says how each is
+ * recognised. The spelling in reports is finding_class_names[].
+ */
+enum finding_class {
+	CLASS_UNKNOWN,
+	CLASS_STALE_WRITE,    /* read, then written, under one lock, released in between */
+	CLASS_CHECK_THEN_ACT, /* the same without that lock; or checked, then acted upon */
+	CLASS_SEVERAL,        /* several variables that belong together */
+	CLASS_OTHER,
+	CLASS_LOCK_ORDER,      /* only the order of lock operations */
+	CLASS_ATOMIC_VARIABLE, /* one variable, which is used by atomic operations */
+	CLASS_SYNCHRONISATION, /* a spin wait, a hand-made lock, a callback without the lock */
+	CLASSES
+};
+extern const char *const finding_class_names[CLASSES];
 
 struct finding {
 	enum finding_status status;
@@ -149,8 +177,10 @@ struct finding {
 	uint64_t fingerprint; /* see finding_seal() */
 	struct finding_region region;
 	enum finding_feasible feasible;
-	bool acts;     /* the steps are two reads, and the block writes the variable after them */
-	uint32_t rank; /* 1 is the first to look at; 0: not ranked yet */
+	bool acts; /* the steps are two reads, and the block writes the variable after them */
+	enum finding_class rank_class;
+	uint32_t rank;        /* 1 is the first to look at; 0: not ranked yet. Findings with the
+				 same cause have the same rank. */
 	const char **reasons; /* for the rank: short clauses */
 	size_t nreasons;
 	uint64_t count; /* findings with this fingerprint */
@@ -177,6 +207,9 @@ struct finding_sink {
 	void (*emit)(struct finding_sink *sink, struct finding *f);
 };
 
+/* Findings that are recognised and counted, but shown only with -v. */
+enum finding_hidden { HIDDEN_ATOMIC, HIDDEN_SYNCHRONISATION, HIDDEN_POSSIBLE, HIDDEN_KINDS };
+
 /*
  * The usual sink: keeps findings in order. Unless `all` is set, it keeps only the
  * first finding of each fingerprint and counts the others.
@@ -189,9 +222,15 @@ struct finding_list {
 	uint64_t emitted; /* findings, duplicates included */
 	uint32_t *slot;   /* hash of fingerprints: 1 + index into v */
 	size_t nslots;
+	/* Set by report/shown.h: v[0..nshown) are shown, the others are only counted. */
+	bool selected;
+	size_t nshown;
+	uint64_t hidden[HIDDEN_KINDS]; /* causes */
 };
 void finding_list_init(struct finding_list *l, bool all);
 void finding_list_free(struct finding_list *l);
+/* Returns how many findings of the list are shown: the first ones. */
+size_t finding_list_shown(const struct finding_list *l);
 /* Remove and free the findings for which drop() is true; returns how many they were. */
 size_t finding_list_drop(struct finding_list *l, bool (*drop)(const struct finding *f, void *arg),
 			 void *arg);

@@ -147,7 +147,7 @@ void excerpt_emit(struct json_emit *j, const char *key, const struct report *rep
 	size_t bytes = 0, end;
 
 	for (size_t i = 0; i < rep->nresults; i++)
-		for (size_t k = 0; k < rep->results[i].findings.n; k++)
+		for (size_t k = 0; k < finding_list_shown(&rep->results[i].findings); k++)
 			add_finding(&l, rep->results[i].findings.v[k]);
 	if (l.n)
 		qsort(l.v, l.n, sizeof *l.v, by_file_and_line);

@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-#include "report/group.h"
+#include "report/shown.h"
 #include "report/show.h"
 #include "report/step.h"
 #include "report/story.h"
@@ -57,7 +57,7 @@ static void write_finding(const struct report *rep, const char *engine, const st
 static void gcc_write(const struct report *rep, FILE *out)
 {
 	for (size_t i = 0; i < rep->nresults; i++) {
-		struct groups found = group_by(&rep->results[i].findings, group_order_transaction);
+		struct groups found = shown_groups(&rep->results[i].findings);
 
 		for (size_t k = 0; k < found.n; k++)
 			write_finding(rep, rep->results[i].ops->name, group_best(&found.v[k]), out);

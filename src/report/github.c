@@ -8,7 +8,7 @@
 
 #include <inttypes.h>
 
-#include "report/group.h"
+#include "report/shown.h"
 #include "report/step.h"
 #include "report/story.h"
 #include "report/where.h"
@@ -73,7 +73,7 @@ static void write_finding(const struct finding *f, FILE *out)
 static void github_write(const struct report *rep, FILE *out)
 {
 	for (size_t i = 0; i < rep->nresults; i++) {
-		struct groups found = group_by(&rep->results[i].findings, group_order_transaction);
+		struct groups found = shown_groups(&rep->results[i].findings);
 
 		for (size_t k = 0; k < found.n; k++)
 			write_finding(group_best(&found.v[k]), out);

@@ -27,16 +27,17 @@ static int compare_groups(const void *a, const void *b)
 
 struct groups group_by(const struct finding_list *list, group_order *order)
 {
-	struct entry *e = mem_alloc(list->n * sizeof *e);
+	size_t n = finding_list_shown(list);
+	struct entry *e = mem_alloc(n * sizeof *e);
 	struct groups out = {
-		.v = mem_alloc(list->n * sizeof *out.v),
-		.all = mem_alloc(list->n * sizeof *out.all),
+		.v = mem_alloc(n * sizeof *out.v),
+		.all = mem_alloc(n * sizeof *out.all),
 	};
 
-	for (size_t i = 0; i < list->n; i++)
+	for (size_t i = 0; i < n; i++)
 		e[i] = (struct entry){list->v[i], i};
-	qsort_r(e, list->n, sizeof *e, compare_entries, &order);
-	for (size_t i = 0; i < list->n; i++) {
+	qsort_r(e, n, sizeof *e, compare_entries, &order);
+	for (size_t i = 0; i < n; i++) {
 		out.all[i] = e[i].f;
 		if (!i || order(e[i - 1].f, e[i].f))
 			out.v[out.n++] = (struct group){.v = &out.all[i], .first = e[i].index};
@@ -81,6 +82,9 @@ const struct finding *group_best(const struct group *g)
 	const struct finding *best = g->v[0];
 	int most = -1;
 
+	/* The findings of a cause have the best one first: shown.h. */
+	if (best->rank && (best->recorded || best->live))
+		return best;
 	for (size_t i = 0; i < g->n; i++) {
 		int score = 2 * (g->v[i]->rests_on == RESTS_ON_DATA) + !!g->v[i]->blame.thread;
 

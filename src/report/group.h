@@ -26,7 +26,10 @@ struct groups {
 	const struct finding **all; /* the array that the groups point into */
 };
 
-/* Form groups; group_free() releases them. They point to the findings of the list. */
+/*
+ * Form groups of the findings that are shown (shown.h); group_free() releases them. They point to
+ * the findings of the list.
+ */
 struct groups group_by(const struct finding_list *list, group_order *order);
 void group_free(struct groups *groups);
 

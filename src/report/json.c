@@ -4,10 +4,14 @@
  */
 #include "report/json.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/str.h"
 #include "report/json_emit.h"
+#include "report/shown.h"
+#include "report/step.h"
 #include "report/story.h"
 
 #include "base/banned.h"
@@ -123,6 +127,8 @@ static void write_blocks(struct json_emit *j, const struct finding_step *s)
 		json_emit_str(j, "label", s->blocks[i].label);
 		json_emit_u64(j, "begin", s->blocks[i].begin);
 		json_emit_str(j, "place", s->blocks[i].place);
+		json_emit_str(j, "kind", region_kind_names[s->blocks[i].kind]);
+		write_names(j, "locks", s->blocks[i].held, s->blocks[i].nheld);
 		json_emit_close(j);
 	}
 	json_emit_close(j);
@@ -251,7 +257,32 @@ static void write_threads(struct json_emit *j, const struct finding *f)
 	json_emit_close(j);
 }
 
-static void write_finding(struct json_emit *j, const struct finding *f)
+static void write_region(struct json_emit *j, const struct finding *f)
+{
+	const struct finding_region *r = &f->region;
+
+	if (r->kind == REGION_UNKNOWN) {
+		json_emit_null(j, "region");
+		return;
+	}
+	json_emit_open(j, "region", '{', JSON_ONE_LINE);
+	json_emit_str(j, "kind", region_kind_names[r->kind]);
+	json_emit_str(j, "name", r->name);
+	json_emit_str(j, "place", r->place);
+	json_emit_str(j, "why", r->why);
+	json_emit_close(j);
+}
+
+static void write_rank(struct json_emit *j, const struct finding *f)
+{
+	write_number(j, "rank", f->rank);
+	write_names(j, "reasons", f->reasons, f->nreasons);
+	write_region(j, f);
+	json_emit_str(j, "class", finding_class_names[f->rank_class]);
+}
+
+/* `count`: how often it was found, together with those of the same cause that are not written. */
+static void write_finding(struct json_emit *j, const struct finding *f, uint64_t count)
 {
 	static const char *const rests_on[] = {
 		[RESTS_ON_NOTHING] = NULL,
@@ -279,7 +310,7 @@ static void write_finding(struct json_emit *j, const struct finding *f)
 	write_steps(j, f);
 	write_schedule(j, f);
 	json_emit_hex64(j, "fingerprint", f->fingerprint);
-	json_emit_u64(j, "count", f->count);
+	json_emit_u64(j, "count", count);
 	write_with(j, f);
 	write_names(j, "locks", f->nlocks ? f->locks : NULL, f->nlocks);
 	write_stack(j, "allocated", &f->allocated);
@@ -293,6 +324,72 @@ static void write_finding(struct json_emit *j, const struct finding *f)
 		json_emit_u64(j, "group", f->group);
 		write_number(j, "order", f->event);
 	}
+	write_rank(j, f);
+	json_emit_close(j);
+}
+
+/*
+ * Is it a cycle? Then all findings are written in the order of their events, because the first
+ * must have the first event of the trace that is not serializable.
+ */
+static bool is_in_order(const struct finding *f)
+{
+	return step_same_name(f->kind, "cycle");
+}
+
+static int compare_events(const void *a, const void *b)
+{
+	const struct finding *const *x = a, *const *y = b;
+
+	if ((*x)->event != (*y)->event && !(*x)->live)
+		return (*x)->event > (*y)->event ? 1 : -1;
+	return ((*x)->rank > (*y)->rank) - ((*x)->rank < (*y)->rank);
+}
+
+static void write_in_order(struct json_emit *j, const struct finding_list *l)
+{
+	size_t n = finding_list_shown(l);
+	const struct finding **v = mem_alloc((n + 1) * sizeof *v);
+
+	for (size_t i = 0; i < n; i++)
+		v[i] = l->v[i];
+	qsort(v, n, sizeof *v, compare_events);
+	for (size_t i = 0; i < n; i++)
+		write_finding(j, v[i], v[i]->count);
+	mem_free(v);
+}
+
+/* Write one finding for each cause. */
+static void write_causes(struct json_emit *j, const struct finding_list *l)
+{
+	struct groups found = shown_groups(l);
+
+	for (size_t i = 0; i < found.n; i++)
+		write_finding(j, group_best(&found.v[i]), group_seen(&found.v[i]));
+	group_free(&found);
+}
+
+static void write_findings(struct json_emit *j, const struct finding_list *l)
+{
+	size_t n = finding_list_shown(l);
+
+	json_emit_open(j, "findings", '[', JSON_LINES);
+	if (n && l->selected && is_in_order(l->v[0]))
+		write_in_order(j, l);
+	else if (n && l->selected && (l->v[0]->recorded || l->v[0]->live))
+		write_causes(j, l);
+	else
+		for (size_t i = 0; i < n; i++)
+			write_finding(j, l->v[i], l->v[i]->count);
+	json_emit_close(j);
+}
+
+static void write_hidden(struct json_emit *j, const struct finding_list *l)
+{
+	json_emit_open(j, "hidden", '{', JSON_ONE_LINE);
+	json_emit_u64(j, "atomic_variable", l->hidden[HIDDEN_ATOMIC]);
+	json_emit_u64(j, "synchronisation", l->hidden[HIDDEN_SYNCHRONISATION]);
+	json_emit_u64(j, "possible", l->hidden[HIDDEN_POSSIBLE]);
 	json_emit_close(j);
 }
 
@@ -300,16 +397,14 @@ static void write_result(struct json_emit *j, const struct engine_result *res)
 {
 	json_emit_open(j, NULL, '{', JSON_LINES);
 	json_emit_str(j, "engine", res->ops->name);
-	json_emit_str(j, "verdict", res->findings.n ? "violation" : "pass");
+	json_emit_str(j, "verdict", shown_count(&res->findings) ? "violation" : "pass");
 	json_emit_open(j, "stats", '{', JSON_ONE_LINE);
 	json_emit_double(j, "seconds", res->seconds);
 	for (size_t i = 0; i < res->nstats; i++)
 		json_emit_u64(j, res->stats[i].name, res->stats[i].value);
 	json_emit_close(j);
-	json_emit_open(j, "findings", '[', JSON_LINES);
-	for (size_t i = 0; i < res->findings.n; i++)
-		write_finding(j, res->findings.v[i]);
-	json_emit_close(j);
+	write_findings(j, &res->findings);
+	write_hidden(j, &res->findings);
 	json_emit_close(j);
 }
 

@@ -105,6 +105,20 @@ static size_t get_word(struct load *l, const struct json *j, const char *key,
 	return SIZE_MAX;
 }
 
+/* The index of a word in a table whose first entry is NULL: 0 if there is none. */
+static size_t get_choice(struct load *l, const struct json *j, const char *key,
+			 const char *const *words, size_t n)
+{
+	const struct json *m = get_member(l, j, key, JSON_STRING);
+
+	for (size_t i = 1; m && i < n; i++)
+		if (!strcmp(m->string, words[i]))
+			return i;
+	if (m && !err_is_set(l->err))
+		err_fail(l->err, "%s:%zu: '%s' has an unknown value", l->path, m->line, key);
+	return 0;
+}
+
 /* A list of strings, some of which may be null; NULL only if there is no list. */
 static const char **get_names(struct load *l, const struct json *j, const char *key, size_t *n)
 {
@@ -200,6 +214,9 @@ static struct finding_block *get_blocks(struct load *l, const struct json *j, co
 		v[*n] = get_block(l, m);
 		if (thread)
 			v[*n].thread = thread;
+		v[*n].kind =
+			(enum region_kind)get_choice(l, m, "kind", region_kind_names, REGION_KINDS);
+		v[*n].held = get_full_names(l, m, "locks", &v[*n].nheld);
 		++*n;
 	}
 	return v;
@@ -308,6 +325,23 @@ static void get_fingerprint(struct load *l, const struct json *j, struct finding
 	f->fingerprint = strtoull(m->string, NULL, 16);
 }
 
+static void get_rank(struct load *l, const struct json *j, struct finding *f)
+{
+	const struct json *region = get_member(l, j, "region", JSON_OBJECT);
+
+	f->rank = get_small(l, j, "rank");
+	f->reasons = get_full_names(l, j, "reasons", &f->nreasons);
+	f->rank_class = (enum finding_class)get_choice(l, j, "class", finding_class_names, CLASSES);
+	if (!region)
+		return;
+	f->region = (struct finding_region){
+		(enum region_kind)get_choice(l, region, "kind", region_kind_names, REGION_KINDS),
+		get_string(l, region, "name"),
+		get_string(l, region, "place"),
+		get_string(l, region, "why"),
+	};
+}
+
 static void get_finding(struct load *l, const struct json *j, struct finding *f)
 {
 	static const char *const statuses[] = {"observed", "predicted", "confirmed", NULL};
@@ -341,6 +375,7 @@ static void get_finding(struct load *l, const struct json *j, struct finding *f)
 	f->allocated = get_stack(l, j, "allocated");
 	get_threads(l, j, f);
 	f->recorded = get_bool(l, j, "recorded");
+	get_rank(l, j, f);
 	get_fingerprint(l, j, f);
 }
 
@@ -362,7 +397,7 @@ static void get_stats(struct load *l, const struct json *j, struct engine_result
 static void get_result(struct load *l, const struct json *j, struct engine_result *res,
 		       struct engine_ops *unknown)
 {
-	const struct json *name = get_member(l, j, "engine", JSON_STRING), *list;
+	const struct json *name = get_member(l, j, "engine", JSON_STRING), *list, *hidden;
 	size_t n;
 
 	finding_list_init(&res->findings, true);
@@ -373,6 +408,10 @@ static void get_result(struct load *l, const struct json *j, struct engine_resul
 		res->ops = unknown;
 	}
 	get_stats(l, j, res);
+	hidden = get_member(l, j, "hidden", JSON_OBJECT);
+	res->findings.hidden[HIDDEN_ATOMIC] = get_number(l, hidden, "atomic_variable");
+	res->findings.hidden[HIDDEN_SYNCHRONISATION] = get_number(l, hidden, "synchronisation");
+	res->findings.hidden[HIDDEN_POSSIBLE] = get_number(l, hidden, "possible");
 	list = get_list(l, j, "findings", &n);
 	for (const struct json *m = list ? list->first : NULL; m; m = m->next) {
 		struct finding *f;

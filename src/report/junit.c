@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "report/shown.h"
 #include "report/story.h"
 #include "report/text.h"
 #include "report/where.h"
@@ -75,7 +76,7 @@ static void write_finding(const struct report *rep, const struct engine_result *
 
 static void write_suite(const struct report *rep, const struct engine_result *res, FILE *out)
 {
-	struct groups found = group_by(&res->findings, group_order_transaction);
+	struct groups found = shown_groups(&res->findings);
 	size_t n = found.n;
 	bool broken = rep->source.error;
 	struct str b = STR_INIT;

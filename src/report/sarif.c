@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/group.h"
+#include "report/shown.h"
 #include "report/json_emit.h"
 #include "report/step.h"
 #include "report/story.h"
@@ -222,6 +222,13 @@ static void write_flows(struct json_emit *j, const struct finding *f)
 	json_emit_close(j);
 }
 
+/* SARIF's rank is a priority from 0 to 100; ours counts from 1. */
+static void write_rank(struct json_emit *j, const struct finding *f)
+{
+	if (f->rank)
+		json_emit_double(j, "rank", f->rank < 100 ? 101 - f->rank : 1);
+}
+
 static void write_result(struct json_emit *j, const struct report *rep, size_t rule,
 			 const struct group *g)
 {
@@ -243,10 +250,12 @@ static void write_result(struct json_emit *j, const struct report *rep, size_t r
 	json_emit_hex64(j, "primaryLocationLineHash", f->fingerprint);
 	json_emit_close(j);
 	json_emit_u64(j, "occurrenceCount", seen);
+	write_rank(j, f);
 	json_emit_open(j, "properties", '{', JSON_ONE_LINE);
 	json_emit_str(j, "status", report_status_name(f->status));
 	json_emit_str(j, "variable", f->variable);
 	json_emit_str(j, "pattern", f->pattern);
+	json_emit_str(j, "class", finding_class_names[f->rank_class]);
 	json_emit_close(j);
 	json_emit_close(j);
 	str_free(&b);
@@ -256,7 +265,7 @@ static void write_rule(struct json_emit *j, const struct engine_result *res)
 {
 	const struct engine_ops *ops = res->ops;
 	/* All findings of an engine have the same certainty. */
-	bool certain = res->findings.n && story_is_certain(res->findings.v[0]);
+	bool certain = finding_list_shown(&res->findings) && story_is_certain(res->findings.v[0]);
 	struct str b = STR_INIT;
 
 	json_emit_open(j, NULL, '{', JSON_LINES);
@@ -339,7 +348,7 @@ static void sarif_write(const struct report *rep, FILE *out)
 	json_emit_str(&j, "columnKind", "unicodeCodePoints");
 	json_emit_open(&j, "results", '[', JSON_LINES);
 	for (size_t i = 0; i < rep->nresults; i++) {
-		struct groups found = group_by(&rep->results[i].findings, group_order_transaction);
+		struct groups found = shown_groups(&rep->results[i].findings);
 
 		for (size_t k = 0; k < found.n; k++)
 			write_result(&j, rep, i, &found.v[k]);

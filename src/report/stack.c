@@ -18,7 +18,7 @@ enum { INDENT = 4, HANG = 7 };
 /* Number of frames without -v. */
 enum { FRAMES_MAX = 16 };
 
-static bool is_system(const char *file)
+bool stack_is_system(const char *file)
 {
 	return !strncmp(file, "/usr/", 5);
 }
@@ -32,7 +32,7 @@ const struct finding_frame *stack_own_frame(const struct finding_stack *stack)
 
 		if (!frame->file || !frame->line)
 			continue;
-		if (!is_system(frame->file))
+		if (!stack_is_system(frame->file))
 			return frame;
 		if (!first)
 			first = frame;
@@ -70,8 +70,7 @@ static size_t word_length(const char *s, size_t n)
 	return i < n ? i : n;
 }
 
-/* Does the name suggest that the function only acquires or releases a lock? */
-static bool is_lock_function(const char *function)
+bool stack_is_lock_function(const char *function)
 {
 	size_t n = strcspn(function, "(<"), from = n, first = 0, last = 0, at;
 
@@ -98,9 +97,9 @@ const struct finding_frame *stack_step_frame(const struct finding_step *s)
 	if (!own || !lock)
 		return own;
 	for (const struct finding_frame *f = own; f < s->stack.v + s->stack.n; f++) {
-		if (!f->function || !f->file || is_system(f->file))
+		if (!f->function || !f->file || stack_is_system(f->file))
 			break;
-		if (!is_lock_function(f->function))
+		if (!stack_is_lock_function(f->function))
 			return f->line ? f : own;
 	}
 	return own;

@@ -22,6 +22,11 @@
 #include "engine/finding.h"
 #include "report/report.h"
 
+/* Is it a system header or part of a system library? */
+bool stack_is_system(const char *file);
+/* Does the name suggest that the function only acquires or releases a lock? */
+bool stack_is_lock_function(const char *function);
+
 /*
  * The innermost frame in the program's own source, that is, not in a system header
  * (such as the inside of std::atomic). If there is none, the innermost frame that

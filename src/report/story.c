@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/region.h"
 #include "report/show.h"
 #include "report/step.h"
 
@@ -145,13 +146,21 @@ static void add_subject(struct str *b, const struct finding_block *block)
 	b->s[at] = (char)toupper((unsigned char)b->s[at]);
 }
 
+/* Is the region a part of the transaction with this label? */
+static bool is_inner(const struct finding *f, const char *label)
+{
+	return f->region.name && !step_same_name(f->region.name, label);
+}
+
 static void add_story(struct str *b, const struct finding *f, size_t lead, size_t tail)
 {
 	const struct finding_step *s = f->steps, end = refer_to_step(f, tail);
 
-	add_subject(b, &(struct finding_block){
-			       .thread = s[0].thread, .label = s[0].label, .begin = s[0].begin});
-	if (s[0].label && !f->live)
+	add_subject(b,
+		    &(struct finding_block){.thread = s[0].thread,
+					    .label = f->region.name ? f->region.name : s[0].label,
+					    .begin = s[0].begin});
+	if (s[0].label && !f->live && !is_inner(f, s[0].label))
 		str_fmt(b, " (begun at event" SHOW_TIE "%" PRIu64 ")", s[0].begin);
 	str_add(b, f->status == FINDING_PREDICTED ? " may not be atomic: " : " is not atomic: ");
 	str_add(b, "between its ");
@@ -414,9 +423,9 @@ void story_add_title(struct str *b, const struct finding *f)
 	if (story_is_blameless(f)) {
 		if (f->nsteps && !f->evicted)
 			str_fmt(b, " among %zu transactions", step_count_transactions(f));
-	} else if (block->label || block->begin) {
-		str_add(b, block->label ? " in block " : " in ");
-		step_add_block(b, block->label, block->begin);
+	} else if (region_name(f) || block->begin) {
+		str_add(b, region_name(f) ? " in block " : " in ");
+		step_add_block(b, region_name(f), block->begin);
 	} else if (f->variable) {
 		str_addc(b, ' ');
 		step_add_variable(b, f, 40);

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "report/grid.h"
+#include "report/region.h"
 #include "report/show.h"
+#include "report/shown.h"
 #include "report/step.h"
 #include "report/story.h"
 
@@ -16,21 +18,19 @@ static const char separator[] = "==================\n";
 /* Rows of the summary without -v. */
 enum { SUMMARY_MAX = 24 };
 
-/* A group_order: same block in the source, same kind of statement about it. */
+/* A group_order: same region in the source, same kind of statement about it. */
 static int compare_blocks(const struct finding *a, const struct finding *b)
 {
 	int c = !!a->blame.thread - !!b->blame.thread;
 
-	if (!c && a->blame.thread)
-		c = group_order_string(a->blame.label, b->blame.label);
-	if (!c && a->blame.thread)
-		c = group_order_string(a->blame.place, b->blame.place);
+	if (!c)
+		c = group_order_string(region_name(a), region_name(b));
+	if (!c)
+		c = group_order_string(region_place(a), region_place(b));
 	if (!c && !a->blame.thread)
 		c = group_order_string(a->kind, b->kind);
-	if (!c && !a->blame.thread)
-		c = group_order_string(a->transaction.label, b->transaction.label);
 	/* A finding without a block is about a variable. */
-	if (!c && !a->blame.thread && !a->transaction.label)
+	if (!c && !a->blame.thread && !region_name(a))
 		c = group_order_string(a->variable, b->variable);
 	return c ? c : (int)a->status - (int)b->status;
 }
@@ -41,58 +41,123 @@ bool report_text_is_repeat(const struct finding *f, const struct finding *before
 	       (before->rests_on == RESTS_ON_DATA || f->rests_on != RESTS_ON_DATA);
 }
 
-static void set_summary_row(struct grid *g, const struct group *group)
+static void set_number(struct grid *g, size_t column, uint64_t n)
+{
+	struct str text = STR_INIT;
+
+	str_fmt(&text, "%" PRIu64, n);
+	grid_set(g, column, SHOW_PLAIN, text.s);
+	str_free(&text);
+}
+
+/* Set the name of the finding's block in a row of the summary. */
+static void set_block(struct grid *g, size_t column, const struct finding *f)
+{
+	struct str text = STR_INIT;
+
+	if (region_name(f))
+		str_fmt(&text, "%s%s", region_name(f), story_is_blameless(f) ? ", not blamed" : "");
+	else if (f->blame.thread)
+		str_fmt(&text, "block at event %" PRIu64, f->blame.begin);
+	else
+		str_fmt(&text, "%s%s", f->variable ? f->variable : "(no name)",
+			story_is_blameless(f) ? ", not blamed" : "");
+	grid_set(g, column, SHOW_PLAIN, text.s);
+	str_free(&text);
+}
+
+static void set_block_row(struct grid *g, const struct group *group)
 {
 	const struct finding *f = group->v[0];
-	struct str text = STR_INIT, place = STR_INIT;
+	struct str place = STR_INIT;
 
 	grid_row(g);
-	if (!f->blame.thread) {
-		const char *name = f->transaction.label ? f->transaction.label : f->variable;
-
-		str_fmt(&text, "%s%s", name ? name : "(no name)",
-			story_is_blameless(f) ? ", not blamed" : "");
-	} else if (f->blame.label) {
-		str_add(&text, f->blame.label);
-	} else {
-		str_fmt(&text, "block at event %" PRIu64, f->blame.begin);
-	}
-	grid_set(g, 0, SHOW_PLAIN, text.s);
-	step_add_short_place(&place, f, story_subject(f)->place);
+	set_block(g, 0, f);
+	step_add_short_place(&place, f, region_place(f));
 	grid_set(g, 1, SHOW_PLAIN, place.s);
-	str_reset(&text);
-	str_fmt(&text, "%" PRIu64, group_seen(group));
-	grid_set(g, 2, SHOW_PLAIN, text.s);
+	set_number(g, 2, group_seen(group));
 	grid_set(g, 3, SHOW_PLAIN, report_status_name(f->status));
-	str_free(&text);
 	str_free(&place);
 }
 
-/* Write a table of the blocks. A single block needs none. */
-static void write_summary(const struct report *rep, const struct groups *blocks, FILE *out)
+/* A table of the blocks, for traces that are not of a run. */
+static void set_blocks(struct grid *g, const struct groups *blocks, size_t n)
 {
-	size_t n = blocks->n;
+	grid_column(g, (struct grid_col){.min = 12});
+	grid_column(g, (struct grid_col){.min = 12, .cut = SHOW_CUT_HEAD});
+	grid_column(g, (struct grid_col){.min = 20, .right = true});
+	grid_column(g, (struct grid_col){.min = 9});
+	grid_row(g);
+	grid_set(g, 0, SHOW_FAINT, "block");
+	grid_set(g, 1, SHOW_FAINT, "begins at");
+	grid_set(g, 2, SHOW_FAINT, "seen");
+	grid_set(g, 3, SHOW_FAINT, "status");
+	for (size_t i = 0; i < n; i++)
+		set_block_row(g, &blocks->v[i]);
+}
+
+static void set_cause_row(struct grid *g, const struct group *group)
+{
+	const struct finding *f = group_best(group);
+	struct str text = STR_INIT;
+
+	grid_row(g);
+	set_number(g, 0, f->rank);
+	set_block(g, 1, f);
+	if (f->variable)
+		step_add_without_aside(&text, f->variable);
+	grid_set(g, 2, SHOW_PLAIN, text.s);
+	str_reset(&text);
+	if (f->nsteps)
+		step_add_place(&text, f, &f->steps[f->nsteps - 1]);
+	grid_set(g, 3, SHOW_PLAIN, text.s);
+	set_number(g, 4, group_seen(group));
+	grid_set(g, 5, SHOW_PLAIN, report_status_name(f->status));
+	str_free(&text);
+}
+
+/* A table of the findings of a run, the most worth reading first. */
+static void set_causes(struct grid *g, const struct groups *causes, size_t n)
+{
+	static const char *const heads[] = {"rank", "block", "variable", "at", "seen", "status"};
+
+	grid_column(g, (struct grid_col){.min = 4, .right = true});
+	grid_column(g, (struct grid_col){.min = 12});
+	grid_column(g, (struct grid_col){.min = 8});
+	grid_column(g, (struct grid_col){.min = 12, .cut = SHOW_CUT_HEAD});
+	grid_column(g, (struct grid_col){.min = 4, .right = true});
+	grid_column(g, (struct grid_col){.min = 9});
+	grid_row(g);
+	for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
+		grid_set(g, i, SHOW_FAINT, heads[i]);
+	for (size_t i = 0; i < n; i++)
+		set_cause_row(g, &causes->v[i]);
+}
+
+/* Is the report about a recorded or live run? Then its findings are sorted by rank. */
+static bool is_ranked(const struct groups *found)
+{
+	return found->n && found->v[0].v[0]->rank &&
+	       (found->v[0].v[0]->recorded || found->v[0].v[0]->live);
+}
+
+/* Write a table of the findings or blocks. A single row needs none. */
+static void write_summary(const struct report *rep, const struct groups *found,
+			  const struct groups *blocks, FILE *out)
+{
+	const struct groups *rows = is_ranked(found) ? found : blocks;
+	size_t n = rows->n;
 	struct grid g = GRID_INIT(2);
 
 	if (n < 2)
 		return;
 	if (n > SUMMARY_MAX && rep->verbosity < 1)
 		n = SUMMARY_MAX;
-	grid_column(&g, (struct grid_col){.min = 12});
-	grid_column(&g, (struct grid_col){.min = 12, .cut = SHOW_CUT_HEAD});
-	grid_column(&g, (struct grid_col){.min = 20, .right = true});
-	grid_column(&g, (struct grid_col){.min = 9});
-	grid_row(&g);
-	grid_set(&g, 0, SHOW_FAINT, "block");
-	grid_set(&g, 1, SHOW_FAINT, "begins at");
-	grid_set(&g, 2, SHOW_FAINT, "seen");
-	grid_set(&g, 3, SHOW_FAINT, "status");
-	for (size_t i = 0; i < n; i++)
-		set_summary_row(&g, &blocks->v[i]);
+	(rows == found ? set_causes : set_blocks)(&g, rows, n);
 	if (grid_fit(&g))
 		grid_print(&g, out, rep->color);
-	if (n < blocks->n)
-		fprintf(out, "  ... and %zu more (-v shows them)\n", blocks->n - n);
+	if (n < rows->n)
+		fprintf(out, "  ... and %zu more (-v shows them)\n", rows->n - n);
 	putc('\n', out);
 	grid_free(&g);
 }
@@ -208,13 +273,42 @@ static void write_brief_note(size_t nbrief, FILE *out)
 
 	if (!nbrief)
 		return;
-	str_add(&b, "atomsan: ");
 	str_fmt(&b,
-		"%zu of them in blocks already shown: one line each, at most %d per block (-v "
-		"shows all)",
-		nbrief, REPORT_TEXT_LINES);
+		"atomsan: %zu of these %s only a SUMMARY line or none, because %s block was shown "
+		"before (-v shows everything)",
+		nbrief, nbrief == 1 ? "has" : "have", nbrief == 1 ? "its" : "their");
 	show_wrap(out, b.s, 0, 4);
 	str_free(&b);
+}
+
+/* Say how many findings are left out. */
+static void write_hidden_note(const struct finding_list *l, FILE *out)
+{
+	struct str b = STR_INIT, kinds = STR_INIT;
+	uint64_t n = shown_add_hidden(&kinds, l);
+
+	if (n) {
+		str_fmt(&b, "atomsan: %" PRIu64 " %sfinding%s not shown (-v shows %s): %s", n,
+			l->nshown ? "more " : "", n == 1 ? " is" : "s are", n == 1 ? "it" : "them",
+			kinds.s);
+		show_wrap(out, b.s, 0, 4);
+	}
+	str_free(&kinds);
+	str_free(&b);
+}
+
+/* Say what to do next. */
+static void write_advice(const struct groups *found, FILE *out)
+{
+	if (is_ranked(found))
+		show_wrap(
+			out,
+			found->n == 1
+				? "atomsan: if the block is not meant to be atomic, exclude it in "
+				  "a file for --spec=FILE"
+				: "atomsan: begin with rank 1; exclude blocks that are not meant "
+				  "to be atomic in a file for --spec=FILE",
+			0, 4);
 }
 
 /* Write what follows the findings. */
@@ -226,9 +320,11 @@ static void write_end(const struct report *rep, const struct engine_result *res,
 	if (rep->verbosity >= 0) {
 		if (found->n)
 			putc('\n', out);
-		write_summary(rep, &blocks, out);
+		write_summary(rep, found, &blocks, out);
 		write_verdict(rep, res->ops->noun, found, &blocks, out);
 		write_brief_note(nbrief, out);
+		write_hidden_note(&res->findings, out);
+		write_advice(found, out);
 		write_cut_short(res, out);
 	}
 	if (rep->verbosity > 0)
@@ -238,7 +334,7 @@ static void write_end(const struct report *rep, const struct engine_result *res,
 
 static void write_result(const struct report *rep, const struct engine_result *res, FILE *out)
 {
-	struct groups found = group_by(&res->findings, group_order_transaction);
+	struct groups found = shown_groups(&res->findings);
 	const struct finding **whole = mem_alloc((found.n + 1) * sizeof *whole);
 	size_t *lines = mem_zalloc((found.n + 1) * sizeof *lines);
 	size_t nwhole = 0;
@@ -278,7 +374,7 @@ void report_text_finding(const struct report *rep, const struct finding *const *
 void report_text_end(const struct report *rep, size_t nbrief, FILE *out)
 {
 	for (size_t i = 0; i < rep->nresults; i++) {
-		struct groups found = group_by(&rep->results[i].findings, group_order_transaction);
+		struct groups found = shown_groups(&rep->results[i].findings);
 
 		write_end(rep, &rep->results[i], &found, nbrief, out);
 		group_free(&found);

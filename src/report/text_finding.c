@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "report/region.h"
 #include "report/show.h"
 #include "report/step.h"
 #include "report/story.h"
@@ -36,6 +37,56 @@ static void write_story(const struct report *rep, const struct finding *f, FILE 
 		*end = 0;
 		show_wrap(out, line + item, item ? 4 : 2, item ? 8 : 2);
 	}
+	str_free(&b);
+}
+
+/* Write "Rank 1: read, then written, ...; seen in this run." While a program runs, without a
+ * number. */
+static void write_rank(const struct finding *f, FILE *out)
+{
+	struct str b = STR_INIT;
+
+	if (!f->nreasons)
+		return;
+	if (f->rank)
+		str_fmt(&b, "Rank" SHOW_TIE "%" PRIu32 ": ", f->rank);
+	else
+		str_add(&b, "Reason: ");
+	for (size_t i = 0; i < f->nreasons; i++) {
+		str_add(&b, i ? "; " : "");
+		show_add(&b, f->reasons[i], SIZE_MAX, SHOW_CUT_TAIL);
+	}
+	str_addc(&b, '.');
+	show_wrap(out, b.s, 2, 4);
+	str_free(&b);
+}
+
+/* Of a run, write what the finding is about and why that is assumed to be atomic. */
+static void write_region(const struct finding *f, FILE *out)
+{
+	struct str b = STR_INIT, place = STR_INIT, callers = STR_INIT;
+
+	if (f->region.kind == REGION_UNKNOWN || (!f->recorded && !f->live))
+		return;
+	str_add(&b, "Region: ");
+	region_add(&b, f);
+	step_add_short_place(&place, f, f->region.place);
+	if (place.n) {
+		str_add(&b, " (");
+		show_add(&b, place.s, 60, SHOW_CUT_HEAD);
+		str_addc(&b, ')');
+	}
+	region_add_callers(&callers, f);
+	if (callers.n)
+		str_fmt(&b, ", called from %s", callers.s);
+	if (f->region.why) {
+		str_add(&b, ". It is assumed to be meant as atomic: ");
+		show_add(&b, f->region.why, SIZE_MAX, SHOW_CUT_TAIL);
+	}
+	str_addc(&b, '.');
+	show_wrap(out, b.s, 2, 4);
+	str_free(&callers);
+	str_free(&place);
 	str_free(&b);
 }
 
@@ -172,22 +223,35 @@ static void write_also(const struct finding *f, FILE *out)
 	str_free(&place);
 }
 
+/* Is it shown in a line of its own? Of a run, the others with the same cause are only counted. */
+static bool has_line(const struct finding *f)
+{
+	return !f->rank || (!f->recorded && !f->live) || f->rests_on == RESTS_ON_LOCKS;
+}
+
 static void write_others(const struct report *rep, const struct group *g, FILE *out)
 {
 	const struct finding *best = group_best(g);
-	size_t shown = 0;
+	size_t shown = 0, lines = 0, counted = 0;
 
 	for (size_t i = 0; i < g->n; i++) {
-		if (g->v[i] == best)
+		lines += g->v[i] != best && has_line(g->v[i]);
+		counted += g->v[i] != best && !has_line(g->v[i]);
+	}
+	for (size_t i = 0; i < g->n; i++) {
+		if (g->v[i] == best || !has_line(g->v[i]))
 			continue;
 		if (shown == ALSO_MAX && rep->verbosity < 1) {
 			fprintf(out, "  ... and %zu more like these (-v shows them)\n",
-				g->n - 1 - shown);
+				lines - shown);
 			break;
 		}
 		write_also(g->v[i], out);
 		shown++;
 	}
+	if (counted)
+		fprintf(out, "  %zu more finding%s the same cause (--all shows %s).\n", counted,
+			counted == 1 ? " has" : "s have", counted == 1 ? "it" : "them");
 }
 
 void text_finding_summary(const struct report *rep, const struct group *g, FILE *out)
@@ -202,8 +266,8 @@ void text_finding_summary(const struct report *rep, const struct group *g, FILE 
 		show_add(&place, at.s, SIZE_MAX, SHOW_CUT_HEAD);
 	else if (f->event && !f->live)
 		str_fmt(&place, "at event %" PRIu64, f->event);
-	if (subject->label)
-		show_add(&block, subject->label, SIZE_MAX, SHOW_CUT_TAIL);
+	if (region_name(f))
+		show_add(&block, region_name(f), SIZE_MAX, SHOW_CUT_TAIL);
 	else if (subject->begin)
 		str_fmt(&block, "block at event %" PRIu64, subject->begin);
 	else if (f->variable)
@@ -247,6 +311,8 @@ void text_finding_write(const struct report *rep, const struct group *g, FILE *o
 
 	write_heading(rep, f, out);
 	write_story(rep, f, out);
+	write_rank(f, out);
+	write_region(f, out);
 	if (f->nsteps) {
 		putc('\n', out);
 		text_cycle_write(rep, f, out);

@@ -67,6 +67,8 @@ void event_numbers_compact(struct finding *f)
 	for (size_t i = 0; i < f->nsteps; i++) {
 		numbers_add(&x, f->steps[i].event);
 		numbers_add(&x, f->steps[i].begin);
+		for (size_t k = 0; k < f->steps[i].nblocks; k++)
+			numbers_add(&x, f->steps[i].blocks[k].begin);
 	}
 	for (size_t i = 0; i < f->nschedule; i++)
 		numbers_add(&x, f->schedule[i]);
@@ -77,6 +79,8 @@ void event_numbers_compact(struct finding *f)
 	for (size_t i = 0; i < f->nsteps; i++) {
 		f->steps[i].event = rank(&x, f->steps[i].event);
 		f->steps[i].begin = rank(&x, f->steps[i].begin);
+		for (size_t k = 0; k < f->steps[i].nblocks; k++)
+			f->steps[i].blocks[k].begin = rank(&x, f->steps[i].blocks[k].begin);
 	}
 	for (size_t i = 0; i < f->nschedule; i++)
 		f->schedule[i] = rank(&x, f->schedule[i]);

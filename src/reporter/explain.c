@@ -14,7 +14,9 @@
 
 #include "base/mem.h"
 #include "base/note.h"
+#include "engine/context.h"
 #include "engine/precise/options.h"
+#include "report/rank.h"
 #include "reporter/reporter_impl.h"
 
 #include "base/banned.h"
@@ -116,6 +118,8 @@ static struct finding **replay(struct reporter_process *p, const struct finding_
 	given.nsteps = steps ? r->nsteps : 0;
 	reader_set_units(reader, units, given.nclosing + r->nsteps);
 	engine_run(engine_by_name("frontier"), &options, reader, true, NULL, &res, err);
+	if (res.findings.n)
+		context_add(&res, 1, reader);
 	v = mem_alloc((res.findings.n + 1) * sizeof(struct finding *));
 	for (; *n < res.findings.n; ++*n) {
 		v[*n] = res.findings.v[*n];
@@ -221,6 +225,7 @@ struct finding **explain_finding(struct reporter_process *p, const struct findin
 		v[i]->live = true;
 		/* The evicted history may have shown a block to blame. */
 		v[i]->evicted |= r->head.evicted && !v[i]->blame.thread;
+		rank_classify(v[i]);
 		event_numbers_compact(v[i]);
 	}
 	return v;

@@ -2,11 +2,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "base/mem.h"
 #include "base/note.h"
 #include "base/str.h"
-#include "report/group.h"
+#include "report/shown.h"
 #include "reporter/piece.h"
 #include "reporter/reporter_impl.h"
 
@@ -18,12 +19,20 @@ static bool counts(const struct reporter_entry *e)
 	return !e->suppressed && !e->dropped;
 }
 
+/* Does it count, and is it shown? */
+static bool is_shown(const struct reporter_process *p, const struct reporter_entry *e)
+{
+	return counts(e) && (p->verbosity > 0 || !shown_is_hidden(e->f));
+}
+
 size_t reporter_findings(const struct reporter *s)
 {
-	size_t n = 0;
+	struct finding_list l = findings_collect(s, NULL, true);
+	size_t n;
 
-	for (size_t i = 0; i < s->nentries; i++)
-		n += counts(&s->entry[i]);
+	shown_select(&l, s->o.verbosity > 0, s->o.all);
+	n = shown_count(&l);
+	findings_collect_free(&l);
 	return n;
 }
 
@@ -51,12 +60,39 @@ static struct reporter_entry *find_shown_in_full(struct reporter_process *p,
 	return NULL;
 }
 
+static uint64_t hash_of_cause(const struct finding *f)
+{
+	struct str cause = STR_INIT;
+	uint64_t hash;
+
+	shown_add_cause(&cause, f);
+	hash = XXH3_64bits(cause.s, cause.n);
+	str_free(&cause);
+	return hash;
+}
+
+/* Drops the findings whose cause was printed before; returns how many are left. */
+static size_t drop_known_causes(struct reporter *s, const struct finding **v, size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t cause = hash_of_cause(v[i]);
+
+		if (s->o.all || map_get(&s->causes, cause) == MAP_NONE)
+			v[kept++] = v[i];
+		map_set(&s->causes, cause, 1);
+	}
+	return kept;
+}
+
 static void print_findings(struct reporter_process *p, const struct finding **v, size_t n)
 {
 	struct report rep = {.color = p->color, .verbosity = p->verbosity};
 	struct reporter_entry *full;
 	struct piece piece;
 
+	n = drop_known_causes(p->session, v, n);
 	if (!n)
 		return;
 	full = find_shown_in_full(p, v, n);
@@ -84,7 +120,7 @@ void reporter_print_held(struct reporter_process *p)
 		struct reporter_entry *e = &p->session->entry[p->held[i]];
 
 		/* It may have been dropped meanwhile. */
-		if (counts(e)) {
+		if (is_shown(p, e)) {
 			e->printed = true;
 			v[n++] = e->f;
 		}
@@ -109,7 +145,7 @@ static void print_or_hold(struct reporter_process *p, const struct live_finding 
 	bool hold = !head->answer, any = false;
 
 	for (size_t i = from; i < s->nentries; i++) {
-		any |= counts(&s->entry[i]);
+		any |= is_shown(p, &s->entry[i]);
 		hold &= s->entry[i].f->rests_on == RESTS_ON_LOCKS;
 	}
 	if (!any)
@@ -177,7 +213,7 @@ size_t findings_add(struct reporter_process *p, const struct live_finding *head,
 			index = (uint32_t)(e - s->entry);
 			e->dropped |= excluded;
 			s->suppressed += e->suppressed ? v[i]->count : 0;
-			added += counts(e);
+			added += is_shown(p, e);
 		}
 		p->entries[p->nentries++] = index;
 	}
@@ -259,8 +295,10 @@ void findings_collect_free(struct finding_list *l)
 size_t findings_counted(const struct reporter_process *p)
 {
 	struct finding_list l = findings_collect(p->session, p, true);
-	size_t n = l.n;
+	size_t n;
 
+	shown_select(&l, p->verbosity > 0, p->session->o.all);
+	n = shown_count(&l) ? finding_list_shown(&l) : 0;
 	findings_collect_free(&l);
 	return n;
 }

@@ -12,6 +12,7 @@
 #include "engine/context.h"
 #include "engine/predict/options.h"
 #include "report/left_out.h"
+#include "report/shown.h"
 #include "reporter/reporter_impl.h"
 #include "symbol/symbol.h"
 
@@ -99,8 +100,9 @@ void predict_from_run(struct reporter_process *p)
 			     "may be more findings",
 			     (int)p->pid);
 		left_out_drop(r, &res.findings);
-		if (p->session->o.format->context)
-			context_add(&res, 1, r);
+		context_add(&res, 1, r);
+		/* The most important is printed first. */
+		shown_select(&res.findings, true, options.all);
 		add_findings(p, &res.findings);
 		engine_result_free(&res);
 		recording_close(r);

@@ -8,6 +8,7 @@
 #include "base/note.h"
 #include "base/str.h"
 #include "report/color.h"
+#include "report/shown.h"
 #include "reporter/piece.h"
 #include "reporter/reporter_impl.h"
 #include "symbol/symbol.h"
@@ -66,6 +67,7 @@ void reporter_free(struct reporter *s)
 	mem_free(s->suspects);
 	mem_free(s->program);
 	map_free(&s->known);
+	map_free(&s->causes);
 	left_out_free(&s->out);
 	mem_free(s);
 }
@@ -245,8 +247,10 @@ void reporter_end_process(struct reporter_process *p)
 	if ((alone || p->own_out) && reporter_prints_text(s)) {
 		p->summed_up = true;
 		res.findings = findings_collect(s, p, true);
+		shown_select(&res.findings, p->verbosity > 0, s->o.all);
 		fill_report(s, &res, &rep);
-		if (res.findings.n || p->verbosity > 0 || (s->o.verdict && p->verbosity >= 0))
+		if (finding_list_shown(&res.findings) || p->verbosity > 0 ||
+		    (s->o.verdict && p->verbosity >= 0))
 			report_text_end(&rep, p->own_out ? p->in_one_line : s->in_one_line,
 					piece.out);
 		findings_collect_free(&res.findings);
@@ -270,12 +274,13 @@ int reporter_end(struct reporter *s)
 	if (s->o.each)
 		return 0;
 	res.findings = findings_collect(s, NULL, !reporter_prints_text(s));
+	shown_select(&res.findings, s->o.verbosity > 0, s->o.all);
 	fill_report(s, &res, &rep);
 	color_decide(s->o.color, s->o.out, &rep.color);
 	piece_begin(&piece);
 	if (!reporter_prints_text(s))
 		s->o.format->write(&rep, piece.out);
-	else if (res.findings.n ||
+	else if (finding_list_shown(&res.findings) ||
 		 (s->o.verdict && s->nprocesses && s->o.verbosity >= 0 && !killed))
 		report_text_end(&rep, s->in_one_line, piece.out);
 	rc = piece_write(&piece, s->o.out);

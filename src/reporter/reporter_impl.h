@@ -44,7 +44,8 @@ struct reporter {
 	struct reporter_options o;
 	struct reporter_entry *entry;
 	size_t nentries, entry_cap;
-	struct map known; /* fingerprint -> index of the entry */
+	struct map known;  /* fingerprint -> index of the entry */
+	struct map causes; /* hashes of the causes that were printed */
 	uint32_t nprocesses;
 	uint64_t ngroups;
 	size_t in_one_line; /* findings shown so, in the session's output */
@@ -220,7 +221,7 @@ size_t findings_add(struct reporter_process *p, const struct live_finding *head,
 void findings_add_repeats(struct reporter_process *p, uint64_t key, uint64_t times);
 /* Drops findings that blame only functions which are left out, after p->out_names has grown. */
 void findings_drop_left_out(struct reporter_process *p);
-/* Returns how many of a process's findings count. */
+/* Returns how many of a process's findings are shown; 0 if they are no reason to fail. */
 size_t findings_counted(const struct reporter_process *p);
 /*
  * Collects the findings of a process, or of all (NULL), that count, with or without those in the

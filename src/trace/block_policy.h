@@ -7,7 +7,7 @@
  * start functions, functions seen to wait, and functions that the source declares
  * not atomic. A rule of a specification overrides all of that but the last.
  *
- * Included by: src/trace, the runtime, engine/predict/predict.c.
+ * Included by: src/trace, the runtime, engine/predict/predict.c, engine/context.c.
  */
 #ifndef ATOMSAN_TRACE_BLOCK_POLICY_H
 #define ATOMSAN_TRACE_BLOCK_POLICY_H

@@ -21,8 +21,10 @@ static void fill(struct bench *b)
 	};
 	static const char *held[] = {"m", "l (shared)"}, *none[] = {NULL};
 	static const char *refuted[] = {"deposit", NULL}, *locks[] = {"a", "b"};
-	static struct finding_block blocks[] = {{"T1", "deposit", "bank.c:9", 3},
-						{"T1", NULL, NULL, 4}};
+	static struct finding_block blocks[] = {
+		{"T1", "deposit", "bank.c:9", 3, .kind = REGION_MARKED, .held = locks, .nheld = 2},
+		{"T1", NULL, NULL, 4}};
+	static const char *reasons[] = {"read, then written", "seen in this run"};
 	static struct finding_step steps[] = {
 		{"T1", 5, "r", "read", "balance", "deposit", 3, "bank.c:12", "bank.c:9"},
 		{"T2", 10, "w", "wrote", "balance", NULL, 0, NULL},
@@ -60,6 +62,14 @@ static void fill(struct bench *b)
 	f->nthreads = N(threads);
 	f->recorded = true;
 	f->count = 3;
+	f->rank_class = CLASS_STALE_WRITE;
+	f->rank = 2;
+	f->reasons = reasons;
+	f->nreasons = N(reasons);
+	f->region = (struct finding_region){REGION_ROUND, "deposit", "bank.c:9", "loops are"};
+	b->result[0].findings.hidden[HIDDEN_ATOMIC] = 3;
+	b->result[0].findings.hidden[HIDDEN_SYNCHRONISATION] = 4;
+	b->result[0].findings.hidden[HIDDEN_POSSIBLE] = 5;
 	emit(b, f);
 	emit(b, cycle(nasty, N(nasty), RESTS_ON_DATA));
 	emit(b, cycle(no_blame, N(no_blame), RESTS_ON_NOTHING));
