@@ -296,7 +296,7 @@ bool twin_two_fits(const struct twin_predict *w, const uint64_t steps[4], const 
 	return e[0]->operand == e[1]->operand && e[2]->operand == e[3]->operand &&
 	       e[0]->operand != e[2]->operand && e[0]->thread == e[3]->thread &&
 	       e[1]->thread == e[2]->thread && e[0]->thread != e[1]->thread &&
-	       steps[0] < steps[3] && steps[1] < steps[2] && w->block[steps[0] - 1] &&
+	       steps[0] < steps[3] && w->block[steps[0] - 1] &&
 	       w->block[steps[0] - 1] == w->block[steps[3] - 1] && w->block[steps[1] - 1] &&
 	       w->block[steps[1] - 1] == w->block[steps[2] - 1];
 }
@@ -307,8 +307,9 @@ static void try_two_vars(struct twin_predict *w, uint32_t a, uint32_t b)
 	const struct event *ev = w->t->ev;
 
 	for (uint32_t f = 0; f < w->t->n; f++) {
-		for (uint32_t g = f + 1; g < w->t->n; g++) {
+		for (uint32_t g = 0; g < w->t->n; g++) {
 			uint64_t steps[4] = {a + 1, f + 1, g + 1, b + 1};
+			uint32_t first = f < g ? f : g, second = f < g ? g : f;
 			int asked = -1;
 
 			for (int k = 0; k < TWIN_TWO; k++) {
@@ -319,7 +320,8 @@ static void try_two_vars(struct twin_predict *w, uint32_t a, uint32_t b)
 				can = &w->can_two[ev[a].operand][ev[b].operand][ev[a].thread]
 						 [ev[f].thread][k];
 				if (!*can && asked < 0)
-					asked = is_possible(w, (uint32_t[]){a, f, g, b}, 4);
+					asked = is_possible(w, (uint32_t[]){a, first, second, b},
+							    4);
 				*can |= asked > 0;
 			}
 		}
@@ -378,9 +380,12 @@ bool twin_predict_legal(const struct twin_predict *w, const uint64_t *schedule, 
 		}
 		pos[e->thread]++;
 		for (size_t s = 0; s < nsteps; s++) {
+			/* f1 and f2 may come in any order. */
+			bool either = nsteps == 4 && (s == 1 || s == 2) && (next == 1 || next == 2);
+
 			if (k != steps[s])
 				continue;
-			if (s != next) {
+			if (s != next && !either) {
 				str_fmt(what, "event %lu comes too early", (unsigned long)k);
 				return false;
 			}

@@ -61,8 +61,8 @@ bool twin_predict(struct twin_predict *w, const struct trace *t);
 
 /*
  * Is the schedule a legal interleaving that has the steps in this order and ends
- * with the last? The steps are e1, f, e2, or e1, f1, f2, e2; event numbers count
- * from 1. If it is not, `what` says why.
+ * with the last? The steps are e1, f, e2, or e1, f1, f2, e2, of which f1 and f2 may
+ * come in any order; event numbers count from 1. If it is not, `what` says why.
  */
 bool twin_predict_legal(const struct twin_predict *w, const uint64_t *schedule, size_t n,
 			const uint64_t *steps, size_t nsteps, struct str *what);
@@ -74,7 +74,8 @@ bool twin_predict_legal(const struct twin_predict *w, const uint64_t *schedule, 
 bool twin_predict_fits(const struct twin_predict *w, const uint64_t steps[3], const char *pattern);
 /*
  * Do e1, f1, f2, e2 match this pattern? e1 and f1 must access one variable, f2 and e2 another; e1
- * and e2 must be in one block, in this order, and so must f1 and f2, of another thread.
+ * and e2 must be in one block, in this order; f1 and f2 must be in one block of another thread, in
+ * any order.
  */
 bool twin_two_fits(const struct twin_predict *w, const uint64_t steps[4], const char *pattern);
 

@@ -21,7 +21,7 @@ struct predict_options {
 	uint64_t effort;  /* steps on the way to schedules, at most; 0: no limit */
 };
 /* clang-format off */
-#define PREDICT_DEFAULTS { .vars = 1 }
+#define PREDICT_DEFAULTS { .vars = 2 }
 /* clang-format on */
 
 extern const struct opt predict_opts[];

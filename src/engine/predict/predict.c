@@ -167,11 +167,13 @@ static void add_step(const struct predict *p, struct finding *f, const struct wi
 {
 	const struct witness_entry *entry = &p->witnesses.entry[x->entry];
 	const struct witness_tx *tx = &p->witnesses.tx[x->tx];
+	bool is_second_var =
+		entry->role != WITNESS_ONE && second != (bool)(x->flags & WITNESS_REVERSED);
 	struct event_ref at = {
 		.event = second ? x->e2 : x->e1,
 		.begin = tx->begin,
 		.thread = entry->thread,
-		.operand = second && entry->role != WITNESS_ONE ? entry->var2 : entry->var,
+		.operand = is_second_var ? entry->var2 : entry->var,
 		.place = second ? x->place2 : x->place1,
 		.label = tx->label,
 		.begin_place = tx->place,
@@ -260,9 +262,10 @@ static void emit(struct predict *p, const struct candidate *c)
 	tell_variable(f, p->names, p->witnesses.entry[pair->entry].var);
 	f->steps = arena_alloc(&f->arena, 4 * sizeof *f->steps);
 	add_step(p, f, pair, false);
+	/* The steps walk around the cycle: the one that conflicts with e1 first. */
 	if (single->e1)
-		add_step(p, f, single, false);
-	add_step(p, f, single, true);
+		add_step(p, f, single, single->flags & WITNESS_REVERSED);
+	add_step(p, f, single, !(single->flags & WITNESS_REVERSED));
 	add_step(p, f, pair, true);
 	f->transaction = tell_block(&f->steps[f->nsteps - 1]);
 	add_pattern(f, pair, single);

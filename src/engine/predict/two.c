@@ -131,36 +131,64 @@ static bool op_does(uint32_t op, int what)
 	return op == OP_UPDATE || op == (what ? OP_WRITE : OP_READ);
 }
 
+/* Returns the kind of a pair of accesses that do this (0 read, 1 write). */
+static uint8_t kind_of(int first, int second)
+{
+	return (uint8_t)(WITNESS_RR + 2 * first + second);
+}
+
+/*
+ * Take `e` as f2 after `a` as f1. `entry` is the inner one of a's variable and e's; `reversed` the
+ * one of the same variables in the other order, or WITNESS_NONE.
+ */
+static void take_inner(struct witnesses *w, const struct event *e, struct witness x, uint32_t entry,
+		       uint32_t reversed, const struct two_access *a)
+{
+	struct witness_thread *t = &w->thread[e->thread];
+
+	x.e1 = x.cut = a->last.event;
+	x.place1 = a->last.place;
+	x.op1 = a->last.op;
+	x.state = state_with(w, a->last.state, a->took);
+	for (int k = 0; k < 4; k++) {
+		if (!op_does(a->last.op, k >> 1) || !op_does(e->op, k & 1))
+			continue;
+		x.flags &= (uint8_t)~WITNESS_REVERSED;
+		x.entry = entry;
+		x.kind = kind_of(k >> 1, k & 1);
+		witness_take_at(w, t, &x);
+		if (reversed == WITNESS_NONE)
+			continue;
+		x.flags |= WITNESS_REVERSED;
+		x.entry = reversed;
+		x.kind = kind_of(k & 1, k >> 1);
+		witness_take_at(w, t, &x);
+	}
+}
+
 /* Take `e` as e2, or f2, after an access of another variable. */
 static void take_second(struct witnesses *w, const struct event *e, uint64_t event,
 			const struct two_access *a, const uint64_t last[2])
 {
 	struct witness_thread *t = &w->thread[e->thread];
-	uint32_t entry = entry_of(w, e->thread, a->var, e->operand), state;
+	uint32_t entry = entry_of(w, e->thread, a->var, e->operand), reversed;
+	struct witness x = {
+		.e2 = event,
+		.place2 = e->place,
+		.op2 = e->op,
+		.epoch = t->epoch,
+		.entry = entry,
+		.flags = t->region && t->unit == t->tx ? WITNESS_IN_REGION : 0,
+	};
 
 	if (entry == WITNESS_NONE)
 		return;
-	state = state_with(w, a->last.state, a->took);
+	reversed = entry_of(w, e->thread, e->operand, a->var);
+	take_inner(w, e, x, entry + 1, reversed == WITNESS_NONE ? WITNESS_NONE : reversed + 1, a);
 	for (int k = 0; k < 4; k++) {
-		struct witness x = {
-			.e2 = event,
-			.place2 = e->place,
-			.op2 = e->op,
-			.epoch = t->epoch,
-			.entry = entry,
-			.kind = (uint8_t)(WITNESS_RR + k),
-			.flags = t->region && t->unit == t->tx ? WITNESS_IN_REGION : 0,
-		};
-
-		if (!op_does(a->first.op, k >> 1) || !op_does(e->op, k & 1))
-			continue;
-		witness_take_pair(w, t, &x, &a->first, last[k & 1]);
-		x.entry = entry + 1;
-		x.e1 = x.cut = a->last.event;
-		x.place1 = a->last.place;
-		x.op1 = a->last.op;
-		x.state = state;
-		witness_take_at(w, t, &x);
+		x.kind = kind_of(k >> 1, k & 1);
+		if (op_does(a->first.op, k >> 1) && op_does(e->op, k & 1))
+			witness_take_pair(w, t, &x, &a->first, last[k & 1]);
 	}
 }
 

@@ -2,12 +2,12 @@
  * Two variables, for `predict`: witnesses of violations of the form
  *
  *	e1 of x in a transaction of one thread,
- *	f1 of x and f2 of y in a transaction of another thread,
+ *	f1 of x and f2 of y in a transaction of another thread, in any order,
  *	e2 of y in the transaction of e1
  *
- * in this order, such that f1 conflicts with e1 and f2 with e2. Because of x the
- * first transaction comes before the other, because of y after it: no serial order
- * explains that, though each variable by itself looks fine.
+ * such that f1 and f2 come between e1 and e2, f1 conflicts with e1, and f2 with e2. Because of x
+ *the first transaction comes before the other, because of y after it: no serial order explains
+ *that, though each variable by itself looks fine.
  *
  * It can happen if the first thread can be at a point between e1 and e2 while the
  * other is at f1 and goes on to f2 without a lock that the first one holds there. If
@@ -16,8 +16,9 @@
  * kinds of entries:
  *
  *  - outer, of e1 and e2: a witness for each state between, as for one variable;
- *  - inner, of f1 and f2: a witness for each state at f1 and set of locks acquired
- *    since (`took`, a lockhist_add()), which together are a state of their own.
+ *  - inner, of f1 and f2: a witness for each state at the first of them and set of
+ *    locks acquired since (`took`, a lockhist_add()), which together are a state of
+ *    their own. If f2 comes first, the witness is WITNESS_REVERSED.
  *
  * Bounds:
  *

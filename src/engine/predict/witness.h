@@ -78,6 +78,7 @@ struct witness_tx {
 
 enum {
 	WITNESS_IN_REGION = 1, /* e1 and e2 are in a region, and not in one block */
+	WITNESS_REVERSED = 4,  /* of f1 and f2: f2, of the entry's second variable, comes first */
 	WITNESS_ACTS = 2,      /* of e1 and e2, both reads: the transaction of e2 writes after it */
 };
 
