@@ -63,8 +63,8 @@ static struct two_thread *recent_of(struct witnesses *w, uint32_t thread)
 
 	MEM_GROW0(w->two->thread, w->two->thread_cap, w->nthreads);
 	t = &w->two->thread[thread];
-	if (t->tx != w->thread[thread].unit) {
-		t->tx = w->thread[thread].unit;
+	if (t->tx != w->thread[thread].tx) {
+		t->tx = w->thread[thread].tx;
 		t->n = 0;
 	}
 	return t;
@@ -178,7 +178,8 @@ static void take_second(struct witnesses *w, const struct event *e, uint64_t eve
 		.op2 = e->op,
 		.epoch = t->epoch,
 		.entry = entry,
-		.flags = t->region && t->unit == t->tx ? WITNESS_IN_REGION : 0,
+		.flags = t->region && (t->unit == t->tx || t->unit != a->unit) ? WITNESS_IN_REGION
+									       : 0,
 	};
 
 	if (entry == WITNESS_NONE)
@@ -193,21 +194,21 @@ static void take_second(struct witnesses *w, const struct event *e, uint64_t eve
 }
 
 /* Returns where to keep an access: with equal ones, in a free place, or in place of the oldest. */
-static struct two_access *place_for(struct two_thread *r, uint32_t var,
+static struct two_access *place_for(struct two_thread *r, uint32_t var, uint64_t unit,
 				    const struct witness_access *a)
 {
 	struct two_access *oldest = r->v;
 
 	for (struct two_access *x = r->v; x < r->v + r->n; x++) {
-		if (x->var == var && x->last.op == a->op && x->last.state == a->state &&
-		    x->last.place == a->place)
+		if (x->var == var && x->unit == unit && x->last.op == a->op &&
+		    x->last.state == a->state && x->last.place == a->place)
 			return x;
 		if (x->last.event < oldest->last.event)
 			oldest = x;
 	}
 	if (r->n < TWO_RECENT)
 		oldest = &r->v[r->n++];
-	*oldest = (struct two_access){.var = var, .first = *a};
+	*oldest = (struct two_access){.var = var, .unit = unit, .first = *a};
 	return oldest;
 }
 
@@ -225,7 +226,7 @@ void two_take_access(struct witnesses *w, const struct event *e, uint64_t event,
 	for (uint32_t i = 0; i < r->n; i++)
 		if (r->v[i].var != e->operand)
 			take_second(w, e, event, &r->v[i], last);
-	a = place_for(r, e->operand, &this);
+	a = place_for(r, e->operand, w->thread[e->thread].unit, &this);
 	a->last = this;
 	a->took = LOCKHIST_EMPTY;
 }

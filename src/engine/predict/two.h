@@ -40,6 +40,7 @@ enum { TWO_RECENT = 16, TWO_ENTRIES = 1 << 18 };
 
 /* Accesses that differ only in time. */
 struct two_access {
+	uint64_t unit; /* the block, or the region itself: witness_thread.unit */
 	uint32_t var;
 	uint32_t took; /* set of the locks acquired since `last` */
 	struct witness_access first, last;
