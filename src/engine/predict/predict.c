@@ -439,7 +439,7 @@ static void predict_destroy(void *engine)
 
 const struct opt predict_opts[] = {
 	OPT_U64(0, "vars", "N", OPT_FIELD(struct predict_options, vars),
-		"predict: on up to N variables, 1 (the default) or 2"),
+		"predict: on up to N variables, 2 (the default) or 1"),
 	OPT_STR(0, "regions", "KINDS", OPT_FIELD(struct predict_options, regions),
 		"predict: look only at these kinds of regions: function,marked,stretch,round,pair"),
 	OPT_END,

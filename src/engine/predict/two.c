@@ -212,6 +212,14 @@ static struct two_access *place_for(struct two_thread *r, uint32_t var, uint64_t
 	return oldest;
 }
 
+/* Is an access looked at as e2 or f2? After the first TWO_LOOKS at a place, only a few are. */
+static bool is_looked_at(struct two *two, const struct event *e)
+{
+	uint32_t *looks = &two->looks[map_mix((uint64_t)e->place << 8 | e->op) % TWO_PLACES];
+
+	return ++*looks <= TWO_LOOKS || *looks % TWO_LOOKS == 0;
+}
+
 void two_take_access(struct witnesses *w, const struct event *e, uint64_t event,
 		     const struct witness_now *now)
 {
@@ -223,9 +231,10 @@ void two_take_access(struct witnesses *w, const struct event *e, uint64_t event,
 	if (e->operand >= w->two->nshared || !w->two->shared[e->operand])
 		return;
 	r = recent_of(w, e->thread);
-	for (uint32_t i = 0; i < r->n; i++)
-		if (r->v[i].var != e->operand)
-			take_second(w, e, event, &r->v[i], last);
+	if (is_looked_at(w->two, e))
+		for (uint32_t i = 0; i < r->n; i++)
+			if (r->v[i].var != e->operand)
+				take_second(w, e, event, &r->v[i], last);
 	a = place_for(r, e->operand, w->thread[e->thread].unit, &this);
 	a->last = this;
 	a->took = LOCKHIST_EMPTY;

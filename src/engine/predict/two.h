@@ -27,7 +27,9 @@
  *  - e1 or f1 is one of the last TWO_RECENT accesses of its transaction that differ
  *    in variable, operation, locks or place;
  *  - there are entries only for the first TWO_ENTRIES combinations of two variables
- *    and a thread: 200 MB of them.
+ *    and a thread: 50 MB of them;
+ *  - of the accesses at one place, only the first TWO_LOOKS and some later ones are
+ *    e2 or f2.
  *
  * Included by: the files of predict/.
  */
@@ -36,7 +38,7 @@
 
 #include "engine/predict/witness.h"
 
-enum { TWO_RECENT = 16, TWO_ENTRIES = 1 << 18 };
+enum { TWO_RECENT = 16, TWO_ENTRIES = 1 << 16, TWO_LOOKS = 256, TWO_PLACES = 1 << 12 };
 
 /* Accesses that differ only in time. */
 struct two_access {
@@ -63,6 +65,7 @@ struct two {
 	struct map entries; /* (that index, thread) -> outer entry; the inner one is the next */
 	struct map states;  /* (state, took) -> state */
 	uint64_t left_out;  /* entries that there was no room for */
+	uint32_t looks[TWO_PLACES]; /* by a hash of the place: accesses there */
 };
 
 void two_free(struct two *two);
