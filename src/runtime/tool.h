@@ -164,7 +164,10 @@ struct rt_tool {
 	 * rt_enter().
 	 */
 	bool (*fork_child)(struct rt_thread *t);
-	/* The program ends. Returns the number of findings that still stand. Outside rt_enter(). */
+	/*
+	 * The program ends. Returns the number of findings that still stand. The recorder's is
+	 * called outside rt_enter(), and may be called again; the tool's is called once.
+	 */
 	uint64_t (*finish)(void);
 
 	/* Do all findings come from finish()? Then it is called even if the program aborts. */

@@ -47,6 +47,7 @@
 __thread struct rt_thread rt_self;
 bool rt_checking = true;
 volatile uint32_t rt_mode = RT_CHECKING;
+volatile uint32_t rt_threads_out;
 const struct rt_tool *rt_recorder;
 
 void rt_die(const char *fmt, ...)
@@ -619,14 +620,23 @@ static void lost_lists_are_found(void **state)
 
 	(void)state;
 	begin_run(memory);
+	shadow_stripe(memory)->lock = 1;
 	one = shadow_list_new(cell, 3);
 	cell->w[1] = shadow_list_word(one);
-	for (uint32_t i = 0; i < 8 * LOST; i++)
-		assert_non_null(shadow_list_new(&cell[1], 3));
+	shadow_stripe(memory)->lock = 0;
+	for (uint32_t i = 0; i < 8 * LOST; i++) {
+		uintptr_t address = memory + (i % 64 + 1) * LINE_SIZE;
+
+		shadow_stripe(address)->lock = 1;
+		assert_non_null(shadow_list_new(shadow_make(SHADOW_DATA, address), 3));
+		shadow_stripe(address)->lock = 0;
+	}
 	assert_true(in_use < 4 * LOST);
 	assert_int_equal(one->cap & FREE, 0); /* this one is not lost */
 	assert_false(shadow_is_locked(memory));
+	shadow_stripe(memory)->lock = 1;
 	shadow_clear_cell(cell);
+	shadow_stripe(memory)->lock = 0;
 }
 
 int main(void)

@@ -144,7 +144,7 @@ struct rt_point checker_thread_end(struct rt_thread *t, uint64_t last)
 {
 	struct rt_point point = {last, t->time.clock};
 
-	RT_ASSERT(t->slot && !t->blocks.txn);
+	RT_ASSERT(rt_is_inside(t) && t->slot && !t->blocks.txn);
 	mode_rest(t);
 	__atomic_fetch_add(&report_counts.transactions, t->blocks.transactions, __ATOMIC_RELAXED);
 	rt_lock_ranked(&checker_order_lock, RT_ORDER);
@@ -235,6 +235,7 @@ bool checker_is_late(const struct rt_thread *t)
 
 void checker_begin(struct rt_thread *t)
 {
+	RT_ASSERT(rt_is_inside(t) && t->slot && t->blocks.txn);
 	time_new_stretch(t);
 	t->shadow.outside = false;
 	t->blocks.txn_clock = t->time.clock;
@@ -318,6 +319,7 @@ static void use_semaphore(struct rt_thread *t, const struct checker_locks *locks
 void checker_sync(struct rt_thread *t, const struct checker_locks *locks, enum raw_op op,
 		  uintptr_t object, uint32_t aux, uint64_t *time, uintptr_t pc)
 {
+	RT_ASSERT(rt_is_inside(t));
 	if (!t->slot || !rt_checking)
 		return;
 	if (t->history)

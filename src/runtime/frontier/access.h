@@ -187,10 +187,12 @@ ACCESS_FAST bool access_note_simple(enum raw_op op, uintptr_t address, uint32_t 
 	}
 	RT_COMPILER_BARRIER();
 	if (one == ACCESS_NOTED) {
-		if (RT_LIKELY(__atomic_load_n(&l->head, __ATOMIC_RELAXED) == head))
+		if (RT_LIKELY(__atomic_load_n(&l->head, __ATOMIC_RELAXED) == head)) {
+			RT_ASSERT(!word_is_mine(t, head) || !(l->w & ~l->r));
 			history_put_here(t, op, address, size, pc);
-		else
+		} else {
 			one = ACCESS_ELSEWHERE;
+		}
 	}
 	/* Signals that came meanwhile are delivered by access_slow(). */
 	return !rt_end(t) && one != ACCESS_ELSEWHERE;

@@ -7,13 +7,13 @@
 #include "base/banned.h"
 
 enum {
-	SPARE = 8, /* units that a chunk has after `end`: for RAW_TIME, RAW_PC_HIGH, a size */
 	/* Of a prologue: calls from each end of a deep stack, and locks. */
 	PROLOGUE_CALLS = HISTORY_CHUNK / 5,
 	PROLOGUE_LOCKS = HISTORY_CHUNK / 16,
 };
 /* Each call and mark may need a RAW_PC_HIGH as well. */
-_Static_assert(2 * (2 * PROLOGUE_CALLS + RT_MARKS) + PROLOGUE_LOCKS < HISTORY_CHUNK - 2 * SPARE,
+_Static_assert(2 * (2 * PROLOGUE_CALLS + RT_MARKS) + PROLOGUE_LOCKS <
+		       HISTORY_CHUNK - 2 * HISTORY_SPARE,
 	       "a prologue fits into a chunk");
 
 bool history_for_replay;
@@ -101,6 +101,7 @@ static void begin_chunk(struct rt_thread *t, enum raw_op op, uintptr_t pc)
 	if (h->serial) {
 		uint32_t next = (h->at + 1) % h->nchunks;
 
+		RT_ASSERT(l->base <= t->time.now >> SHADOW_TIME_SHIFT);
 		h->chunk[h->at].end = l->next;
 		if (h->locks && h->chunk[next].serial && h->chunk[next].has_locks)
 			history_save_locks(h, next, slot_public[h->slot].dead);
@@ -110,7 +111,7 @@ static void begin_chunk(struct rt_thread *t, enum raw_op op, uintptr_t pc)
 	c->has_locks = false;
 	__atomic_store_n(&c->serial, 0, __ATOMIC_SEQ_CST); /* a reader of it gives up */
 	l->next = chunk_start(h, h->at);
-	l->end = l->next + 2 * (HISTORY_CHUNK - SPARE);
+	l->end = l->next + 2 * (HISTORY_CHUNK - HISTORY_SPARE);
 	l->base = t->time.now >> SHADOW_TIME_SHIFT;
 	l->clock = t->time.clock;
 	l->pc_high = pc & ~0xffffffffull;
@@ -298,6 +299,7 @@ void history_let_go(void)
 
 void history_report_begin(void)
 {
+	RT_ASSERT(lock && !report_now);
 	__atomic_store_n(&report_now, ++nreports, __ATOMIC_RELEASE);
 }
 
@@ -315,6 +317,7 @@ struct history *history_next(struct history *after)
 {
 	uint32_t slot = after ? after->slot + 1 : 0;
 
+	RT_ASSERT(lock);
 	while (slot < SHADOW_SLOTS && !by_slot[slot])
 		slot++;
 	return slot < SHADOW_SLOTS ? by_slot[slot] : NULL;
@@ -414,6 +417,7 @@ bool history_walk_to(struct history_walk *w, struct history *h, uint32_t chunk, 
 	struct history_walk ahead;
 	uint32_t n;
 
+	RT_ASSERT(lock);
 	if (!history_walk(w, h, chunk))
 		return false;
 	if (c->bookmarked != serial) {

@@ -33,6 +33,7 @@
 
 enum {
 	HISTORY_CHUNK = 1 << 12,    /* units of a chunk */
+	HISTORY_SPARE = 8,          /* units after rt_log.end: for RAW_TIME, RAW_PC_HIGH, a size */
 	HISTORY_STACK = 24,         /* calls in the stack of an origin */
 	HISTORY_EDGE = RAW_OPS,     /* operation of an edge's unit, see history_put_edge() */
 	HISTORY_LOCKS = 1 << 10,    /* saved operations on locks */
@@ -154,6 +155,8 @@ static inline void history_put_here(struct rt_thread *t, enum raw_op op, uint64_
 
 	RT_ASSERT(t->time.clock == l->clock && !((pc ^ l->pc_high) >> 32) &&
 		  !(((t->time.now >> SHADOW_TIME_SHIFT) - l->base) >> 32));
+	RT_ASSERT(to < l->end + 2 * (HISTORY_SPARE - 1)); /* room for a size, too */
+	RT_ASSERT(!t->history || t->history->owner == t);
 	to[0] = unit_what(op, address, aux);
 	to[1] = (uint32_t)((t->time.now >> SHADOW_TIME_SHIFT) - l->base) | (uint64_t)pc << 32;
 	__atomic_store_n(&l->next, to + 2, __ATOMIC_RELEASE);

@@ -15,11 +15,20 @@ static void store_relaxed(uint64_t *to, uint64_t data)
 	__atomic_store_n(to, data, __ATOMIC_RELAXED);
 }
 
+/* The time of the operation that was saved last. */
+static uint64_t last_saved_time(const struct history *h)
+{
+	enum { TIME = offsetof(struct history_lock_op, time) / sizeof(uint64_t) };
+
+	return h->locks[(h->nlocks - 1) % HISTORY_LOCKS].data[TIME];
+}
+
 void history_put_lock(struct history *h, const struct history_lock_op *op)
 {
 	uint64_t number = h->nlocks, data[sizeof *op / sizeof(uint64_t)];
 	struct history_lock *e = &h->locks[number % HISTORY_LOCKS];
 
+	RT_ASSERT(!number || last_saved_time(h) <= op->time);
 	memcpy(data, op, sizeof data);
 	store_relaxed(&e->stamp, 0);
 	__atomic_thread_fence(__ATOMIC_RELEASE);

@@ -147,6 +147,8 @@ static void words_load(struct words *ws, struct shadow_cell *cell)
 {
 	ws->list = shadow_list(cell->w[1]);
 	ws->readers = shadow_readers(cell->w[0]) ? cell->w[0] : 0;
+	/* A thread that does not take the lock may store its own word beside a list. */
+	RT_ASSERT(!shadow_serial || !ws->list || !cell->w[0] || ws->readers);
 	if (ws->list) {
 		RT_ASSERT(ws->list->cell == cell && ws->list->n <= ws->list->cap);
 		ws->v = ws->list->w;
@@ -291,7 +293,7 @@ void cell_add(struct shadow_cell *cell, uint64_t added)
 	uint32_t kept = 0;
 	struct words ws;
 
-	RT_ASSERT(is_access(added));
+	RT_ASSERT(is_access(added) && shadow_cell_is_locked(cell));
 	/* Usually at most one word is left. */
 	if (shadow_slot(w0) < SHADOW_NOBODY && shadow_slot(w1) < SHADOW_NOBODY) {
 		w0 = cut_word(w0, added);
@@ -319,6 +321,7 @@ void cell_publish_kept(const struct rt_repeat *r)
 	struct shadow_cell *cell = shadow_find(SHADOW_DATA, r->address);
 	struct shadow_stripe *stripe = shadow_stripe(r->address);
 
+	RT_ASSERT(cell && is_access(r->word));
 	if (!shadow_readers(r->kept)) {
 		for (int i = 0; i < 2; i++) {
 			uint64_t old = r->kept;

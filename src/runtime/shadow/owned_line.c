@@ -89,6 +89,7 @@ static bool add_to_cells(uint64_t head, uint64_t r, uint64_t w, uint64_t renewed
 	/* Ignore a late store of a thread that owned the line before. */
 	if ((renewed ^ head) >> SHADOW_SLOT_SHIFT)
 		renewed = 0;
+	RT_ASSERT(!renewed || word_time(renewed) > word_time(head));
 	for (uint32_t i = 0; cell && i < 8; i++, cell++) {
 		uint64_t wrote = w >> 8 * i & SHADOW_BYTES,
 			 read = r >> 8 * i & SHADOW_BYTES & ~wrote;
@@ -151,7 +152,8 @@ static enum line_outcome line_begin_age(struct rt_thread *t, struct shadow_line 
 	bool mine = __atomic_compare_exchange_n(&l->head, &head, busy, false, __ATOMIC_ACQ_REL,
 						__ATOMIC_RELAXED);
 
-	RT_ASSERT(!mine || line_state(head) == LINE_OWNED);
+	RT_ASSERT(!mine ||
+		  (line_state(head) == LINE_OWNED && line_head_is_valid(head) && !(l->w & ~l->r)));
 	if (mine) {
 		add_to_cells(head, l->r, l->w, l->renewed, address);
 		l->r = bits;
@@ -180,7 +182,10 @@ enum line_outcome line_extend_age(struct rt_thread *t, struct shadow_line *l, ui
 	if (write)
 		__atomic_store_n(&l->w, w | bits, __ATOMIC_RELAXED);
 	RT_COMPILER_BARRIER();
-	return __atomic_load_n(&l->head, __ATOMIC_RELAXED) == head ? LINE_NOTED : LINE_NEEDS_CELLS;
+	if (__atomic_load_n(&l->head, __ATOMIC_RELAXED) != head)
+		return LINE_NEEDS_CELLS;
+	RT_ASSERT(!(w & ~r));
+	return LINE_NOTED;
 }
 
 /* --- read-shared lines --- */
@@ -307,6 +312,7 @@ enum line_outcome line_claim(struct rt_thread *t, struct shadow_line *l, uint64_
 		uint64_t flags = head & LINE_USED_CELLS;
 		bool mine = word_is_mine(t, head);
 
+		RT_ASSERT(line_head_is_valid(head));
 		switch (line_state(head)) {
 		case LINE_BEING_CLAIMED:
 		case LINE_IN_CELLS:
@@ -410,6 +416,8 @@ static bool open_locked(struct shadow_line *l, uintptr_t address)
 	for (;;) {
 		uint64_t head = line_load_head(l), last;
 		bool added = true;
+
+		RT_ASSERT(line_head_is_valid(head));
 
 		if (line_is_in_cells(head))
 			return true;
@@ -535,6 +543,7 @@ enum line_outcome line_close(struct rt_thread *t, struct shadow_line *l, uint64_
 		return LINE_NEEDS_CELLS;
 	lock = lock_stripe(address);
 	in_cells = line_is_in_cells(l->head);
+	RT_ASSERT(!in_cells || line_vain_attempts(l->last_owner) <= LINE_VAIN);
 	owner = in_cells && !is_last_owner_at_it(t, l->last_owner) ? find_cells_owner(t, cell)
 								   : OWNER_OTHERS;
 	if (in_cells && owner == OWNER_OTHERS && !write && !shadow_serial &&
@@ -586,8 +595,8 @@ static bool clear_owned_line(struct shadow_line *l, uint64_t head, uint64_t bits
 	/* If the line becomes another thread's just now, these bits are no access of that thread.
 	 */
 	if (word_is_mine(&rt_self, head) && head >= rt_self.time.dead) {
+		__atomic_fetch_and(&l->w, ~bits, __ATOMIC_SEQ_CST); /* first: they are all in r */
 		__atomic_fetch_and(&l->r, ~bits, __ATOMIC_SEQ_CST);
-		__atomic_fetch_and(&l->w, ~bits, __ATOMIC_SEQ_CST);
 	}
 	return __atomic_load_n(&l->head, __ATOMIC_ACQUIRE) == head;
 }

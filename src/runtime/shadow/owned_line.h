@@ -9,6 +9,8 @@
  *	unused       Slot and time are 0.
  *	owned        Slot and time as in a word. From that time on, within one stretch, the
  *	             thread read the bytes of `r` and wrote those of `w`, which are all in `r`.
+ *	             (Another thread that loads both while the owner changes them may see
+ *	             otherwise.)
  *	             `renewed` has slot and time of a later function or clock, and a bit for
  *	             each of the 8 cells that were first accessed, or accessed again in just
  *	             the same way, at that time.
@@ -114,6 +116,16 @@ static inline uint64_t line_load_head(const struct shadow_line *l)
 	return __atomic_load_n(&l->head, __ATOMIC_ACQUIRE);
 }
 
+/*
+ * Is this head possible? If words in the cells are not dead, there are words in the cells; a line
+ * in cells has no flags, except while it is being claimed. For assertions.
+ */
+static inline bool line_head_is_valid(uint64_t head)
+{
+	return (!(head & LINE_BENEATH) || head & LINE_USED_CELLS) &&
+	       (line_state(head) != LINE_IN_CELLS || line_is_in_cells(head));
+}
+
 /* Number of vain attempts to close a line in cells; the table does not count further. */
 enum { LINE_VAIN = 5 };
 static inline uint32_t line_vain_attempts(uint64_t last_owner)
@@ -177,8 +189,10 @@ line_note(struct rt_thread *t, struct shadow_line *l, uint64_t bits, bool write,
 	if (write)
 		__atomic_store_n(&l->w, w | bits, __ATOMIC_RELAXED);
 	RT_COMPILER_BARRIER();
-	return RT_LIKELY(__atomic_load_n(&l->head, __ATOMIC_RELAXED) == head) ? LINE_NOTED
-									      : LINE_NEEDS_CELLS;
+	if (RT_UNLIKELY(__atomic_load_n(&l->head, __ATOMIC_RELAXED) != head))
+		return LINE_NEEDS_CELLS;
+	RT_ASSERT(!(w & ~r) && line_head_is_valid(head));
+	return LINE_NOTED;
 }
 
 /*

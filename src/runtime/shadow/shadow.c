@@ -45,6 +45,13 @@ static uintptr_t find_memory(const struct shadow_cell *cell)
 	return 0;
 }
 
+bool shadow_cell_is_locked(const struct shadow_cell *cell)
+{
+	uintptr_t memory = find_memory(cell);
+
+	return !memory || shadow_is_locked(memory);
+}
+
 /* The base of a region; 0: no memory, and checking stops. */
 static uintptr_t make_region(uintptr_t *region, size_t bytes, uintptr_t cells_of)
 {
@@ -175,6 +182,7 @@ struct shadow_list *shadow_list_new(struct shadow_cell *cell, uint32_t cap)
 	size_t bytes = 64ul << class;
 	struct shadow_list *list = NULL;
 
+	RT_ASSERT(shadow_cell_is_locked(cell));
 	rt_lock(&list_lock);
 	if (class < CLASSES && !free_lists[class] && since >= LOST + in_use / 2)
 		find_lost();
@@ -210,6 +218,7 @@ void shadow_clear_cell(struct shadow_cell *cell)
 {
 	struct shadow_list *list = shadow_list(cell->w[1]);
 
+	RT_ASSERT(shadow_cell_is_locked(cell));
 	if (!(cell->w[0] | cell->w[1]))
 		return;
 	cell->w[0] = cell->w[1] = 0;
@@ -301,6 +310,7 @@ bool shadow_serial;
 
 void shadow_set_serial(bool serial)
 {
+	RT_ASSERT(!rt_threads_out);
 	shadow_serial = serial;
 	shadow_stripe_mask = serial ? 0 : SHADOW_STRIPES - 1;
 }

@@ -183,6 +183,9 @@ static inline bool shadow_is_locked(uintptr_t address)
 	return __atomic_load_n(&shadow_stripe(address)->lock, __ATOMIC_RELAXED);
 }
 
+/* The same for a cell; true if its memory is not known. For assertions. */
+bool shadow_cell_is_locked(const struct shadow_cell *cell);
+
 extern bool shadow_serial;
 /* Only while a single thread exists. */
 void shadow_set_serial(bool serial);
@@ -192,6 +195,7 @@ static inline uint64_t shadow_stamp(struct shadow_stripe *s)
 {
 	uint64_t time = clock_now_ordered();
 
+	RT_ASSERT(s->lock);
 	s->last = RT_LIKELY(time > s->last) ? time : s->last + 1;
 	return s->last;
 }

@@ -51,6 +51,19 @@ static inline uint64_t time_now(const struct rt_thread *t)
 	return t->time.now >> SHADOW_TIME_SHIFT & (SHADOW_TIMES * 2 - 1);
 }
 
+/*
+ * What always holds between the fields: the stretch began before the calm calls, these before the
+ * innermost function, and nothing lies in the future. For assertions.
+ */
+static inline bool time_is_ordered(const struct rt_thread *t)
+{
+	const struct thread_time *m = &t->time;
+
+	return m->stretch <= m->calm && m->calm <= m->limit && m->limit <= m->now &&
+	       m->dead <= m->now && m->raised <= m->now && !(m->now & (SHADOW_TICK - 1)) &&
+	       !((m->now ^ m->self) >> SHADOW_SLOT_SHIFT) && time_now(t) < SHADOW_TIMES;
+}
+
 /* The thread has no slot yet, or has given it back: forget its limit, stretch and calm. */
 static inline void time_reset(struct rt_thread *t)
 {
@@ -63,6 +76,7 @@ static inline void time_reset(struct rt_thread *t)
  */
 static inline void time_raise_clock(struct rt_thread *t, uint64_t clock)
 {
+	RT_ASSERT(t->time.clock == slot_public[t->slot].clock);
 	if (clock >= t->time.clock) {
 		t->time.clock = clock + 1;
 		t->time.now += SHADOW_TICK;
@@ -78,10 +92,15 @@ static inline void time_begin(struct rt_thread *t, uint64_t last)
 	t->time.clock = slot_public[t->slot].clock + 1;
 	__atomic_store_n(&slot_public[t->slot].clock, t->time.clock, __ATOMIC_RELEASE);
 	t->time.now = t->time.self | (last + 1) << SHADOW_TIME_SHIFT;
+	RT_ASSERT(t->slot && t->slot < slot_count && slot_count <= SHADOW_NOBODY);
+	/* The times of a slot do not decrease, whichever thread has it. */
+	RT_ASSERT(time_is_ordered(t) && time_now(t) >= slot_public[t->slot].stretch &&
+		  time_now(t) >= slot_public[t->slot].dead);
 }
 
 static inline void time_new_stretch(struct rt_thread *t)
 {
+	RT_ASSERT(time_is_ordered(t) && time_now(t) >= slot_public[t->slot].stretch);
 	t->time.now += SHADOW_TICK;
 	t->time.limit = t->time.stretch = t->time.calm = t->time.now;
 	__atomic_store_n(&slot_public[t->slot].stretch, time_now(t), __ATOMIC_RELEASE);
@@ -113,6 +132,7 @@ static inline void time_enter_function(struct rt_thread *t)
 static inline void time_leave_function(struct rt_thread *t, uint64_t limit)
 {
 	t->time.limit = limit > t->time.calm ? limit : t->time.calm;
+	RT_ASSERT(time_is_ordered(t));
 }
 
 /* The thread synchronises with others, and is calm no longer. */
@@ -135,6 +155,7 @@ static inline bool time_matters(const struct rt_thread *t)
 static inline void time_bury(struct rt_thread *t)
 {
 	if (!__atomic_load_n(t->shadow.others, __ATOMIC_RELAXED)) {
+		RT_ASSERT(time_is_ordered(t) && time_now(t) >= slot_public[t->slot].dead);
 		t->time.dead = t->time.now;
 		__atomic_store_n(&slot_public[t->slot].dead_clock, t->time.clock, __ATOMIC_RELAXED);
 		__atomic_store_n(&slot_public[t->slot].dead, time_now(t), __ATOMIC_RELEASE);
@@ -167,6 +188,7 @@ static inline void time_end_atomic(struct rt_thread *t, uint64_t limit, uint64_t
 {
 	if (t->time.stretch == stretch)
 		t->time.limit = limit;
+	RT_ASSERT(time_is_ordered(t));
 }
 
 /* --- words --- */

@@ -63,6 +63,7 @@ void mode_rest(struct rt_thread *t)
 {
 	if (!t->blocks.active)
 		return;
+	RT_ASSERT(mode_nactive);
 	t->blocks.active = false;
 	if (!__atomic_sub_fetch(&mode_nactive, 1, __ATOMIC_SEQ_CST))
 		mode_choose();

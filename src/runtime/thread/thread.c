@@ -46,6 +46,7 @@ void thread_begin(struct rt_thread *t, uint32_t id, struct rt_point birth)
 	struct thread_blocks *b = &t->blocks;
 	int saved = errno;
 
+	RT_ASSERT(t == &rt_self && !rt_is_inside(t));
 	if (!tool_any()) {
 		t->gate.quiet = RT_GONE;
 		return;
