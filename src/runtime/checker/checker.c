@@ -353,13 +353,39 @@ void checker_sync(struct rt_thread *t, const struct checker_locks *locks, enum r
 	}
 }
 
-void checker_create(struct rt_thread *t, uint32_t id, uintptr_t pc)
+bool checker_create(struct rt_thread *t, uint32_t id, uintptr_t pc, struct rt_point *here)
 {
+	RT_ASSERT(rt_is_inside(t));
+	*here = (struct rt_point){0};
+	if (!t->slot || !rt_checking)
+		return false;
 	if (t->history)
 		history_restart(t);
 	blocks_cut(t);
 	history_note(t, RAW_FORK, id, 0, pc);
 	origins_created(t, id, pc);
+	here->clock = t->time.clock;
+	return true;
+}
+
+void checker_join(struct rt_thread *t, uint32_t id, struct rt_point last, uint64_t *time,
+		  uintptr_t pc, void (*edge)(struct rt_thread *t, uint64_t last))
+{
+	struct shadow_stripe *stripe = shadow_serial ? shadow_stripe(0) : NULL;
+
+	RT_ASSERT(rt_is_inside(t));
+	if (!t->slot || !rt_checking)
+		return;
+	blocks_cut(t);
+	time_raise_clock(t, last.clock);
+	if (stripe) {
+		rt_lock_ranked(&stripe->lock, RT_STRIPE);
+		*time = shadow_stamp(stripe);
+	}
+	edge(t, last.step);
+	if (stripe)
+		rt_unlock(&stripe->lock);
+	history_note_lock(t, RAW_JOIN, id, 0, pc);
 }
 
 /* --- memory --- */

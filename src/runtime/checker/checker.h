@@ -79,8 +79,14 @@ struct checker_locks {
 void checker_sync(struct rt_thread *t, const struct checker_locks *locks, enum raw_op op,
 		  uintptr_t object, uint32_t aux, uint64_t *time, uintptr_t pc);
 
-/* The thread creates another one, which is a cut. */
-void checker_create(struct rt_thread *t, uint32_t id, uintptr_t pc);
+/*
+ * The tool's create(), which is a cut, and join(). checker_create() sets here->clock and returns
+ * true if the thread is checked; then the caller sets here->step. checker_join() calls `edge` to
+ * take an edge from the other thread's last step, which may be 0: no edge.
+ */
+bool checker_create(struct rt_thread *t, uint32_t id, uintptr_t pc, struct rt_point *here);
+void checker_join(struct rt_thread *t, uint32_t id, struct rt_point last, uint64_t *time,
+		  uintptr_t pc, void (*edge)(struct rt_thread *t, uint64_t last));
 
 /* --- memory --- */
 

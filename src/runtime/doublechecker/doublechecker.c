@@ -57,34 +57,18 @@ static struct rt_point doublechecker_thread_end(struct rt_thread *t)
 static struct rt_point doublechecker_create(struct rt_thread *t, uint32_t id, uint64_t time,
 					    uintptr_t pc)
 {
-	struct rt_point here = {0};
+	struct rt_point here;
 
 	(void)time;
-	if (!t->slot || !rt_checking)
-		return here;
-	checker_create(t, id, pc);
-	here.clock = t->time.clock;
-	here.step = icd_point(t);
+	if (checker_create(t, id, pc, &here))
+		here.step = icd_point(t);
 	return here;
 }
 
 static void doublechecker_join(struct rt_thread *t, uint32_t id, struct rt_point last,
 			       uint64_t *time, uintptr_t pc)
 {
-	struct shadow_stripe *stripe = shadow_serial ? shadow_stripe(0) : NULL;
-
-	if (!t->slot || !rt_checking)
-		return;
-	blocks_cut(t);
-	time_raise_clock(t, last.clock);
-	if (stripe) {
-		rt_lock_ranked(&stripe->lock, RT_STRIPE);
-		*time = shadow_stamp(stripe);
-	}
-	icd_join(t, last.step);
-	if (stripe)
-		rt_unlock(&stripe->lock);
-	history_note_lock(t, RAW_JOIN, id, 0, pc);
+	checker_join(t, id, last, time, pc, icd_join);
 }
 
 /* --- blocks --- */

@@ -19,16 +19,22 @@ static enum rt_mode frontier_wants(void)
 
 /* --- threads --- */
 
-static void frontier_thread_begin(struct rt_thread *t, struct rt_point birth)
+/* Take the edge of a creation or a join; `from` is 0 if there is none. */
+static void take_thread_edge(struct rt_thread *t, uint64_t from)
 {
 	bool fresh = false;
 
+	if (from)
+		frontier_edge(t, from << SHADOW_TIME_SHIFT, &fresh);
+}
+
+static void frontier_thread_begin(struct rt_thread *t, struct rt_point birth)
+{
 	if (!checker_thread_begin(t, birth.clock, true, true))
 		return;
 	time_bury(t);
 	t->shadow.outside = true;
-	if (birth.step)
-		frontier_edge(t, birth.step << SHADOW_TIME_SHIFT, &fresh);
+	take_thread_edge(t, birth.step);
 }
 
 static struct rt_point frontier_thread_end(struct rt_thread *t)
@@ -42,14 +48,10 @@ static struct rt_point frontier_thread_end(struct rt_thread *t)
 static struct rt_point frontier_create(struct rt_thread *t, uint32_t id, uint64_t time,
 				       uintptr_t pc)
 {
-	struct rt_point here = {0};
+	struct rt_point here;
 
 	(void)time;
-	if (!t->slot || !rt_checking)
-		return here;
-	checker_create(t, id, pc);
-	here.clock = t->time.clock;
-	if (time_matters(t))
+	if (checker_create(t, id, pc, &here) && time_matters(t))
 		here.step = shadow_step(t->time.now);
 	return here;
 }
@@ -57,22 +59,7 @@ static struct rt_point frontier_create(struct rt_thread *t, uint32_t id, uint64_
 static void frontier_join(struct rt_thread *t, uint32_t id, struct rt_point last, uint64_t *time,
 			  uintptr_t pc)
 {
-	struct shadow_stripe *stripe = shadow_serial ? shadow_stripe(0) : NULL;
-	bool fresh = false;
-
-	if (!t->slot || !rt_checking)
-		return;
-	blocks_cut(t);
-	time_raise_clock(t, last.clock);
-	if (stripe) {
-		rt_lock_ranked(&stripe->lock, RT_STRIPE);
-		*time = shadow_stamp(stripe);
-	}
-	if (last.step)
-		frontier_edge(t, last.step << SHADOW_TIME_SHIFT, &fresh);
-	if (stripe)
-		rt_unlock(&stripe->lock);
-	history_note_lock(t, RAW_JOIN, id, 0, pc);
+	checker_join(t, id, last, time, pc, take_thread_edge);
 	frontier_report(t);
 }
 
