@@ -21,7 +21,8 @@ BY_SIZE(4)
 BY_SIZE(8)
 BY_SIZE(16)
 
-/* The tool does not stamp its accesses for the recorder: the machine's clock does. */
+/* The recorder needs a time for the access, and the tool gives it none: read the machine's clock.
+ */
 __attribute__((noinline)) static void access_recorded(enum raw_op op, uintptr_t address,
 						      size_t size, uintptr_t pc)
 {
@@ -34,12 +35,15 @@ __attribute__((noinline)) static void access_recorded(enum raw_op op, uintptr_t 
 	rt_leave(t);
 }
 
-/* Nothing but jumps, as a rule: the function that it is for needs all registers. */
+/*
+ * Usually only jumps to another function, which saves registers itself; so the rare cases are in
+ * functions of their own.
+ */
 void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
 {
 	uint32_t mode = rt_mode;
 
-	/* access_note_simple() leaves signals that came meanwhile. */
+	/* Signals that came during access_note_simple() are still to be delivered. */
 	if (RT_UNLIKELY(rt_self.gate.pending) && !rt_self.gate.quiet)
 		rt_signals_deliver(&rt_self);
 	if (RT_LIKELY(mode == RT_CHECKING))

@@ -1,10 +1,10 @@
 /*
  * A plain access of the program: from a hook or an interceptor to the tool.
  *
- * While no other thread exists, an access cannot conflict with anything: the creation
- * and the join of a thread order it with all that the thread does, and each of them ends
- * every open block. So a hook asks the mode (thread/mode.h) first, and the mode chooses
- * the fast path.
+ * While a single thread exists, its accesses cannot conflict with anything: the
+ * creation and the join of another thread order them with all that the other thread
+ * does, and end every open block. So a hook looks at the mode (thread/mode.h) first,
+ * which says whether there is something to do, and which fast path to take.
  *
  * Included by: hooks/, intercept/, inline/.
  */
@@ -16,18 +16,18 @@
 #include "runtime/hooks/hook_list.h"
 #include "runtime/thread/mode.h"
 
-/* An access that no fast path knew. */
+/* Handle an access that the fast path has not ended. */
 void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc);
 /*
- * The same by size, with access_note_simple() first. These are not part of the hooks, which would
- * have to save registers before they know whether they need them.
+ * The same by size, after access_note_simple(). These are functions of their own: if they were part
+ * of the hooks, each hook would save registers that its fast path does not need.
  */
 #define ACCESS_SLOW(name, bytes)                                                                   \
 	void access_read##bytes(const void *address, uintptr_t pc);                                \
 	void access_write##bytes(const void *address, uintptr_t pc);
 HOOK_SIZES(ACCESS_SLOW, )
 
-/* Is nothing to be done? */
+/* Does the fast path of the mode end the access? Then there is nothing to do. */
 ACCESS_FAST bool access_known(enum raw_op op, const void *address, uint32_t size)
 {
 	uint32_t mode = rt_mode;

@@ -1,12 +1,12 @@
 /*
- * The hooks once more, for clang to inline: this is compiled to bitcode, which atomsan-cc adds to
- * each file that clang compiles. What the fast path does not know is called, so that the
- * return address is the program's.
+ * The hooks for clang to inline. This file is compiled to bitcode, which atomsan-cc adds to each
+ * file that clang compiles. The fast path is inlined. The rest is a call, so that its return
+ * address lies in the program.
  *
- * The names of the runtime's own variables have a number in them: an object that was
- * compiled for a runtime where these look different is refused by the linker. It goes up
- * whenever struct rt_thread's first fields, the shadow's table, a word's form or rt_mode change,
- * here and in cli/cmd_as.c.
+ * The names of the runtime's variables contain a number. If an object was compiled for a runtime
+ * with another number, the linker refuses it. The number goes up, here and in cli/cmd_as.c,
+ * whenever one of these changes: the first fields of struct rt_thread, the table of the shadow, the
+ * form of a word, rt_mode.
  */
 #define rt_self       atomsan_4_self
 #define shadow_lines  atomsan_4_lines
@@ -20,13 +20,16 @@
 
 #include "base/banned.h"
 
-/* Each is there when the instrumentation comes, and is not instrumented itself. */
+/* Present when clang's instrumentation runs, but not instrumented itself. */
 #define INLINED ACCESS_FAST __attribute__((used, disable_sanitizer_instrumentation))
 
 /*
- * Is something to be done? access_known(), in assembler: clang's time goes up with what it sees,
- * and of this it sees one instruction. Of its questions a mode with nothing to do ends it with the
- * flag set, as the last one does where all was done; one that ends it otherwise has the flag clear.
+ * Does the runtime have to be called for this access? The same as !access_known(), in assembler:
+ * clang takes longer the more code it sees, and this is one instruction to it. The result is the
+ * processor's zero flag, set if nothing is missing:
+ *  - RT_NOTHING: the flag is set
+ *  - another mode than RT_CHECKING, or no shadow: the flag is clear
+ *  - RT_CHECKING: the flag is set if the line is this thread's and holds all of the access
  */
 #define MISSING(address, bits, bytes)                                                              \
 	({                                                                                         \
@@ -74,19 +77,23 @@
 _Static_assert(offsetof(struct rt_thread, time.limit) == 0 &&
 		       offsetof(struct shadow_line, head) == 0 &&
 		       sizeof(struct shadow_line) == 32 && LINE_SIZE == 64 && RT_NOTHING == 0,
-	       "MISSING() knows");
+	       "what MISSING() assumes");
 
 /*
- * What the fast path does not know is done by functions of their own that keep nearly all
- * registers, so that the program need not save them before it knows. The first saves none and
- * knows which check it is for; the next one does what is simple, for that, and saves a few; the
- * last one calls the runtime and has to save all. Each takes the place of the one before.
+ * The slow path is a chain of functions that preserve nearly all registers, so that the program
+ * does not have to save them before it takes this path. Each function of the chain jumps to the
+ * next, which saves more registers:
+ *
+ *	atomsan_leave_fast_path_  chooses the next function by the mode; saves no register
+ *	atomsan_note_simple_      RT_CHECKING: the simple cases of frontier; saves a few
+ *	atomsan_check_owned_      RT_OWNING: the fast path of doublechecker; saves a few
+ *	atomsan_call_runtime_     calls the runtime's hook; saves all
  */
-#define OTHERWISE                                                                                  \
+#define SLOW_PATH                                                                                  \
 	static __attribute__((preserve_most, noinline, cold, disable_sanitizer_instrumentation))
-#define INSTEAD __attribute__((musttail)) return
+#define JUMP_TO __attribute__((musttail)) return
 
-/* rt_mode == RT_CHECKING, in the one register that need not be saved. */
+/* rt_mode == RT_CHECKING, computed in r11, the one register that no function has to save. */
 ACCESS_FAST __attribute__((disable_sanitizer_instrumentation)) bool is_checking(void)
 {
 	bool yes;
@@ -99,38 +106,38 @@ ACCESS_FAST __attribute__((disable_sanitizer_instrumentation)) bool is_checking(
 	return yes;
 }
 
-#define INLINE(name, bytes, bits, otherwise)                                                       \
+#define INLINE(name, bytes, bits, slow_path)                                                       \
 	INLINED void name##bytes(void *address)                                                    \
 	{                                                                                          \
 		if (RT_UNLIKELY(MISSING(address, bits, bytes)))                                    \
-			otherwise(address);                                                        \
+			slow_path(address);                                                        \
 	}
 #define HOOK(what, op, bits, bytes)                                                                \
 	void atomsan_4_##what##bytes(void *address, void *caller);                                 \
-	OTHERWISE void slowly_##what##bytes(void *address)                                         \
+	SLOW_PATH void atomsan_call_runtime_##what##bytes(void *address)                           \
 	{                                                                                          \
 		atomsan_4_##what##bytes(address, __builtin_return_address(0));                     \
 	}                                                                                          \
-	OTHERWISE void simply_##what##bytes(void *address)                                         \
+	SLOW_PATH void atomsan_note_simple_##what##bytes(void *address)                            \
 	{                                                                                          \
 		void *caller = __builtin_return_address(0);                                        \
                                                                                                    \
 		if (!access_note_simple(op, (uintptr_t)address, bytes, (uintptr_t)caller))         \
-			INSTEAD slowly_##what##bytes(address);                                     \
+			JUMP_TO atomsan_call_runtime_##what##bytes(address);                       \
 	}                                                                                          \
-	OTHERWISE void owning_##what##bytes(void *address)                                         \
+	SLOW_PATH void atomsan_check_owned_##what##bytes(void *address)                            \
 	{                                                                                          \
 		if (rt_mode != RT_OWNING || !icd_known(op != RAW_READ, (uintptr_t)address, bytes)) \
-			INSTEAD slowly_##what##bytes(address);                                     \
+			JUMP_TO atomsan_call_runtime_##what##bytes(address);                       \
 	}                                                                                          \
-	OTHERWISE void otherwise_##what##bytes(void *address)                                      \
+	SLOW_PATH void atomsan_leave_fast_path_##what##bytes(void *address)                        \
 	{                                                                                          \
 		if (RT_LIKELY(is_checking()))                                                      \
-			INSTEAD simply_##what##bytes(address);                                     \
-		INSTEAD owning_##what##bytes(address);                                             \
+			JUMP_TO atomsan_note_simple_##what##bytes(address);                        \
+		JUMP_TO atomsan_check_owned_##what##bytes(address);                                \
 	}                                                                                          \
-	INLINE(__tsan_##what, bytes, bits, otherwise_##what##bytes)                                \
-	INLINE(__tsan_unaligned_##what, bytes, bits, otherwise_##what##bytes)
+	INLINE(__tsan_##what, bytes, bits, atomsan_leave_fast_path_##what##bytes)                  \
+	INLINE(__tsan_unaligned_##what, bytes, bits, atomsan_leave_fast_path_##what##bytes)
 #define HOOKS(bytes)                                                                               \
 	HOOK(read, RAW_READ, r, bytes)                                                             \
 	HOOK(write, RAW_WRITE, w, bytes)
