@@ -47,7 +47,7 @@
 __thread struct rt_thread rt_self;
 bool rt_checking = true;
 volatile uint32_t rt_mode = RT_CHECKING;
-volatile uint32_t rt_threads_out;
+volatile uint32_t rt_unjoined_threads;
 const struct rt_tool *rt_recorder;
 
 void rt_die(const char *fmt, ...)

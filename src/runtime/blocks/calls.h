@@ -41,7 +41,7 @@ static inline void calls_leave_one(struct rt_thread *t)
 
 	RT_ASSERT(t->calls.depth);
 	f = &t->calls.frame[--t->calls.depth];
-	if (rt_threads_out || blocks_follow_alone)
+	if (rt_unjoined_threads || blocks_follow_alone)
 		blocks_return(t, f);
 	else if (t->blocks.cut > t->calls.depth)
 		t->blocks.cut = t->calls.depth;
@@ -100,7 +100,7 @@ static inline void calls_enter(struct rt_thread *t, uintptr_t sp, uintptr_t func
 	if (RT_UNLIKELY(rt_recording))
 		rt_recorder->call(t, f);
 	t->calls.depth++;
-	if (RT_LIKELY(rt_threads_out))
+	if (RT_LIKELY(rt_unjoined_threads))
 		blocks_call(t, f);
 }
 

@@ -137,14 +137,14 @@ static void doublechecker_forget(struct rt_thread *t, uintptr_t address, size_t 
 {
 	(void)pc;
 	icd_clear(address, size);
-	if (rt_threads_out && t->history)
+	if (rt_unjoined_threads && t->history)
 		history_put_sized(t, RAW_FORGET, address, size, t->hist.pc_high);
 }
 
 static void doublechecker_free(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
 	origins_freed(address);
-	if (!rt_threads_out || !t->slot)
+	if (!rt_unjoined_threads || !t->slot)
 		return;
 	history_note(t, RAW_FREE, address, 0, pc);
 	checker_freed(t, address);
@@ -155,7 +155,7 @@ static void doublechecker_alloc(struct rt_thread *t, uintptr_t address, size_t s
 {
 	if (icd_logs)
 		origins_allocated(t, address, size, 0, pc);
-	if (!rt_threads_out || !t->slot)
+	if (!rt_unjoined_threads || !t->slot)
 		return;
 	checker_allocated(t, address);
 	if (t->history)

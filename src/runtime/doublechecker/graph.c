@@ -632,7 +632,7 @@ void icd_init(bool first, bool second)
 	icd_slots = 1;
 }
 
-void icd_report_now(struct rt_thread *t, bool cut)
+void icd_report_now(bool cut)
 {
 	struct icd_component *c, *next;
 
@@ -645,7 +645,7 @@ void icd_report_now(struct rt_thread *t, bool cut)
 		report_left_out();
 	for (; c; c = next) {
 		next = c->next;
-		icd_replay(t, c);
+		icd_replay(c);
 		rt_pages_free(c, c->bytes);
 	}
 }

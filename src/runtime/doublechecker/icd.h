@@ -121,12 +121,13 @@ void icd_clear_lock(uintptr_t address);
  * Replay and report the suspected components that are complete. `cut`: the thread's blocks were
  * ended because it waits.
  */
-void icd_report_now(struct rt_thread *t, bool cut);
+void icd_report_now(bool cut);
 extern uint32_t icd_nwaiting; /* the number of components that wait for that */
 static inline void icd_report(struct rt_thread *t, bool cut)
 {
+	(void)t;
 	if (RT_UNLIKELY(__atomic_load_n(&icd_nwaiting, __ATOMIC_RELAXED)))
-		icd_report_now(t, cut);
+		icd_report_now(cut);
 }
 
 /* The program ends: end the open transactions, and report what that completes. */
@@ -244,7 +245,7 @@ struct icd_component {
 	struct icd_part part[];
 };
 /* Replay a component and report the cycles that it proves. Called without any lock held. */
-void icd_replay(struct rt_thread *t, struct icd_component *c);
+void icd_replay(struct icd_component *c);
 /* In a forked child: the replay's lock is free. */
 void icd_replay_child(void);
 

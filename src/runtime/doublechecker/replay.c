@@ -527,12 +527,12 @@ static bool was_reported(const struct operation *u)
 	return false;
 }
 
-static void fill_found(struct report_found *f, const struct closing *c,
+static void fill_found(struct report_replayed *f, const struct closing *c,
 		       const struct icd_part *parts)
 {
 	const struct operation *last = &ops[c->event - 1], *u = last;
 
-	*f = (struct report_found){
+	*f = (struct report_replayed){
 		.history = last->history,
 		.thread = last->history->thread,
 		.last = last->at,
@@ -568,9 +568,9 @@ static bool read_all(struct icd_part *parts, uint32_t n, bool first_time)
  * Replay a component. Returns the cycles that were not reported yet, *nfound of them; the caller
  * frees the array.
  */
-static struct report_found *replay_component(struct icd_component *c, size_t *nfound)
+static struct report_replayed *replay_component(struct icd_component *c, size_t *nfound)
 {
-	struct report_found *found;
+	struct report_replayed *found;
 	bool whole;
 
 	RT_ASSERT(lock);
@@ -613,16 +613,16 @@ static struct report_found *replay_component(struct icd_component *c, size_t *nf
 	return found;
 }
 
-void icd_replay(struct rt_thread *t, struct icd_component *c)
+void icd_replay(struct icd_component *c)
 {
-	struct report_found *found;
+	struct report_replayed *found;
 	size_t n = 0;
 
 	rt_lock_ranked(&lock, RT_REPLAY);
 	found = replay_component(c, &n);
 	rt_unlock(&lock);
 	for (size_t i = 0; i < n; i++)
-		report_found(t, &found[i]);
+		report_replayed(&found[i]);
 	mem_free(found);
 }
 

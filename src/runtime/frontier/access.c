@@ -249,7 +249,7 @@ __attribute__((noinline)) static void access_locked(enum raw_op op, uintptr_t ad
 void frontier_access_serial(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
 {
 	uint64_t write = op == RAW_READ || op == RAW_READ_RANGE ? 0 : SHADOW_WRITE;
-	uint64_t time = clock_now();
+	uint64_t time = machine_clock();
 	bool noted = false, fresh = false;
 	struct rt_thread *t = &rt_self;
 

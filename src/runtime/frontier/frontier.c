@@ -183,7 +183,7 @@ static void frontier_forget(struct rt_thread *t, uintptr_t address, size_t size,
 static void frontier_free(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
 	origins_freed(address);
-	if (!rt_threads_out || !t->slot)
+	if (!rt_unjoined_threads || !t->slot)
 		return;
 	history_note(t, RAW_FREE, address, 0, pc);
 	checker_freed(t, address);
@@ -193,7 +193,7 @@ static void frontier_free(struct rt_thread *t, uintptr_t address, size_t size, u
 static void frontier_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
 	origins_allocated(t, address, size, 0, pc);
-	if (!rt_threads_out || !t->slot)
+	if (!rt_unjoined_threads || !t->slot)
 		return;
 	checker_allocated(t, address);
 	history_put_sized(t, RAW_ALLOC, address, size, pc);

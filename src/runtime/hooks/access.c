@@ -31,7 +31,7 @@ __attribute__((noinline)) static void access_recorded(enum raw_op op, uintptr_t 
 	rt_tool->access(op, address, size, pc);
 	if (t->ignoring || !rt_enter(t))
 		return;
-	rt_recorder->accessed(t, op, address, size, clock_now(), pc);
+	rt_recorder->accessed(t, op, address, size, machine_clock(), pc);
 	rt_leave(t);
 }
 

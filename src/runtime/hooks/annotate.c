@@ -65,7 +65,7 @@ void atomsan_begin(const char *label)
 		return;
 	label = label ? label : "";
 	number = find_label_number(t, label);
-	if (rt_threads_out)
+	if (rt_unjoined_threads)
 		blocks_mark(t, number, label, RT_CALLER);
 	rt_recorder->mark(t, number, RT_CALLER);
 	rt_leave(t);

@@ -45,7 +45,7 @@ static inline void note_and_unlock(struct rt_thread *t, struct shadow_stripe *s,
 /* Enter the runtime if operations of this thread are noted now; returns false if not. */
 static inline bool enter_to_note(struct rt_thread *t)
 {
-	return RT_LIKELY(rt_threads_out && !t->ignoring) && rt_enter(t);
+	return RT_LIKELY(rt_unjoined_threads && !t->ignoring) && rt_enter(t);
 }
 
 /*

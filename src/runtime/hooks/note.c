@@ -18,7 +18,7 @@ uint64_t note_time_acquired(const void *lock)
 	/* Do not read the clock if no tool needs it: an ordered read is expensive. */
 	if (!rt_timed)
 		return 0;
-	now = clock_now_ordered();
+	now = machine_clock_ordered();
 	last = __atomic_load_n(find_time(lock), __ATOMIC_RELAXED);
 	return RT_LIKELY(now > last) ? now : last + 1;
 }

@@ -37,7 +37,7 @@ static inline void note_at(enum raw_op op, const void *object, uint32_t aux, uin
 /* Note an operation that has just happened. */
 static inline void note(enum raw_op op, const void *object, uint32_t aux, uintptr_t pc)
 {
-	note_at(op, object, aux, rt_timed ? clock_now_ordered() : 0, pc);
+	note_at(op, object, aux, rt_timed ? machine_clock_ordered() : 0, pc);
 }
 
 /* Note that a lock was acquired. */

@@ -122,7 +122,7 @@ RT_INTERCEPT int memcmp(const void *a, const void *b, size_t n)
 	const unsigned char *x = a, *y = b;
 	size_t i = 0;
 
-	if (RT_UNLIKELY(!rt_threads_out || rt_self.gate.quiet))
+	if (RT_UNLIKELY(!rt_unjoined_threads || rt_self.gate.quiet))
 		return REAL(memcmp)(a, b, n);
 	while (i < n && x[i] == y[i])
 		i++;
@@ -213,7 +213,7 @@ RT_INTERCEPT int strcmp(const char *a, const char *b)
 {
 	size_t i = 0;
 
-	if (RT_UNLIKELY(!rt_threads_out || rt_self.gate.quiet))
+	if (RT_UNLIKELY(!rt_unjoined_threads || rt_self.gate.quiet))
 		return REAL(strcmp)(a, b);
 	while (a[i] == b[i] && a[i])
 		i++;
@@ -226,7 +226,7 @@ RT_INTERCEPT int strncmp(const char *a, const char *b, size_t n)
 {
 	size_t i = 0;
 
-	if (RT_UNLIKELY(!rt_threads_out || rt_self.gate.quiet))
+	if (RT_UNLIKELY(!rt_unjoined_threads || rt_self.gate.quiet))
 		return REAL(strncmp)(a, b, n);
 	while (i < n && a[i] == b[i] && a[i])
 		i++;
@@ -243,7 +243,7 @@ RT_INTERCEPT char *strchr(const char *s, int c)
 {
 	char *found = REAL(strchr)(s, c);
 
-	if (RT_LIKELY(rt_threads_out))
+	if (RT_LIKELY(rt_unjoined_threads))
 		READS(s, found ? (size_t)(found - s) + 1 : REAL(strlen)(s) + 1);
 	return found;
 }
@@ -252,7 +252,7 @@ RT_INTERCEPT char *strchr(const char *s, int c)
 #define WHOLE(type, name, params, args)                                                            \
 	RT_INTERCEPT type name params                                                              \
 	{                                                                                          \
-		if (RT_LIKELY(rt_threads_out))                                                     \
+		if (RT_LIKELY(rt_unjoined_threads))                                                \
 			READS(s, REAL(strlen)(s) + 1);                                             \
 		return REAL(name) args;                                                            \
 	}

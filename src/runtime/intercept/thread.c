@@ -138,7 +138,7 @@ static void note_create(struct start *s, uintptr_t pc)
 	s->birth = (struct rt_point){0};
 	if (!rt_enter(t))
 		return;
-	now = clock_now_ordered();
+	now = machine_clock_ordered();
 	s->birth = rt_tool->create(t, s->id, now, pc);
 	rt_recorder->create(t, s->id, now, pc);
 	rt_leave(t);
@@ -207,7 +207,7 @@ static void note_join(pthread_t handle, uint32_t id, uintptr_t pc)
 		return;
 	last = registry_remove(handle, id);
 	if (rt_enter(t)) {
-		now = clock_now_ordered();
+		now = machine_clock_ordered();
 		rt_tool->join(t, id, last, &now, pc);
 		rt_recorder->join(t, id, last, &now, pc);
 		rt_leave(t);

@@ -9,13 +9,13 @@
 #include <stdint.h>
 #include <x86intrin.h>
 
-static inline uint64_t clock_now(void)
+static inline uint64_t machine_clock(void)
 {
 	return __rdtsc();
 }
 
 /* Read the clock after all earlier instructions have executed, and before any later one begins. */
-static inline uint64_t clock_now_ordered(void)
+static inline uint64_t machine_clock_ordered(void)
 {
 	unsigned int cpu;
 	uint64_t time = __rdtscp(&cpu);

@@ -246,7 +246,7 @@ static void predict_thread_begin(struct rt_thread *t, struct rt_point birth)
 	p->first = 0;
 	p->stack_low = t->stack.low;
 	p->stack_high = t->stack.high;
-	p->began = l->time = clock_now();
+	p->began = l->time = machine_clock();
 	__atomic_store_n(&p->owner, t, __ATOMIC_RELEASE);
 	t->predict.kept = p;
 	t->predict.log = l;
@@ -261,7 +261,7 @@ static struct rt_point predict_thread_end(struct rt_thread *t)
 		return (struct rt_point){0};
 	if (l) {
 		blocks_close(t);
-		plog_put(l, RAW_EXIT, 0, 0, clock_now(), 0, 0);
+		plog_put(l, RAW_EXIT, 0, 0, machine_clock(), 0, 0);
 		t->predict.log = NULL;
 		plog_finish(l);
 	}
@@ -338,7 +338,7 @@ static void predict_unmark(struct rt_thread *t, uintptr_t pc)
 static void predict_not_atomic(struct rt_thread *t, bool applies, uintptr_t pc)
 {
 	if (applies && get_log(t))
-		plog_put(t->predict.log, RAW_NOT_ATOMIC, 0, 0, clock_now(),
+		plog_put(t->predict.log, RAW_NOT_ATOMIC, 0, 0, machine_clock(),
 			 get_node(t, t->predict.log), pc);
 }
 
@@ -372,7 +372,7 @@ static void predict_atomic_done(struct rt_thread *t, enum raw_op op, uintptr_t a
 	if (!l)
 		return;
 	if (op != RAW_WRITE)
-		plog_set_not_before(l, clock_now_ordered());
+		plog_set_not_before(l, machine_clock_ordered());
 	plog_access(l, op, address, size, get_node(t, l), pc);
 }
 
@@ -436,16 +436,16 @@ static void predict_join(struct rt_thread *t, uint32_t id, struct rt_point last,
 
 static void predict_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
-	origins_allocated(t, address, size, clock_now(), pc);
-	if (get_log(t) && rt_threads_out)
-		plog_set_not_before(t->predict.log, clock_now_ordered());
+	origins_allocated(t, address, size, machine_clock(), pc);
+	if (get_log(t) && rt_unjoined_threads)
+		plog_set_not_before(t->predict.log, machine_clock_ordered());
 }
 
 static void predict_free(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
 	if (rt_checking && get_log(t) && end_generation(address, size)) {
 		save_dead_allocation(address);
-		plog_put(t->predict.log, RAW_FREE, address, 0, clock_now_ordered(),
+		plog_put(t->predict.log, RAW_FREE, address, 0, machine_clock_ordered(),
 			 get_node(t, t->predict.log), pc);
 	}
 	origins_freed(address);
@@ -454,7 +454,7 @@ static void predict_free(struct rt_thread *t, uintptr_t address, size_t size, ui
 static void predict_forget(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
 	if (rt_checking && get_log(t) && end_generation(address, size))
-		plog_forget(t->predict.log, address, size, clock_now_ordered(),
+		plog_forget(t->predict.log, address, size, machine_clock_ordered(),
 			    get_node(t, t->predict.log), pc);
 }
 

@@ -325,7 +325,7 @@ static void record_at(struct rt_thread *t, enum raw_op op, uint64_t address, uin
 static void record_now(struct rt_thread *t, enum raw_op op, uint64_t address, uint32_t aux,
 		       uintptr_t pc)
 {
-	record_at(t, op, address, aux, clock_now(), pc);
+	record_at(t, op, address, aux, machine_clock(), pc);
 }
 
 /* Write a unit and its size. */
@@ -345,7 +345,7 @@ static void record_sized(struct rt_thread *t, enum raw_op op, uint64_t address, 
 static void record_text(struct rt_thread *t, enum raw_op op, uint64_t address, const char *text,
 			size_t n)
 {
-	uint64_t time = clock_now();
+	uint64_t time = machine_clock();
 	uint32_t units;
 	char *to;
 
@@ -379,7 +379,7 @@ static enum rt_mode record_wants(void)
 static void record_thread_begin(struct rt_thread *t, struct rt_point birth)
 {
 	(void)birth;
-	record_sized(t, RAW_START, t->stack.low, t->stack.high - t->stack.low, clock_now(),
+	record_sized(t, RAW_START, t->stack.low, t->stack.high - t->stack.low, machine_clock(),
 		     t->rec.log.pc_high);
 }
 
@@ -456,18 +456,18 @@ static void record_atomic_done(struct rt_thread *t, enum raw_op op, uintptr_t ad
 
 static void record_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
-	record_sized(t, RAW_ALLOC, address, size, clock_now_ordered(), pc);
+	record_sized(t, RAW_ALLOC, address, size, machine_clock_ordered(), pc);
 }
 
 static void record_free(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
 	(void)size;
-	record_at(t, RAW_FREE, address, 0, clock_now_ordered(), pc);
+	record_at(t, RAW_FREE, address, 0, machine_clock_ordered(), pc);
 }
 
 static void record_forget(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
-	record_sized(t, RAW_FORGET, address, size, clock_now_ordered(),
+	record_sized(t, RAW_FORGET, address, size, machine_clock_ordered(),
 		     pc ? pc : t->rec.log.pc_high);
 }
 

@@ -239,7 +239,7 @@ static void set_closing(struct cycle *c, uint64_t address, uint64_t end)
 	}
 }
 
-void report_found(struct rt_thread *t, const struct report_found *f)
+void report_replayed(const struct report_replayed *f)
 {
 	static struct cycle c; /* with the histories held */
 	const struct live_step *last = &f->steps[1];
@@ -249,7 +249,6 @@ void report_found(struct rt_thread *t, const struct report_found *f)
 	uint64_t key = kinds_hash(1, f->block);
 	bool far;
 
-	(void)t;
 	for (int i = 0; i < 2; i++)
 		key = kinds_hash(kinds_hash(key, f->steps[i].pc), f->steps[i].op);
 	m.head.key = key | 1;

@@ -31,7 +31,7 @@ void report_settled(struct rt_thread *t, bool cut);
  * A cycle that a replay of the histories found (doublechecker/replay.c). The reporter checks it and
  * may find that it is none.
  */
-struct report_found {
+struct report_replayed {
 	const struct history *history; /* the history with the unit that closed the cycle */
 	uint32_t thread;               /* the thread that wrote the closing unit */
 	const uint64_t *last;          /* the end of the closing unit */
@@ -40,7 +40,8 @@ struct report_found {
 	uint64_t size;                 /* of the access that closed the cycle */
 	struct live_step steps[2];     /* the two ends of the closing edge */
 };
-void report_found(struct rt_thread *t, const struct report_found *f);
+/* Report it. The caller holds no lock. */
+void report_replayed(const struct report_replayed *f);
 
 /* Send all functions that turned out not to be blocks, so that no later finding blames them. */
 void report_left_out(void);

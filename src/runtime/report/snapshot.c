@@ -285,7 +285,7 @@ static struct until until_closed(const struct history *h, const struct cycle *c,
 }
 
 /* For a cycle that a replay found. */
-static struct until until_found(const struct history *h, const struct report_found *f)
+static struct until until_found(const struct history *h, const struct report_replayed *f)
 {
 	struct until u = {.clock = f->until, .closing_clock = f->until};
 
@@ -297,7 +297,7 @@ static struct until until_found(const struct history *h, const struct report_fou
 }
 
 bool snapshot_take(struct snapshot *o, bool whole, uint64_t from, const struct cycle *c,
-		   const struct live_step *steps, const struct report_found *f)
+		   const struct live_step *steps, const struct report_replayed *f)
 {
 	static bool copied_fork[ORIGINS_CREATIONS]; /* with the histories held */
 	struct reach reach = reach_of(c, from, whole);

@@ -33,6 +33,6 @@ struct snapshot {
  * Returns false if a history does not reach back far enough.
  */
 bool snapshot_take(struct snapshot *o, bool whole, uint64_t from, const struct cycle *c,
-		   const struct live_step *steps, const struct report_found *found);
+		   const struct live_step *steps, const struct report_replayed *found);
 
 #endif

@@ -310,7 +310,7 @@ bool shadow_serial;
 
 void shadow_set_serial(bool serial)
 {
-	RT_ASSERT(!rt_threads_out);
+	RT_ASSERT(!rt_unjoined_threads);
 	shadow_serial = serial;
 	shadow_stripe_mask = serial ? 0 : SHADOW_STRIPES - 1;
 }

@@ -193,7 +193,7 @@ void shadow_set_serial(bool serial);
 /* The time of the present operation, later than all before it. Under the stripe's lock. */
 static inline uint64_t shadow_stamp(struct shadow_stripe *s)
 {
-	uint64_t time = clock_now_ordered();
+	uint64_t time = machine_clock_ordered();
 
 	RT_ASSERT(s->lock);
 	s->last = RT_LIKELY(time > s->last) ? time : s->last + 1;

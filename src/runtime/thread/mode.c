@@ -8,7 +8,7 @@
 
 volatile uint32_t rt_mode;
 RT_EXPORT extern volatile uint32_t atomsan_4_mode __attribute__((alias("rt_mode")));
-volatile uint32_t rt_threads_out;
+volatile uint32_t rt_unjoined_threads;
 uint32_t mode_nactive;
 static uint32_t mode_lock;
 
@@ -23,7 +23,7 @@ void mode_choose(void)
 	uint32_t mode = RT_NOTHING;
 
 	rt_lock_ranked(&mode_lock, RT_MODE);
-	if (rt_threads_out) {
+	if (rt_unjoined_threads) {
 		mode = rt_recorder->wants();
 		if (mode == RT_NOTHING)
 			mode = rt_tool->wants();
@@ -37,13 +37,13 @@ void mode_choose(void)
 /* The caller counts a thread before it can run, so that none of its accesses is missed. */
 void mode_thread_created(void)
 {
-	__atomic_fetch_add(&rt_threads_out, 1, __ATOMIC_SEQ_CST);
+	__atomic_fetch_add(&rt_unjoined_threads, 1, __ATOMIC_SEQ_CST);
 	mode_choose();
 }
 
 void mode_thread_joined(void)
 {
-	uint32_t before = __atomic_fetch_sub(&rt_threads_out, 1, __ATOMIC_SEQ_CST);
+	uint32_t before = __atomic_fetch_sub(&rt_unjoined_threads, 1, __ATOMIC_SEQ_CST);
 
 	RT_ASSERT(before);
 	(void)before;
@@ -81,6 +81,6 @@ void mode_child(const struct rt_thread *t)
 {
 	mode_lock = 0;
 	mode_nactive = t->blocks.active;
-	rt_threads_out = 0;
+	rt_unjoined_threads = 0;
 	mode_choose();
 }

@@ -13,7 +13,7 @@
 #include "runtime/tool.h"
 
 /* Number of threads that were created and not joined yet. */
-extern volatile uint32_t rt_threads_out;
+extern volatile uint32_t rt_unjoined_threads;
 /* Count a thread, and choose the mode again. Called before the thread can run. */
 void mode_thread_created(void);
 void mode_thread_joined(void);
