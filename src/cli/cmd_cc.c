@@ -216,14 +216,23 @@ static bool is_clang(struct command_line *c)
 
 static void add_instrumentation(struct command_line *c, const char *lib, bool clang)
 {
-	if (clang) {
-		add(c, "-Xclang");
-		add(c, "-fsanitize=thread");
+	static const char *const clang_words[] = {
+		"-Xclang",
+		"-fsanitize=thread",
 		/* Without this, clang does not instrument the read of x = x + 1. */
-		add(c, "-Xclang");
-		add(c, "-mllvm");
-		add(c, "-Xclang");
-		add(c, "-tsan-instrument-read-before-write=1");
+		"-Xclang",
+		"-mllvm",
+		"-Xclang",
+		"-tsan-instrument-read-before-write=1",
+		/* clang instruments copies of structures as calls, and would then expand these. */
+		"-fno-builtin-memcpy",
+		"-fno-builtin-memmove",
+		"-fno-builtin-memset",
+	};
+
+	if (clang) {
+		for (size_t i = 0; i < sizeof clang_words / sizeof *clang_words; i++)
+			add(c, clang_words[i]);
 	} else {
 		struct str specs = STR_INIT;
 
