@@ -56,10 +56,8 @@ static void *caller(void *arg)
 static void *attacker(void *arg)
 {
 	(void)arg;
-	for (int i = 0; i < CALLS; i++) {
-		atomic_store_explicit(&request.size, 40, memory_order_relaxed);
-		pass_window();
-		atomic_store_explicit(&request.size, 8, memory_order_relaxed);
+	for (int i = 0; i < 2 * CALLS; i++) {
+		atomic_store_explicit(&request.size, i % 2 ? 8 : 40, memory_order_relaxed);
 		pass_window();
 	}
 	return NULL;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <unistd.h>
 #include "prove.h"
 
 class Table
@@ -67,6 +68,7 @@ int main()
 {
 	bool good[2];
 	std::thread small(add_column, 16, &good[0]);
+	usleep(5000); /* A table is usually small at first. */
 	std::thread large(add_column, 64, &good[1]);
 	small.join();
 	large.join();

@@ -9,6 +9,7 @@
  */
 // expect: function=read_device variable=device,refs,registered class=refcount where=thread
 #include <pthread.h>
+#include <unistd.h>
 #include "prove.h"
 
 struct device {
@@ -60,6 +61,7 @@ static void *read_device(void *arg)
 static void *unplug_device(void *arg)
 {
 	(void)arg;
+	usleep(5000); /* A device is usually unplugged later. */
 	pthread_mutex_lock(&list_lock);
 	struct device *device = registered;
 	registered = NULL;
@@ -73,9 +75,6 @@ int main(void)
 	pthread_t threads[2];
 	int was_in_pool = 0;
 	pthread_create(&threads[0], NULL, read_device, &was_in_pool);
-#ifdef PROVE
-	usleep(5000);
-#endif
 	pthread_create(&threads[1], NULL, unplug_device, NULL);
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);

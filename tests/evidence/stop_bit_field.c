@@ -8,6 +8,7 @@
  */
 // expect: function=mark_dirty,request_stop variable=device,dirty,stop class=stop-flag where=inlined
 #include <pthread.h>
+#include <unistd.h>
 #include "prove.h"
 
 #define WRITES 10
@@ -59,9 +60,7 @@ static void *writer(void *arg)
 
 static void *controller(void *arg)
 {
-#ifdef PROVE
-	usleep(5000);
-#endif
+	usleep(5000); /* Some writes usually come first. */
 	request_stop(arg);
 	return NULL;
 }

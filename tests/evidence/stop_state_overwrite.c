@@ -8,6 +8,7 @@
  */
 // expect: function=worker variable=state class=stop-flag where=loop
 #include <pthread.h>
+#include <unistd.h>
 #include "prove.h"
 
 #define JOBS 20
@@ -52,9 +53,7 @@ static void *worker(void *arg)
 static void *stop_worker(void *arg)
 {
 	(void)arg;
-#ifdef PROVE
-	usleep(5000);
-#endif
+	usleep(5000); /* A worker usually does some jobs first. */
 	pthread_mutex_lock(&state_lock);
 	state = STOPPING;
 	pthread_mutex_unlock(&state_lock);

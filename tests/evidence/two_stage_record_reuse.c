@@ -10,6 +10,7 @@
 // expect: function=book_payment variable=key,records class=two-stage where=thread
 #include <pthread.h>
 #include <stdbool.h>
+#include <unistd.h>
 #include "prove.h"
 
 #define RECORDS 4
@@ -59,9 +60,7 @@ static void *book_payment(void *arg)
 static void *replace_customer(void *arg)
 {
 	(void)arg;
-#ifdef PROVE
-	usleep(5000);
-#endif
+	usleep(5000); /* A customer usually stays for a while. */
 	pthread_mutex_lock(&table_lock);
 	for (int i = 0; i < RECORDS; i++) {
 		if (records[i].key != 7)
