@@ -19,18 +19,20 @@ void event_ref_blocks_free(struct event_ref_blocks *b)
 struct finding_step event_ref_step(struct finding *f, const struct names *names,
 				   const struct event_ref *s)
 {
-	struct event e = {.thread = s->thread, .operand = s->operand, .op = s->op};
-
-	return (struct finding_step){
+	struct event e = {
+		.thread = s->thread, .operand = s->operand, .op = s->op, .place = s->place};
+	struct finding_step step = {
 		.thread = tell_thread(f, names, s->thread),
 		.event = s->event,
 		.op = op_info[s->op].spelling,
 		.past = op_info[s->op].past,
-		.operand = tell_operand(f, names, &e),
 		.label = tell_string(f, names, s->label),
 		.begin = s->begin,
 		.place = tell_string(f, names, s->place),
 		.begin_place = tell_string(f, names, s->begin_place),
 		.stack = tell_stack(f, names, s->place),
 	};
+
+	tell_step_operand(f, names, &e, &step);
+	return step;
 }

@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include "base/str.h"
+#include "engine/memory_names.h"
 
 #include "base/banned.h"
 
@@ -68,6 +69,7 @@ void finding_seal(struct finding *f)
 {
 	struct str b = STR_INIT;
 
+	memory_names_settle(f);
 	seal_string(&b, f->kind);
 	seal_string(&b, f->transaction.label);
 	seal_string(&b, f->blame.thread ? f->blame.label : NULL);

@@ -104,6 +104,18 @@ struct finding_step {
 	uint64_t last_read;   /* the thread's last read of the operand before this step, if it held
 				 a lock from then on; else 0 */
 	bool updated;         /* the operand is also changed by atomic operations */
+	/* What the source calls the operand at this step, "acc->balance"; or NULL. */
+	const char *expression;
+};
+
+/*
+ * A variable or lock that is called by an expression of the source, or by its type
+ * and member, and where that memory is: "heap allocation of 24 bytes, offset 8
+ * (allocated at bank.c:9)". Without such a name, the operand itself says this.
+ */
+struct finding_memory {
+	const char *name, *location;
+	const char *field; /* "account.balance"; or NULL. Only for memory_names.h */
 };
 
 /* An event of a schedule. */
@@ -183,6 +195,8 @@ struct finding {
 				 same cause have the same rank. */
 	const char **reasons; /* for the rank: short clauses */
 	size_t nreasons;
+	struct finding_memory *memory; /* that has a name: memory_names.h */
+	size_t nmemory;
 	uint64_t count; /* findings with this fingerprint */
 	struct arena arena;
 };
@@ -198,7 +212,8 @@ void finding_free(struct finding *f);
  *    the last two. If a step has no place, its operand, unless the run was
  *    recorded: then the operand may be an address.
  *
- * Thread names, event numbers and addresses do not count. Call it last.
+ * Thread names, event numbers and addresses do not count. Call it last: it also settles the
+ * names of memory (memory_names.h).
  */
 void finding_seal(struct finding *f);
 

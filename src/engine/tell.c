@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "engine/memory_names.h"
 #include "trace/recorded.h"
 
 #include "base/banned.h"
@@ -32,7 +33,8 @@ const char *tell_string(struct finding *f, const struct names *names, strref ref
 	return copy;
 }
 
-const char *tell_operand(struct finding *f, const struct names *names, const struct event *e)
+/* Returns the operand as the trace has it: of memory without a name, where it is. */
+static const char *show_operand(struct finding *f, const struct names *names, const struct event *e)
 {
 	struct str s = STR_INIT;
 	char *copy = NULL;
@@ -42,6 +44,57 @@ const char *tell_operand(struct finding *f, const struct names *names, const str
 		copy = arena_strndup(&f->arena, s.s, s.n);
 	str_free(&s);
 	return copy;
+}
+
+/* Returns what the source calls the operand. */
+static struct names_access find_access(const struct names *names, const struct event *e)
+{
+	struct names_access a = {0};
+
+	if (is_recorded(names) && op_is_access(e->op))
+		names->resolver->access(names->resolver, names, e->operand, e->place,
+					e->op != OP_READ, &a);
+	return a;
+}
+
+/* Adds where a lock is, if its name does not say that. */
+static void add_lock(struct finding *f, const struct names *names, const struct event *e,
+		     const char *name)
+{
+	struct str location = STR_INIT;
+
+	if (!is_recorded(names) ||
+	    (op_info[e->op].operand != OPERAND_LOCK && op_info[e->op].operand != OPERAND_SYNC))
+		return;
+	names->resolver->locate(names->resolver, names, e->operand, &location);
+	if (location.n)
+		memory_names_add(f, name, location.s, NULL);
+	str_free(&location);
+}
+
+const char *tell_operand(struct finding *f, const struct names *names, const struct event *e)
+{
+	const char *location = show_operand(f, names, e), *name;
+	struct names_access a;
+
+	name = location ? memory_names_find(f, location) : NULL;
+	if (name || !location)
+		return name;
+	a = find_access(names, e);
+	return memory_names_other(f, a.expression, a.field, location);
+}
+
+void tell_step_operand(struct finding *f, const struct names *names, const struct event *e,
+		       struct finding_step *step)
+{
+	struct names_access a = find_access(names, e);
+
+	step->operand = show_operand(f, names, e);
+	step->expression = keep(f, a.expression);
+	if (a.expression || a.field)
+		memory_names_add(f, NULL, step->operand, a.field);
+	if (step->operand)
+		add_lock(f, names, e, step->operand);
 }
 
 struct finding_stack tell_stack(struct finding *f, const struct names *names, strref place)
@@ -106,7 +159,7 @@ void tell_variable(struct finding *f, const struct names *names, uint32_t var)
 {
 	struct event e = {.op = OP_READ, .operand = var};
 
-	f->variable = tell_operand(f, names, &e);
+	f->variable = show_operand(f, names, &e);
 	if (is_recorded(names))
 		f->allocated = tell_stack(f, names,
 					  names->resolver->allocated(names->resolver, names, var));

@@ -19,8 +19,14 @@
 
 /* Returns a label or place; NULL if there is none. */
 const char *tell_string(struct finding *f, const struct names *names, strref ref);
-/* Returns the operand of an event; NULL if it has none. */
+/*
+ * Returns the operand of an event, named as in the finding's steps; NULL if it has none. The
+ * finding is sealed.
+ */
 const char *tell_operand(struct finding *f, const struct names *names, const struct event *e);
+/* Set the operand of a step, and its expression; finding_seal() may change the operand's name. */
+void tell_step_operand(struct finding *f, const struct names *names, const struct event *e,
+		       struct finding_step *step);
 struct finding_stack tell_stack(struct finding *f, const struct names *names, strref place);
 
 /* Returns a thread's name, and adds the thread to the finding's list if its creation is known. */

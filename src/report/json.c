@@ -159,6 +159,7 @@ static void write_steps(struct json_emit *j, const struct finding *f)
 		}
 		json_emit_str(j, "begin_place", s->begin_place);
 		write_blocks(j, s);
+		json_emit_str(j, "expression", s->expression);
 		json_emit_close(j);
 	}
 	json_emit_close(j);
@@ -281,6 +282,23 @@ static void write_rank(struct json_emit *j, const struct finding *f)
 	json_emit_str(j, "class", finding_class_names[f->rank_class]);
 }
 
+/* Write where the memory is that has a name of the source. */
+static void write_memory(struct json_emit *j, const struct finding *f)
+{
+	if (!f->nmemory) {
+		json_emit_null(j, "memory");
+		return;
+	}
+	json_emit_open(j, "memory", '[', JSON_LINES);
+	for (size_t i = 0; i < f->nmemory; i++) {
+		json_emit_open(j, NULL, '{', JSON_ONE_LINE);
+		json_emit_str(j, "name", f->memory[i].name);
+		json_emit_str(j, "location", f->memory[i].location);
+		json_emit_close(j);
+	}
+	json_emit_close(j);
+}
+
 /* `count`: how often it was found, together with those of the same cause that are not written. */
 static void write_finding(struct json_emit *j, const struct finding *f, uint64_t count)
 {
@@ -325,6 +343,7 @@ static void write_finding(struct json_emit *j, const struct finding *f, uint64_t
 		write_number(j, "order", f->event);
 	}
 	write_rank(j, f);
+	write_memory(j, f);
 	json_emit_close(j);
 }
 

@@ -244,6 +244,7 @@ static void get_step(struct load *l, const struct json *j, struct finding_step *
 		.stack = get_stack(l, j, "stack"),
 	};
 	s->past = past_of_op(s->op);
+	s->expression = get_string(l, j, "expression");
 	if (l->f->live) {
 		s->event = get_number(l, j, "order");
 		s->begin = get_number(l, j, "begin_order");
@@ -310,6 +311,22 @@ static void get_threads(struct load *l, const struct json *j, struct finding *f)
 			};
 }
 
+static void get_memory(struct load *l, const struct json *j, struct finding *f)
+{
+	size_t n;
+	const struct json *list = get_list(l, j, "memory", &n);
+
+	if (!n)
+		return;
+	f->memory = arena_alloc(&f->arena, n * sizeof *f->memory);
+	for (const struct json *m = list->first; m; m = m->next)
+		if (is_object(l, m, "memory"))
+			f->memory[f->nmemory++] = (struct finding_memory){
+				.name = get_string(l, m, "name"),
+				.location = get_string(l, m, "location"),
+			};
+}
+
 static void get_fingerprint(struct load *l, const struct json *j, struct finding *f)
 {
 	const struct json *m = get_member(l, j, "fingerprint", JSON_STRING);
@@ -373,6 +390,7 @@ static void get_finding(struct load *l, const struct json *j, struct finding *f)
 	f->with = get_blocks(l, j, "with", NULL, &f->nwith);
 	f->locks = get_full_names(l, j, "locks", &f->nlocks);
 	f->allocated = get_stack(l, j, "allocated");
+	get_memory(l, j, f);
 	get_threads(l, j, f);
 	f->recorded = get_bool(l, j, "recorded");
 	get_rank(l, j, f);

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "report/show.h"
 #include "report/stack.h"
+#include "report/step.h"
 
 #include "base/banned.h"
 
@@ -178,16 +179,45 @@ static bool matches_stack(const struct line *l, const struct finding_stack *stac
 	return false;
 }
 
+/* Older versions called an allocation a heap block. */
+static bool matches_location(const struct line *l, const char *location)
+{
+	static const char now[] = "heap allocation of ";
+	const char *at = location ? strstr(location, now) : NULL;
+	struct str old = STR_INIT;
+	bool found = matches_name(l, location);
+
+	if (found || !at)
+		return found;
+	str_addn(&old, location, (size_t)(at - location));
+	str_fmt(&old, "heap block of %s", at + strlen(now));
+	found = matches_name(l, old.s);
+	str_free(&old);
+	return found;
+}
+
+/* A variable may be named by what the source calls it, and by where it is. */
+static bool matches_variable(const struct line *l, const struct finding *f)
+{
+	if (!f->variable)
+		return false;
+	for (size_t i = 0; i < f->nmemory; i++)
+		if (step_same_name(f->memory[i].name, f->variable) &&
+		    matches_location(l, f->memory[i].location))
+			return true;
+	return matches_location(l, f->variable);
+}
+
 static bool matches_finding(const struct line *l, const struct finding *f)
 {
 	if (matches_name(l, f->blame.label) || matches_name(l, f->transaction.label) ||
-	    matches_name(l, f->variable))
+	    matches_variable(l, f))
 		return true;
 	for (size_t i = 0; i < f->nrefuted; i++)
 		if (matches_name(l, f->refuted[i]))
 			return true;
 	for (size_t i = 0; i < f->nlocks; i++)
-		if (matches_name(l, f->locks[i]))
+		if (matches_location(l, f->locks[i]))
 			return true;
 	for (size_t i = 0; i < f->nwith; i++)
 		if (matches_name(l, f->with[i].label))

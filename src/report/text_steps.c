@@ -73,6 +73,11 @@ static void write_heading(const struct finding *f, const struct finding_step *s,
 		step_add_noun(&b, &noted);
 	else
 		str_add(&b, "unknown operation"); /* evicted */
+	if (s->expression && !step_same_name(s->expression, s->operand)) {
+		str_add(&b, " (");
+		show_add(&b, s->expression, 40, SHOW_CUT_TAIL);
+		str_addc(&b, ')');
+	}
 	b.s[0] = (char)toupper((unsigned char)b.s[0]);
 	str_add(&b, " by thread" SHOW_TIE);
 	show_add(&b, s->thread ? s->thread : "?", 24, SHOW_CUT_TAIL);
@@ -136,14 +141,59 @@ static void write_step(const struct report *rep, const struct finding *f,
 	str_free(&b);
 }
 
+/* Where the memory is that has a name of the source; NULL: the name says it. */
+static const char *find_location(const struct finding *f, const char *name)
+{
+	for (size_t i = 0; i < f->nmemory; i++)
+		if (step_same_name(f->memory[i].name, name))
+			return f->memory[i].location;
+	return NULL;
+}
+
+/* Write where the operands of steps are, other than the finding's variable with its stack. */
+static void write_other_locations(const struct finding *f, FILE *out)
+{
+	size_t written = 0;
+
+	for (size_t i = 0; i < f->nmemory; i++) {
+		const struct finding_memory *m = &f->memory[i];
+		struct str b = STR_INIT;
+		size_t k = 0;
+
+		while (k < f->nsteps && !step_same_name(f->steps[k].operand, m->name))
+			k++;
+		if (k == f->nsteps || !m->name || !m->location ||
+		    (f->allocated.n && step_same_name(m->name, f->variable)))
+			continue;
+		str_add(&b, "Location of ");
+		show_add(&b, m->name, SIZE_MAX, SHOW_CUT_TAIL);
+		str_add(&b, ": ");
+		show_add(&b, m->location, SIZE_MAX, SHOW_CUT_TAIL);
+		show_wrap(out, b.s, 2, 4);
+		str_free(&b);
+		written++;
+	}
+	if (written)
+		putc('\n', out);
+}
+
 static void write_location(const struct report *rep, const struct finding *f, FILE *out)
 {
+	const char *location = find_location(f, f->variable);
 	struct str b = STR_INIT;
 
 	if (!f->allocated.n || !f->variable)
 		return;
-	str_add(&b, "Location is ");
+	str_add(&b, location ? "Location of " : "Location is ");
 	step_add_variable(&b, f, SIZE_MAX);
+	if (location) {
+		struct str plain = STR_INIT;
+
+		step_add_without_aside(&plain, location);
+		str_add(&b, ": ");
+		show_add(&b, plain.s, SIZE_MAX, SHOW_CUT_TAIL);
+		str_free(&plain);
+	}
 	str_add(&b, ", allocated at:");
 	show_wrap(out, b.s, 2, 4);
 	stack_write(rep, &f->allocated, stack_depth(rep, &f->allocated),
@@ -206,6 +256,7 @@ void text_steps_write(const struct report *rep, const struct finding *f, FILE *o
 		write_step(rep, f, &f->steps[i], out);
 	}
 	write_location(rep, f, out);
+	write_other_locations(f, out);
 	write_threads(rep, f, out);
 }
 

@@ -291,7 +291,10 @@ static void set_step(struct source *from, struct finding *f, struct finding_step
 		return;
 	}
 	e.operand = memory_at(from, s, op_is_lock(e.op), closes);
-	to->operand = tell_operand(f, &from->names, &e);
+	e.place = place;
+	if (op_is_lock(e.op))
+		names_note_lock(&from->names, &e);
+	tell_step_operand(f, &from->names, &e, to);
 	if (op_is_access(e.op))
 		tell_variable(f, &from->names, e.operand);
 }

@@ -101,8 +101,11 @@ void debug_info_free(struct debug_info *d)
 {
 	if (!d)
 		return;
-	for (size_t i = 0; i < d->n; i++)
+	for (size_t i = 0; i < d->n; i++) {
 		mem_free(d->cu[i].function);
+		mem_free(d->cu[i].named);
+		map_free(&d->cu[i].names);
+	}
 	mem_free(d->cu);
 	mem_free(d->range);
 	mem_free(d->variable);

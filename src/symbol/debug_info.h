@@ -12,6 +12,7 @@
 #ifndef ATOMSAN_SYMBOL_DEBUG_INFO_H
 #define ATOMSAN_SYMBOL_DEBUG_INFO_H
 
+#include "base/map.h"
 #include "symbol/module.h"
 
 struct debug_function {
@@ -25,7 +26,11 @@ struct compile_unit {
 		die; /* the DIE with functions and variables; with -gsplit-dwarf in another file */
 	struct debug_function *function; /* sorted by address */
 	size_t nfunctions, cap;
-	bool scanned; /* `function` is complete */
+	bool scanned;     /* `function` is complete */
+	struct map names; /* hash of a name and its kind -> index in `named`: lvalue.c */
+	Dwarf_Off *named;
+	size_t nnamed, named_cap;
+	bool indexed; /* `named` is complete */
 };
 
 struct debug_variable {

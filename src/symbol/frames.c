@@ -190,6 +190,21 @@ struct frames frames_at(struct naming *n, struct module *m, uint64_t addr)
 	return out;
 }
 
+bool frames_scope(struct module *m, uint64_t addr, size_t depth, struct compile_unit **cu,
+		  Dwarf_Die *die)
+{
+	struct chain c = {.n = 1};
+
+	*cu = m->debug_info ? debug_info_compile_unit_at(m->debug_info, addr) : NULL;
+	if (!*cu || !debug_info_function_at(m->debug_info, *cu, addr, &c.v[0]))
+		return false;
+	find_inlined(&c, &c.v[0], addr, 0);
+	if (depth >= c.n)
+		return false;
+	*die = c.v[c.n - 1 - depth];
+	return true;
+}
+
 struct names_frame frames_function_at(struct naming *n, struct module *m, uint64_t addr)
 {
 	struct names_frame f = {.module = m->path, .offset = addr};

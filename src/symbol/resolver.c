@@ -5,6 +5,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "symbol/access.h"
 #include "symbol/frames.h"
 #include "symbol/module.h"
 #include "symbol/symbol.h"
@@ -17,7 +18,7 @@
 enum { MOST_FRAMES = 1024 };
 
 /* What the keys in `known` ask for. */
-enum question { ASK_MODULE, ASK_THREAD, ASK_STACK, ASK_FUNCTION, ASK_PC, ASK_TEXT };
+enum question { ASK_MODULE, ASK_THREAD, ASK_STACK, ASK_FUNCTION, ASK_PC, ASK_TEXT, ASK_ACCESS };
 
 /* What was read from the files, independent of the trace: shared by resolvers of one program. */
 struct symbols {
@@ -31,6 +32,7 @@ struct symbols {
 	struct map known; /* ASK_PC and ASK_FUNCTION by the module's index and an address in it */
 	const char **warnings;
 	size_t nwarnings, warning_cap;
+	struct source_texts sources;
 };
 
 /* What the numbers of one trace stand for. */
@@ -44,6 +46,8 @@ struct resolver {
 	size_t nthreads, thread_cap;
 	struct frames *frames;
 	size_t nframes, frames_cap;
+	struct names_access *access;
+	size_t naccesses, access_cap;
 	struct map known; /* questions that were answered, and where the answer is */
 
 	const char **text[NAMES_KINDS]; /* by number; NULL: not needed so far */
@@ -251,13 +255,6 @@ static void add_frame(struct str *out, const struct names_frame *f)
 		str_addc(out, ')');
 }
 
-/* Returns whether code is part of the system: its libraries, or the headers of the C++ library. */
-static bool is_system(const struct names_frame *f)
-{
-	return (f->file && !strncmp(f->file, "/usr/", 5)) ||
-	       (f->module && module_is_system(f->module));
-}
-
 /* Adds where memory was allocated: the innermost frame of the user's own code, if there is one. */
 static void add_allocated(struct resolver *r, const struct names *names, strref place,
 			  struct str *out)
@@ -267,7 +264,7 @@ static void add_allocated(struct resolver *r, const struct names *names, strref 
 
 	if (!n)
 		return;
-	while (i < n && is_system(&f[i]))
+	while (i < n && access_is_system(&f[i]))
 		i++;
 	str_add(out, " (allocated at ");
 	add_frame(out, &f[i < n ? i : 0]);
@@ -308,7 +305,7 @@ static void add_memory(struct resolver *r, const struct names *names,
 		}
 		break;
 	case 'h':
-		str_add(out, "heap block of ");
+		str_add(out, "heap allocation of ");
 		add_bytes(out, mem->bytes);
 		str_fmt(out, ", offset %" PRIu64, mem->offset);
 		add_allocated(r, names, mem->place, out);
@@ -328,6 +325,62 @@ static void add_memory(struct resolver *r, const struct names *names,
 			str_addc(out, ')');
 		}
 	}
+}
+
+static struct access_stack find_access_stack(struct resolver *r, const struct names *names,
+					     strref place)
+{
+	struct access_stack s = {0};
+
+	if (place)
+		s.n = r->base.stack(&r->base, names, place, &s.v);
+	return s;
+}
+
+/* Returns what the source calls memory that is used at a place. */
+static struct names_access find_access(struct resolver *r, const struct names *names,
+				       const struct recorded_memory *mem, strref place,
+				       enum expression_use use)
+{
+	struct str expression = STR_INIT, field = STR_INIT;
+	uint64_t memory[] = {(uint64_t)mem->kind, mem->size,  mem->offset,
+			     mem->bytes,          mem->place, use};
+	uint64_t hash = XXH3_64bits(memory, sizeof memory), key = question_key(ASK_ACCESS, place);
+	uint32_t i = map_get2(&r->known, key, hash);
+	struct access a = {.memory = mem, .use = use};
+
+	if (i != MAP_NONE)
+		return r->access[i];
+	a.at = find_access_stack(r, names, place);
+	a.allocated = find_access_stack(r, names, mem->kind == 'h' ? mem->place : 0);
+	access_name(&(struct access_files){r->symbols->module, r->symbols->nmodules,
+					   &r->symbols->sources},
+		    &a, &expression, &field);
+	MEM_GROW(r->access, r->access_cap, r->naccesses + 1);
+	r->access[r->naccesses] = (struct names_access){
+		expression.n ? arena_strndup(&r->arena, expression.s, expression.n) : NULL,
+		field.n ? arena_strndup(&r->arena, field.s, field.n) : NULL};
+	map_set2(&r->known, key, hash, (uint32_t)r->naccesses);
+	str_free(&expression);
+	str_free(&field);
+	return r->access[r->naccesses++];
+}
+
+/* Adds "mutex acc->lock"; returns false, and adds nothing, if the source's name is not known. */
+static bool add_lock_name(struct resolver *r, const struct names *names, uint32_t lock,
+			  const struct recorded_memory *mem, struct str *out)
+{
+	strref place = lock < names->acquired_cap ? names->acquired[lock] : 0;
+	struct names_access a;
+
+	if (!mem->lock || mem->kind == 'g')
+		return false;
+	a = find_access(r, names, mem, place, USE_LOCK);
+	if (!a.expression && !a.field)
+		return false;
+	str_addn(out, mem->lock, mem->lock_len);
+	str_fmt(out, " %s", a.expression ? a.expression : a.field);
+	return true;
 }
 
 /* Changes the text if it is not unique: "count", "count (b.c:3)", "count #2". */
@@ -388,9 +441,10 @@ static void make_text(struct resolver *r, const struct names *names, enum names_
 		add_label(r, names, id, &l, out);
 	else if (kind == NAMES_STRING && recorded_place(text, &p))
 		add_frame(out, &find_pc_frames(r, &p.pc).v[0]);
-	else if ((kind == NAMES_VAR || kind == NAMES_LOCK) && recorded_memory(text, &mem))
-		add_memory(r, names, &mem, out, &declared);
-	else
+	else if ((kind == NAMES_VAR || kind == NAMES_LOCK) && recorded_memory(text, &mem)) {
+		if (!add_lock_name(r, names, id, &mem, out))
+			add_memory(r, names, &mem, out, &declared);
+	} else
 		str_addn(out, text, names->table[kind].len[id]);
 	if (kind == NAMES_VAR || kind == NAMES_LOCK)
 		make_text_unique(r, kind, &declared, out);
@@ -490,12 +544,43 @@ static bool find_creator(struct names_resolver *base, const struct names *names,
 	return true;
 }
 
+static void find_variable_access(struct names_resolver *base, const struct names *names,
+				 uint32_t var, strref place, bool write, struct names_access *out)
+{
+	struct resolver *r = update_resolver(base, names);
+	const struct table *t = &names->table[NAMES_VAR];
+	struct recorded_memory mem;
+
+	*out = (struct names_access){0};
+	/* The name of a global variable is better than any expression. */
+	if (var < t->n && recorded_memory(t->text[var], &mem) && mem.kind != 'g')
+		*out = find_access(r, names, &mem, place, write ? USE_WRITE : USE_READ);
+}
+
+static void locate_lock(struct names_resolver *base, const struct names *names, uint32_t lock,
+			struct str *out)
+{
+	struct resolver *r = update_resolver(base, names);
+	const struct table *t = &names->table[NAMES_LOCK];
+	struct str name = STR_INIT, ignored = STR_INIT;
+	struct recorded_memory mem;
+
+	if (lock < t->n && recorded_memory(t->text[lock], &mem) &&
+	    add_lock_name(r, names, lock, &mem, &name)) {
+		mem.lock = NULL;
+		add_memory(r, names, &mem, out, &ignored);
+	}
+	str_free(&name);
+	str_free(&ignored);
+}
+
 static struct names_resolver *resolver_new(struct symbols *s)
 {
 	struct resolver *r = mem_zalloc(sizeof *r);
 
-	r->base = (struct names_resolver){add_text, find_stack, find_function,
-					  find_allocation_place, find_creator};
+	r->base = (struct names_resolver){
+		add_text,     find_stack,           find_function, find_allocation_place,
+		find_creator, find_variable_access, locate_lock};
 	r->symbols = s;
 	s->users++;
 	return &r->base;
@@ -525,6 +610,7 @@ static void symbols_free(struct symbols *s)
 	map_free(&s->known);
 	str_free(&s->warning);
 	naming_free(&s->naming);
+	source_texts_free(&s->sources);
 	mem_free(s);
 }
 
@@ -540,6 +626,7 @@ void symbol_resolver_free(struct names_resolver *base)
 		mem_free(r->text[k]);
 	mem_free(r->thread);
 	mem_free(r->frames);
+	mem_free(r->access);
 	map_free(&r->known);
 	arena_free(&r->arena);
 	mem_free(r);

@@ -111,6 +111,16 @@ void names_free(struct names *names)
 {
 	for (int k = 0; k < NAMES_KINDS; k++)
 		table_reset(&names->table[k]);
+	mem_free(names->acquired);
+	names->acquired = NULL;
+	names->acquired_cap = 0;
+}
+
+void names_note_lock(struct names *names, const struct event *e)
+{
+	MEM_GROW0(names->acquired, names->acquired_cap, (size_t)e->operand + 1);
+	if (!names->acquired[e->operand])
+		names->acquired[e->operand] = e->place;
 }
 
 strref names_string(struct names *names, const char *s, size_t n)

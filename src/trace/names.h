@@ -106,6 +106,12 @@ struct names_frame {
 	bool inlined;       /* into the next frame */
 };
 
+/* What the source calls the memory of an access; NULL: not known. */
+struct names_access {
+	const char *expression; /* "acc->balance" */
+	const char *field;      /* "account.balance" */
+};
+
 /*
  * Finds out what the names of a recorded run (recorded.h) mean. The caller that
  * opens the trace sets it with reader_set_resolver(); symbol/symbol.h makes one.
@@ -126,12 +132,20 @@ struct names_resolver {
 	/* Sets where and by which thread a thread was created; returns false if that is unknown. */
 	bool (*created)(struct names_resolver *, const struct names *, uint32_t thread,
 			strref *place, uint32_t *creator);
+	/* Sets *out for an access of a variable at a place. */
+	void (*access)(struct names_resolver *, const struct names *, uint32_t var, strref place,
+		       bool write, struct names_access *out);
+	/* Adds where a lock is, if show() has a better name for it; otherwise nothing. */
+	void (*locate)(struct names_resolver *, const struct names *, uint32_t lock,
+		       struct str *out);
 };
 
 /* Entry 0 of NAMES_STRING is always "", so that strref 0 means none. */
 struct names {
 	struct table table[NAMES_KINDS];
 	struct names_resolver *resolver; /* not owned; NULL: names are shown as they are */
+	strref *acquired; /* by lock: the first place where it was used; for the resolver */
+	size_t acquired_cap;
 };
 
 void names_init(struct names *names);
@@ -139,6 +153,9 @@ void names_free(struct names *names);
 
 /* Returns the strref of a label or place, 0 for the empty string; `s` as for table_intern(). */
 strref names_string(struct names *names, const char *s, size_t n);
+
+/* Remember where the lock of an event is used, if that is the first place. */
+void names_note_lock(struct names *names, const struct event *e);
 
 /*
  * Add the name of a strref, or of an event's operand; add nothing if there is

@@ -57,6 +57,16 @@ void reader_close(struct reader *r)
 	mem_free(r);
 }
 
+static void note_locks(struct reader *r, const struct event *ev, int n)
+{
+	for (int i = 0; i < n; i++) {
+		enum operand_kind kind = op_info[ev[i].op].operand;
+
+		if (kind == OPERAND_LOCK || kind == OPERAND_SYNC)
+			names_note_lock(&r->names, &ev[i]);
+	}
+}
+
 int reader_next(struct reader *r, struct event *ev, struct err *err)
 {
 	struct str what = STR_INIT;
@@ -81,6 +91,8 @@ int reader_next(struct reader *r, struct event *ev, struct err *err)
 		*err = r->err;
 		return -1;
 	}
+	if (r->names.resolver)
+		note_locks(r, ev, good);
 	r->counts.events += (uint64_t)good;
 	for (int i = 0; i < good && r->opt.count_ops; i++)
 		r->counts.op[ev[i].op]++;

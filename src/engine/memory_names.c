@@ -1,0 +1,136 @@
+#include "engine/memory_names.h"
+
+#include <string.h>
+
+#include "base/str.h"
+
+#include "base/banned.h"
+
+static bool same(const char *a, const char *b)
+{
+	return a && b && !strcmp(a, b);
+}
+
+static struct finding_memory *find(const struct finding *f, const char *location)
+{
+	for (size_t i = 0; i < f->nmemory; i++)
+		if (same(f->memory[i].location, location))
+			return &f->memory[i];
+	return NULL;
+}
+
+static const char *keep(struct finding *f, const char *s)
+{
+	return s ? arena_strdup(&f->arena, s) : NULL;
+}
+
+void memory_names_add(struct finding *f, const char *name, const char *location, const char *field)
+{
+	struct finding_memory *m = find(f, location), *list;
+
+	if (m) {
+		m->field = m->field ? m->field : keep(f, field);
+		return;
+	}
+	/* A finding accesses few pieces of memory, so the list grows by one. */
+	list = arena_alloc(&f->arena, (f->nmemory + 1) * sizeof *list);
+	if (f->nmemory)
+		memcpy(list, f->memory, f->nmemory * sizeof *list);
+	list[f->nmemory++] =
+		(struct finding_memory){keep(f, name), keep(f, location), keep(f, field)};
+	f->memory = list;
+}
+
+const char *memory_names_find(const struct finding *f, const char *location)
+{
+	const struct finding_memory *m = find(f, location);
+
+	return m ? m->name : NULL;
+}
+
+static bool is_blamed(const struct finding *f, const struct finding_step *s)
+{
+	return f->blame.thread && s->begin == f->blame.begin && same(s->thread, f->blame.thread);
+}
+
+/* Returns the name of the memory at a location; NULL: only the location is known. */
+static const char *choose_name(const struct finding *f, const struct finding_memory *m)
+{
+	const struct finding_step *first = NULL;
+	bool differ = false;
+
+	for (size_t i = 0; i < f->nsteps; i++) {
+		const struct finding_step *s = &f->steps[i];
+
+		if (!s->expression || !same(s->operand, m->location))
+			continue;
+		differ = differ || (first && !same(first->expression, s->expression));
+		if (!first || (is_blamed(f, s) && !is_blamed(f, first)))
+			first = s;
+	}
+	if ((!first || differ) && m->field)
+		return m->field;
+	return first ? first->expression : NULL;
+}
+
+static bool is_used(const struct finding *f, const char *name)
+{
+	for (size_t i = 0; i < f->nmemory; i++)
+		if (same(f->memory[i].name, name))
+			return true;
+	return false;
+}
+
+static const char *make_unique(struct finding *f, const char *name)
+{
+	struct str s = STR_INIT;
+	unsigned n = 1;
+
+	if (!is_used(f, name))
+		return name;
+	do {
+		str_reset(&s);
+		str_fmt(&s, "%s #%u", name, ++n);
+	} while (is_used(f, s.s));
+	name = arena_strndup(&f->arena, s.s, s.n);
+	str_free(&s);
+	return name;
+}
+
+const char *memory_names_other(struct finding *f, const char *expression, const char *field,
+			       const char *location)
+{
+	const char *name = expression ? expression : field;
+
+	if (!name)
+		return keep(f, location);
+	name = keep(f, make_unique(f, name));
+	memory_names_add(f, name, location, NULL);
+	return name;
+}
+
+void memory_names_settle(struct finding *f)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < f->nmemory; i++) {
+		struct finding_memory *m = &f->memory[i];
+		const char *name;
+
+		if (m->name)
+			continue;
+		name = choose_name(f, m);
+		if (!name)
+			continue;
+		m->name = make_unique(f, name);
+		for (size_t k = 0; k < f->nsteps; k++)
+			if (same(f->steps[k].operand, m->location))
+				f->steps[k].operand = m->name;
+		if (same(f->variable, m->location))
+			f->variable = m->name;
+	}
+	for (size_t i = 0; i < f->nmemory; i++)
+		if (f->memory[i].name)
+			f->memory[kept++] = f->memory[i];
+	f->nmemory = kept;
+}
