@@ -159,7 +159,8 @@ static void write_steps(struct json_emit *j, const struct finding *f)
 		}
 		json_emit_str(j, "begin_place", s->begin_place);
 		write_blocks(j, s);
-		json_emit_str(j, "expression", s->expression);
+		if (f->recorded)
+			json_emit_str(j, "expression", s->expression);
 		json_emit_close(j);
 	}
 	json_emit_close(j);
@@ -343,7 +344,8 @@ static void write_finding(struct json_emit *j, const struct finding *f, uint64_t
 		write_number(j, "order", f->event);
 	}
 	write_rank(j, f);
-	write_memory(j, f);
+	if (f->recorded)
+		write_memory(j, f);
 	json_emit_close(j);
 }
 

@@ -187,7 +187,8 @@ static void try_frame(const struct view *view, const struct access *a, struct be
 	struct macro_tokens expanded = {0};
 	struct expressions e;
 
-	expression_find(view->tokens, view->at, a->use, &e);
+	if (!view->called || !expression_find_object(view->tokens, view->at, &e))
+		expression_find(view->tokens, view->at, a->use, &e);
 	try_expressions(view, a, view->tokens, &e, b);
 	if (b->fit != FIT_NOT || a->use == USE_LOCK ||
 	    !macro_expand(view->text, view->at, &expanded))

@@ -357,8 +357,13 @@ static void find_at_bracket(const struct tokens *t, size_t at, enum expression_u
 	} else if (at && is_name(t, at - 1)) {
 		add_arguments(t, at, use, out);
 	} else if (use == USE_READ) {
+		size_t close = expression_close(t, at);
+
 		add_indexed(t, at, out);
 		add_whole_operand(t, at, out);
+		/* "(int)p->x", marked at "(". */
+		if (close != NONE)
+			add_whole_operand(t, close + 1, out);
 	}
 }
 
@@ -404,6 +409,8 @@ void expression_find(const struct tokens *t, size_t at, enum expression_use use,
 		add(out, at + 1, unary_end(t, at + 1, &after));
 	else if (is(t, at, "*") && !(at && ends_operand(t, at - 1)))
 		add_element(t, at, unary_end(t, at, &after), use, out);
+	else if (is(t, at, ")") && use != USE_READ && find_open(t, at) != NONE)
+		find_at_bracket(t, find_open(t, at), use, out); /* "guard(m)", marked at its end */
 	else if (is(t, at, "("))
 		find_at_bracket(t, at, use, out);
 	else if (is(t, at, "return") && use == USE_READ)
@@ -411,8 +418,31 @@ void expression_find(const struct tokens *t, size_t at, enum expression_use use,
 	else if (is_binary_operator(t, at) && use == USE_READ) {
 		add_before(t, at, out);
 		add(out, at + 1, unary_end(t, at + 1, &after));
+		/* "(int)*p" */
+		if (is(t, at, "*") && is(t, at - 1, ")"))
+			add(out, at, unary_end(t, at, &after));
 	} else if (is_name(t, at))
 		find_at_name(t, at, use, out);
+}
+
+bool expression_find_object(const struct tokens *t, size_t at, struct expressions *out)
+{
+	struct expressions found = {.n = 0};
+	size_t after;
+
+	if (at && at < t->n && is_name(t, at) && is(t, at - 1, "->"))
+		at--;
+	if (is(t, at, "*") && !(at && ends_operand(t, at - 1)))
+		add(&found, at + 1, unary_end(t, at + 1, &after));
+	else if (is(t, at, "[") || (is(t, at, "->") && !is(t, at + 2, "(")))
+		add_before(t, at, &found);
+	else if (is_name(t, at) && !is(t, at + 1, "(") &&
+		 is_step_operator(t, postfix_end(t, at) + 1))
+		add(&found, at, postfix_end(t, at));
+	else
+		return false;
+	*out = found;
+	return true;
 }
 
 void expression_add_text(const struct tokens *t, const struct expression *e, struct str *out)

@@ -42,6 +42,12 @@ struct expressions {
 void expression_find(const struct tokens *t, size_t at, enum expression_use use,
 		     struct expressions *out);
 
+/*
+ * The same for an operation in the code of a class's operator that is used at token `at`: of "p" in
+ * "p->x", "p[i]", "*p" and "p++". Returns false, and sets nothing, if no such operator is there.
+ */
+bool expression_find_object(const struct tokens *t, size_t at, struct expressions *out);
+
 /* Adds the text, without line breaks and comments, and with a '*' in front of a pointer. */
 void expression_add_text(const struct tokens *t, const struct expression *e, struct str *out);
 

@@ -479,7 +479,7 @@ static bool parse_pointer_type(struct parser *p, struct lvalue *v)
 	return pointers && is(p, ")");
 }
 
-/* Parses "(struct node *)v"; the parser is behind '('. */
+/* Parses "(struct node *)v"; the parser is after '('. */
 static bool parse_cast(struct parser *p, struct lvalue *v)
 {
 	struct parser saved = *p;

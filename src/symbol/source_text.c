@@ -17,6 +17,11 @@ static const char *const operators[] = {
 	"&=",  "|=",  "^=",  "==",  "!=", "<=", ">=", "&&", "||", "<<", ">>", "::",
 };
 
+bool token_is(const struct token *t, const char *text)
+{
+	return strlen(text) == t->n && !memcmp(t->s, text, t->n);
+}
+
 /* Where the scanner is in a text. */
 struct scanner {
 	const char *s, *end;
@@ -120,7 +125,7 @@ static struct token scan_token(struct scanner *c)
 	return t;
 }
 
-/* Keeps "#define NAME(": the scanner is behind '#'. */
+/* Keeps "#define NAME(": the scanner is after '#'. */
 static void scan_define(struct source_text *t, const char *s, const char *end)
 {
 	struct scanner c = {.s = s, .end = end, .line_start = s};

@@ -12,7 +12,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "base/map.h"
 #include "base/mem.h"
@@ -75,9 +74,7 @@ void source_text_split(const char *text, size_t n, struct token **v, size_t *cou
 /* Returns the index of the token at or around a column of a line, or SIZE_MAX. */
 size_t source_text_find(const struct source_text *t, uint32_t line, uint32_t column);
 
-static inline bool token_is(const struct token *t, const char *text)
-{
-	return strlen(text) == t->n && !memcmp(t->s, text, t->n);
-}
+/* Returns whether the token is this text. */
+bool token_is(const struct token *t, const char *text);
 
 #endif

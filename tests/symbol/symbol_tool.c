@@ -3,6 +3,7 @@
  *
  *	symbol_tool trace FILE.atrace <DESCRIPTION
  *	symbol_tool frames MODULE [BUILD-ID] <ADDRESSES
+ *	symbol_tool accesses MODULE <ACCESSES
  *	symbol_tool damage FILE SEED
  *
  * trace: writes a trace. Each line of the description is a name or an event:
@@ -15,6 +16,11 @@
  * frames: prints the stack of each address (hexadecimal, of an instruction) as
  * `addr2line -f -i -C` does, with columns: function, then file:line:column. Then
  * prints the time and memory that it took on standard error.
+ *
+ * accesses: prints what the source calls the memory of each access, and its type and member, as
+ * "EXPRESSION|FIELD". An access is a line "ADDRESS OP MEMORY": the address of the instruction, r, w
+ * or l (an operation on a lock), and the memory as in a trace; "@ADDRESS<ADDRESS" in it stands for
+ *a place, innermost first.
  *
  * damage: changes forty bytes of the file, or cuts it off, depending on the seed.
  */
@@ -159,6 +165,77 @@ static int frames(const char *module, const char *build_id)
 	return 0;
 }
 
+/* Adds the place "ADDRESS<ADDRESS<..."; sets *end to what follows. */
+static strref add_place(struct names *names, const char *text, char **end)
+{
+	uint64_t addr = strtoull(text, end, 16);
+	strref parent = **end == '<' ? add_place(names, *end + 1, end) : 0, place;
+	struct str s = STR_INIT;
+
+	str_fmt(&s, "%" PRIu32 " 1+0x%" PRIx64, parent, addr + 1);
+	place = table_append(&names->table[NAMES_STRING], s.s, s.n);
+	str_free(&s);
+	return place;
+}
+
+/* Prints the name of a lock without its kind, which is the first word of its text. */
+static void print_lock(struct names_resolver *r, struct names *names, const char *memory,
+		       strref place)
+{
+	struct str s = STR_INIT;
+	struct event e = {.op = OP_ACQUIRE, .place = place};
+	struct str location = STR_INIT;
+
+	e.operand = table_append(&names->table[NAMES_LOCK], memory, strlen(memory));
+	names_note_lock(names, &e);
+	r->locate(r, names, e.operand, &location);
+	r->show(r, names, NAMES_LOCK, e.operand, &s);
+	s.s[strcspn(s.s, "#")] = 0;
+	printf("%s|\n", location.n ? strchr(s.s, ' ') + 1 : "");
+	str_free(&s);
+	str_free(&location);
+}
+
+static int accesses(const char *module)
+{
+	struct names_resolver *r = symbol_resolver_new();
+	struct str s = STR_INIT;
+	struct names names;
+	char *line = NULL;
+	size_t room = 0;
+
+	names_init(&names);
+	table_append(&names.table[NAMES_NOTE], RECORDED_NOTE, strlen(RECORDED_NOTE));
+	str_fmt(&s, "module 1 0x0 0 - %s", module);
+	table_append(&names.table[NAMES_NOTE], s.s, s.n);
+	while (getline(&line, &room, stdin) > 0) {
+		struct names_access a = {0};
+		char *memory, *at, op;
+		strref place;
+
+		line[strcspn(line, "\n")] = 0;
+		place = add_place(&names, line, &memory);
+		op = memory[1];
+		str_reset(&s);
+		at = strchr(memory, '@');
+		str_addn(&s, memory + 3, at ? (size_t)(at - memory - 3) : strlen(memory + 3));
+		if (at)
+			str_fmt(&s, "%" PRIu32, add_place(&names, at + 1, &at));
+		if (op == 'l') {
+			print_lock(r, &names, s.s, place);
+			continue;
+		}
+		r->access(r, &names, table_append(&names.table[NAMES_VAR], s.s, s.n), place,
+			  op == 'w', &a);
+		printf("%s|%s\n", a.expression ? a.expression : "", a.field ? a.field : "");
+	}
+	symbol_resolver_free(r);
+	names_free(&names);
+	str_free(&s);
+	free(line);
+	return 0;
+}
+
 static uint64_t chance(uint64_t *s)
 {
 	uint64_t z = *s += 0x9e3779b97f4a7c15ull;
@@ -190,7 +267,10 @@ int main(int argc, char **argv)
 		return trace(argv[2]);
 	if ((argc == 3 || argc == 4) && !strcmp(argv[1], "frames"))
 		return frames(argv[2], argc == 4 ? argv[3] : "-");
+	if (argc == 3 && !strcmp(argv[1], "accesses"))
+		return accesses(argv[2]);
 	if (argc == 4 && !strcmp(argv[1], "damage"))
 		return damage(argv[2], strtoull(argv[3], NULL, 10));
-	return fail("usage", "trace FILE.atrace | frames MODULE [BUILD-ID] | damage FILE SEED");
+	return fail("usage", "trace FILE.atrace | frames MODULE [BUILD-ID] | accesses MODULE | "
+			     "damage FILE SEED");
 }

@@ -14,6 +14,7 @@
 #include "report_fixture.h"
 #include "base/str.h"
 #include "report/show.h"
+#include "report/suppress.h"
 #include "report/source.h"
 #include "trace/recorded.h"
 
@@ -56,6 +57,8 @@ struct fake {
 	const char *variable;     /* the name of BALANCE */
 	const char *lock, *label; /* NULL: the default */
 	bool heap;
+	bool named;        /* steps have expressions */
+	const char *field; /* if named */
 };
 
 static void fake_show(struct names_resolver *r, const struct names *names, enum names_kind kind,
@@ -132,6 +135,29 @@ static bool fake_created(struct names_resolver *r, const struct names *names, ui
 	return thread != T0;
 }
 
+static void fake_access(struct names_resolver *r, const struct names *names, uint32_t var,
+			strref place, bool write, struct names_access *out)
+{
+	const struct fake *fake = (const struct fake *)r;
+
+	(void)names;
+	(void)write;
+	*out = (struct names_access){0};
+	if (var != BALANCE || !fake->named)
+		return;
+	out->expression = place == P_GET ? "acc->balance" : "a->balance";
+	out->field = fake->field;
+}
+
+static void fake_locate(struct names_resolver *r, const struct names *names, uint32_t lock,
+			struct str *out)
+{
+	(void)names;
+	(void)lock;
+	if (((const struct fake *)r)->named)
+		str_add(out, "heap allocation of 40 bytes, offset 0");
+}
+
 static void fake_init(struct fake *fake)
 {
 	static const char *const strings[] = {"f 1+0x10", "f 1+0x20", "0 1+0x30",
@@ -140,8 +166,9 @@ static void fake_init(struct fake *fake)
 	char name[8];
 
 	*fake = (struct fake){
-		.resolver = {fake_show, fake_stack, fake_function, fake_allocated, fake_created},
-		.variable = "heap block of 24 bytes, offset 8 (allocated at bank.c:29:4)",
+		.resolver = {fake_show, fake_stack, fake_function, fake_allocated, fake_created,
+			     fake_access, fake_locate},
+		.variable = "heap allocation of 24 bytes, offset 8 (allocated at bank.c:29:4)",
 		.heap = true,
 	};
 	names_init(&fake->names);
@@ -304,9 +331,9 @@ static const char want_text[] =
 	"==================\n"
 	"WARNING: AtomSan: atomicity violation in block 'deposit' (observed)\n"
 	"  Thread T1's block 'deposit' (begun at event 3) is not atomic: between its read\n"
-	"  of heap block of 24 bytes, offset 8 (event 5) and its write of it (event 12),\n"
-	"  thread T2's block 'deposit' wrote it (event 9). These steps conflict, so no\n"
-	"  serial order of the blocks explains them.\n"
+	"  of heap allocation of 24 bytes, offset 8 (event 5) and its write of it\n"
+	"  (event 12), thread T2's block 'deposit' wrote it (event 9). These steps\n"
+	"  conflict, so no serial order of the blocks explains them.\n"
 	"\n"
 	"        event  T1                     T2\n"
 	"            3  * begin(deposit)                              bank.c:20:4\n"
@@ -314,7 +341,7 @@ static const char want_text[] =
 	"  |         7  |                      + begin(deposit)       bank.c:20:4\n"
 	"  |         9  |                      | w([1])               bank.c:16:4\n"
 	"  +---     12  | w([1])  <-- closes the cycle                bank.c:16:4\n"
-	"  [1] heap block of 24 bytes, offset 8 (allocated at bank.c:29:4)\n"
+	"  [1] heap allocation of 24 bytes, offset 8 (allocated at bank.c:29:4)\n"
 	"\n"
 	"  Read of [1] by thread T1 (event 5, block 'deposit'):\n"
 	"    #0 get bank.c:8:10 (inlined)\n"
@@ -342,7 +369,7 @@ static const char want_text[] =
 	"    #2 worker bank.c:33:5 (bank+0x1300)\n"
 	"    Locks held: none\n"
 	"\n"
-	"  Location is heap block of 24 bytes, offset 8, allocated at:\n"
+	"  Location is heap allocation of 24 bytes, offset 8, allocated at:\n"
 	"    #0 open_account bank.c:4\n"
 	"       4 | static long get(struct account *a)\n"
 	"\n"
@@ -375,7 +402,7 @@ static const char want_json_step[] =
 	"              \"thread\": \"T1\",\n"
 	"              \"event\": 12,\n"
 	"              \"op\": \"w\",\n"
-	"              \"operand\": \"heap block of 24 bytes, offset 8 (allocated at bank.c:29:4)\",\n"
+	"              \"operand\": \"heap allocation of 24 bytes, offset 8 (allocated at bank.c:29:4)\",\n"
 	"              \"label\": \"deposit\",\n"
 	"              \"place\": \"FILE:16:4\",\n"
 	"              \"begin\": 3,\n"
@@ -387,7 +414,8 @@ static const char want_json_step[] =
 	"              ],\n"
 	"              \"locks\": [],\n"
 	"              \"begin_place\": \"FILE:20:4\",\n"
-	"              \"blocks\": null\n"
+	"              \"blocks\": null,\n"
+	"              \"expression\": null\n"
 	"            }\n"
 	"          ],\n";
 static const char want_json_end[] =
@@ -438,6 +466,83 @@ static void test_json(void **state)
 	mem_free(text);
 }
 
+/* Steps call the same memory "acc->balance" and "a->balance". */
+static void test_named(void **state)
+{
+	struct bench *b = *state;
+	const struct finding *f;
+	struct fake fake;
+
+	fake_init(&fake);
+	fake.named = true;
+	fake.field = "account.balance";
+	run(b, &fake, "frontier", lost, N(lost));
+	f = b->result[0].findings.v[0];
+	assert_string_equal(f->variable, "account.balance");
+	assert_string_equal(f->steps[0].operand, "account.balance");
+	assert_string_equal(f->steps[2].operand, "account.balance");
+	assert_string_equal(f->steps[0].expression, "acc->balance");
+	assert_string_equal(f->steps[2].expression, "a->balance");
+	print(b, "text");
+	assert_has(b->text, "  +-->      5  | r(account.balance) ");
+	assert_has(b->text, "  Read of account.balance (acc->balance) by thread T1 (event 5,");
+	assert_has(b->text, "  Location of account.balance: heap allocation of 24 bytes, offset 8");
+	assert_has(print(b, "json"), "\"expression\": \"a->balance\"\n");
+	assert_has(b->text, "{\"name\": \"account.balance\", \"location\": \"heap allocation of "
+			    "24 bytes, offset 8 (allocated at bank.c:29:4)\"}");
+	names_free(&fake.names);
+}
+
+/* The type is not known: the blamed block's first expression is the name of all. */
+static void test_named_without_type(void **state)
+{
+	struct bench *b = *state;
+	const struct finding *f;
+	struct fake fake;
+
+	fake_init(&fake);
+	fake.named = true;
+	run(b, &fake, "frontier", lost, N(lost));
+	f = b->result[0].findings.v[0];
+	assert_string_equal(f->variable, "acc->balance");
+	assert_string_equal(f->steps[1].operand, "acc->balance");
+	assert_string_equal(f->steps[1].expression, "a->balance");
+	names_free(&fake.names);
+}
+
+/* A suppression may use the name, the location, and the word of older versions for it. */
+static void test_suppress_location(void **state)
+{
+	static const struct {
+		const char *line;
+		bool named, located; /* does it match a finding with that name, and without? */
+	} cases[] = {{"atomicity:^account.balance$\n", true, false},
+		     {"atomicity:^heap allocation of 24 bytes*\n", true, true},
+		     {"atomicity:^heap block of 24 bytes*\n", true, true},
+		     {"atomicity:^heap block of 25 bytes*\n", false, false}};
+	struct bench *b = *state;
+	struct fake fake;
+
+	for (int named = 0; named < 2; named++) {
+		fake_init(&fake);
+		fake.named = named;
+		fake.field = "account.balance";
+		finding_list_free(&b->result[0].findings);
+		run(b, &fake, "frontier", lost, N(lost));
+		names_free(&fake.names);
+		for (size_t i = 0; i < N(cases); i++) {
+			struct err err = {{0}};
+			struct suppress *s =
+				suppress_parse("x", cases[i].line, strlen(cases[i].line), &err);
+
+			assert_non_null(s);
+			assert_int_equal(suppress_matches(s, b->result[0].findings.v[0]),
+					 named ? cases[i].named : cases[i].located);
+			suppress_free(s);
+		}
+	}
+}
+
 static void test_dot(void **state)
 {
 	struct bench *b = *state;
@@ -447,7 +552,7 @@ static void test_dot(void **state)
 	run(b, &fake, "frontier", lost, N(lost));
 	names_free(&fake.names);
 	assert_has(print(b, "dot"),
-		   "5: r(heap block of 24 bytes, offset 8 (allocated at bank.c:29:4))</td>");
+		   "5: r(heap allocation of 24 bytes, offset 8 (allocated at bank.c:29:4))</td>");
 }
 
 /* The other engines report the same about their steps. */
@@ -491,7 +596,7 @@ static void test_engines(void **state)
 		print(b, "text");
 		assert_fits(b->text);
 		assert_has(b->text,
-			   "Location is heap block of 24 bytes, offset 8, allocated at:\n");
+			   "Location is heap allocation of 24 bytes, offset 8, allocated at:\n");
 		finding_list_free(&b->result[0].findings);
 	}
 }
@@ -533,7 +638,7 @@ static void test_not_recorded(void **state)
 	assert_int_equal(f->allocated.n + f->nthreads + f->steps[0].stack.n, 0);
 }
 
-/* The second heap block of a kind has a number; a function's name may contain a slash. */
+/* The second heap allocation of a kind has a number; a function's name may contain a slash. */
 static void test_odd_names(void **state)
 {
 	struct bench *b = *state;
@@ -541,20 +646,20 @@ static void test_odd_names(void **state)
 	struct fake fake;
 
 	fake_init(&fake);
-	fake.variable = "heap block of 8 bytes, offset 0 (allocated at f(int) (p+0x1)) #2";
+	fake.variable = "heap allocation of 8 bytes, offset 0 (allocated at f(int) (p+0x1)) #2";
 	run(b, &fake, "frontier", lost, N(lost));
 	names_free(&fake.names);
 	f = b->result[0].findings.v[0];
 	f->blame.place = "operator/(A, B) (p+0x12)";
-	assert_has(print(b, "text"), "heap block of 8 bytes, offset 0 #2 (event 5)");
+	assert_has(print(b, "text"), "heap allocation of 8 bytes, offset 0 #2 (event 5)");
 	assert_has(b->text,
-		   "  [1] heap block of 8 bytes, offset 0 (allocated at f(int) (p+0x1)) #2\n");
+		   "  [1] heap allocation of 8 bytes, offset 0 (allocated at f(int) (p+0x1)) #2\n");
 	assert_has(b->text, "event 3, operator/(A, B)\n");
 	f->blame.place = "/home/a b/c d/bank.c:9:1";
 	assert_has(print(b, "text"), ", bank.c:9:1)\n");
 }
 
-/* C++ names in the picture, and a lock in a heap block. */
+/* C++ names in the picture, and a lock in an allocation. */
 static void test_cxx_names(void **state)
 {
 	static const struct {
@@ -574,15 +679,17 @@ static void test_cxx_names(void **state)
 
 		fake_init(&fake);
 		fake.label = cases[i].label;
-		fake.lock =
-			"mutex in heap block of 9 bytes, offset 0 (allocated at f(int) (p+0x1))";
+		fake.lock = "mutex in heap allocation of 9 bytes, offset 0 (allocated at f(int) "
+			    "(p+0x1))";
 		run(b, &fake, "frontier", lost, N(lost));
 		names_free(&fake.names);
 		assert_has(print(b, "text"), cases[i].picture);
 		assert_fits(b->text);
-		assert_has(b->text, "    Locks held: mutex in heap block of 9 bytes, offset 0\n");
 		assert_has(b->text,
-			   "    Locks held: mutex in heap block of 9 bytes, offset 0 (shared)\n");
+			   "    Locks held: mutex in heap allocation of 9 bytes, offset 0\n");
+		assert_has(
+			b->text,
+			"    Locks held: mutex in heap allocation of 9 bytes, offset 0 (shared)\n");
 		finding_list_free(&b->result[0].findings);
 	}
 }
@@ -778,7 +885,7 @@ static void test_many_steps(void **state)
 			.event = 10 + i,
 			.op = "w",
 			.past = "wrote",
-			.operand = i % 2 ? "heap block of 4096 bytes, offset 1024" : "x",
+			.operand = i % 2 ? "heap allocation of 4096 bytes, offset 1024" : "x",
 			.begin = i % (N(steps) - 1) ? 0 : 1,
 			.stack = {&frame, 1},
 		};
@@ -787,7 +894,7 @@ static void test_many_steps(void **state)
 	assert_fits(b->text);
 	assert_has(b->text, "    #0 f\\x1b[2J a\\nb.c:3\n");
 	assert_has(b->text, "  ... and the stacks of 13 more steps (-v shows them)\n");
-	assert_has(b->text, "  [1] heap block of 4096 bytes, offset 1024\n");
+	assert_has(b->text, "  [1] heap allocation of 4096 bytes, offset 1024\n");
 	b->rep.verbosity = 1;
 	assert_null(strstr(print(b, "text"), "more steps"));
 }
@@ -796,10 +903,24 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup_recorded, teardown_recorded)
 	const struct CMUnitTest tests[] = {
-		TEST(text),        TEST(json),       TEST(dot),          TEST(engines),
-		TEST(no_resolver), TEST(two_halves), TEST(fingerprint),  TEST(short_names),
-		TEST(deep),        TEST(many_steps), TEST(not_recorded), TEST(odd_names),
-		TEST(cxx_names),   TEST(given_up),   TEST(source),
+		TEST(text),
+		TEST(json),
+		TEST(dot),
+		TEST(engines),
+		TEST(no_resolver),
+		TEST(two_halves),
+		TEST(fingerprint),
+		TEST(short_names),
+		TEST(deep),
+		TEST(many_steps),
+		TEST(not_recorded),
+		TEST(odd_names),
+		TEST(cxx_names),
+		TEST(given_up),
+		TEST(source),
+		TEST(named),
+		TEST(named_without_type),
+		TEST(suppress_location),
 	};
 
 	return cmocka_run_group_tests_name("recorded report", tests, NULL, NULL);

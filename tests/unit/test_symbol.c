@@ -132,10 +132,10 @@ static void test_memory(void **state)
 	assert_int_equal(resolver->allocated(resolver, &names, 12345), 0);
 	for (int again = 0; again < 2; again++) {
 		assert_shown(NAMES_VAR, heap,
-			     "heap block of 24 bytes, offset 16 (allocated at 0x10)");
+			     "heap allocation of 24 bytes, offset 16 (allocated at 0x10)");
 		assert_shown(NAMES_VAR, twin,
-			     "heap block of 24 bytes, offset 16 (allocated at 0x10) #2");
-		assert_shown(NAMES_VAR, lost, "heap block of 24 bytes, offset 16");
+			     "heap allocation of 24 bytes, offset 16 (allocated at 0x10) #2");
+		assert_shown(NAMES_VAR, lost, "heap allocation of 24 bytes, offset 16");
 		assert_shown(NAMES_VAR, stack, "stack of T9 at 0x10");
 		assert_shown(NAMES_VAR, global, "4+0x10 (4 bytes)");
 		assert_shown(NAMES_VAR, odd, "g 4+0x10");

@@ -3,7 +3,7 @@
  *
  * buggy blame: spend
  * buggy refuted: spend
- * buggy variable: *heap block of 24 bytes*
+ * buggy variable: *p->coins*
  * buggy step: r read
  * buggy step: w write
  * buggy prints: -40
