@@ -21,6 +21,7 @@ void regions_free(struct regions *r)
 	mem_free(r->thread);
 	mem_free(r->place);
 	map_free(&r->spots);
+	map_free(&r->called);
 	map_free(&r->seen);
 	*r = (struct regions){0};
 }
@@ -66,13 +67,12 @@ static uint64_t spot_of(const struct regions *r, const struct event *e)
 	return (uint64_t)r->place[e->place].spot << 8 | e->op;
 }
 
-/* Notes which function is called at a place, and whether it has regions. */
+/* Notes which function the thread calls at a place; 0 for one that has no regions. */
 static void note_call(struct regions *r, const struct event *e)
 {
-	struct region_place *p = &r->place[e->place];
+	bool is_excluded = e->left_out == LEFT_OUT_BEGIN_EXCLUDED;
 
-	p->label = e->operand;
-	p->is_excluded = e->left_out == LEFT_OUT_BEGIN_EXCLUDED;
+	map_set2(&r->called, e->place, e->thread, is_excluded ? 0 : e->operand);
 }
 
 static void end_region(struct regions *r, uint32_t thread)
@@ -97,13 +97,13 @@ static void take_own_event(struct regions *r, const struct names *names, const s
 {
 	struct region *now = &r->thread[e->thread];
 	struct region_place *p = &r->place[e->place];
-	const struct region_place *function;
+	uint32_t label;
 	bool back;
 
 	if (!p->spot)
 		learn_place(r, names, e->place);
-	function = &r->place[p->call];
-	if (!p->call || !function->label || function->is_excluded) {
+	label = map_get2(&r->called, p->call, e->thread);
+	if (!p->call || label == MAP_NONE || !label) {
 		end_region(r, e->thread);
 		return;
 	}
@@ -111,7 +111,7 @@ static void take_own_event(struct regions *r, const struct names *names, const s
 	if (!now->id || now->call != p->call || back)
 		*now = (struct region){.id = ++r->last,
 				       .begin = event,
-				       .label = function->label,
+				       .label = label,
 				       .place = e->place,
 				       .is_round = back,
 				       .call = p->call};

@@ -38,10 +38,8 @@ struct region {
 };
 
 struct region_place {
-	strref call;      /* the place of the call of the function that has this place */
-	uint32_t spot;    /* equal for places at the same source line and column; 0: not known */
-	bool is_excluded; /* as a call: the called function has no regions */
-	strref label;     /* as a call: the function called there last; 0: none */
+	strref call;   /* the place of the call of the function that has this place */
+	uint32_t spot; /* equal for places at the same source line and column; 0: not known */
 };
 
 struct regions {
@@ -49,6 +47,7 @@ struct regions {
 	struct region_place *place; /* by strref */
 	struct map spots;           /* hash of lines and columns -> spot */
 	struct map seen;            /* (spot_of(), thread) -> the last region that had it */
+	struct map called; /* (place, thread) -> the function called there last; 0: excluded */
 	size_t thread_cap, place_cap;
 	uint32_t last;
 	bool recorded;

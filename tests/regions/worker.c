@@ -7,7 +7,7 @@
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t started = PTHREAD_COND_INITIALIZER;
-static int go, direct, called, plain, fine;
+static int waiting, go, direct, called, plain, fine;
 
 static int get(const int *from)
 {
@@ -34,6 +34,8 @@ static void add(int *to)
 static void *worker(void *arg)
 {
 	pthread_mutex_lock(&m);
+	waiting++;
+	pthread_cond_broadcast(&started);
 	while (!go)
 		pthread_cond_wait(&started, &m);
 	pthread_mutex_unlock(&m);
@@ -57,17 +59,26 @@ static void *worker(void *arg)
 	return arg;
 }
 
-int main(void)
+/* Begins last, at the same place as the workers; what they do is still theirs. */
+static void *starter(void *arg)
 {
-	pthread_t t[2];
-
-	for (int i = 0; i < 2; i++)
-		pthread_create(&t[i], NULL, worker, NULL);
 	pthread_mutex_lock(&m);
+	while (waiting < 2)
+		pthread_cond_wait(&started, &m);
 	go = 1;
 	pthread_cond_broadcast(&started);
 	pthread_mutex_unlock(&m);
+	return arg;
+}
+
+int main(void)
+{
+	pthread_t t[3];
+
 	for (int i = 0; i < 2; i++)
+		pthread_create(&t[i], NULL, worker, NULL);
+	pthread_create(&t[2], NULL, starter, NULL);
+	for (int i = 0; i < 3; i++)
 		pthread_join(t[i], NULL);
 	printf("%d %d\n", direct, fine);
 	return 0;
