@@ -14,7 +14,7 @@ enum { MANY = 1 << 12 };
 
 /* A witness, and what it is grouped by. */
 struct member {
-	uint32_t hist, took, witness;
+	uint32_t hist, took, witness, thread;
 	uint64_t look;
 	uint64_t event;
 	size_t end; /* of the first of a group (one history and `took`): where the next group begins
@@ -27,10 +27,13 @@ struct members {
 	size_t groups;
 };
 
-/* Members of one look, history and `took`: used instead of groups if there are many histories. */
+/* Members of one look, history, `took` and thread: used instead of groups if there are many
+ * histories. */
 struct cluster {
 	size_t first, end;
 	uint64_t look, event; /* of its first member */
+	uint32_t thread;
+	size_t run; /* clusters from this one on with this thread */
 };
 
 /* The candidates kept that look the same, and the last event of the latest. */
@@ -125,6 +128,8 @@ static int by_group(const void *a, const void *b)
 		return x->took > y->took ? 1 : -1;
 	if (x->look != y->look)
 		return x->look > y->look ? 1 : -1;
+	if (x->thread != y->thread)
+		return x->thread > y->thread ? 1 : -1;
 	return (x->event > y->event) - (x->event < y->event);
 }
 
@@ -175,6 +180,7 @@ static bool collect_members(struct pairs *p, uint32_t first)
 			to->v[to->n++] = (struct member){.hist = w->state[x->state].hist,
 							 .took = w->state[x->state].took,
 							 .witness = i,
+							 .thread = w->entry[e].thread,
 							 .look = look_of(w, x),
 							 .event = x->e2};
 		}
@@ -186,12 +192,13 @@ static bool collect_members(struct pairs *p, uint32_t first)
 	return true;
 }
 
-/* Returns the end of the members that look like member i. */
+/* Returns the end of the members that look like member i and have its thread. */
 static size_t look_end(const struct members *m, size_t i, size_t group_end)
 {
 	size_t end = i + 1;
 
-	while (end < group_end && m->v[end].look == m->v[i].look)
+	while (end < group_end && m->v[end].look == m->v[i].look &&
+	       m->v[end].thread == m->v[i].thread)
 		end++;
 	return end;
 }
@@ -258,7 +265,7 @@ static void keep(struct pairs *p, struct candidate c)
 			l->worst = i;
 }
 
-/* Match members [i, iend) of the pairs with members [k, kend) of the singles. */
+/* Match members [i, iend) of the pairs with members [k, kend) of the singles: two threads. */
 static void match_members(struct pairs *p, size_t i, size_t iend, size_t k, size_t kend)
 {
 	const struct witnesses *w = p->w;
@@ -275,8 +282,7 @@ static void match_members(struct pairs *p, size_t i, size_t iend, size_t k, size
 			if (!is_wanted(p, look, p->pairs.v[a].event))
 				return;
 			p->out->compared++;
-			if (w->entry[x->entry].thread == w->entry[y->entry].thread ||
-			    !are_concurrent(p, w->state[x->state].stretch,
+			if (!are_concurrent(p, w->state[x->state].stretch,
 					    w->state[y->state].stretch))
 				continue;
 			keep(p, (struct candidate){p->pairs.v[a].witness, p->singles.v[b].witness,
@@ -295,7 +301,8 @@ static void match_looks(struct pairs *p, size_t i, size_t iend, size_t k, size_t
 		inext = look_end(&p->pairs, i, iend);
 		for (size_t at = k; at < kend; at = knext) {
 			knext = look_end(&p->singles, at, kend);
-			if (conflict(p->w, &v[p->pairs.v[i].witness], &v[p->singles.v[at].witness]))
+			if (p->pairs.v[i].thread != p->singles.v[at].thread &&
+			    conflict(p->w, &v[p->pairs.v[i].witness], &v[p->singles.v[at].witness]))
 				match_members(p, i, inext, at, knext);
 		}
 	}
@@ -355,9 +362,15 @@ static struct cluster *make_clusters(const struct members *m, size_t *n)
 		if (i == group_end)
 			group_end = m->v[i].end;
 		end = look_end(m, i, group_end);
-		v[(*n)++] = (struct cluster){i, end, m->v[i].look, m->v[i].event};
+		v[(*n)++] = (struct cluster){.first = i,
+					     .end = end,
+					     .look = m->v[i].look,
+					     .event = m->v[i].event,
+					     .thread = m->v[i].thread};
 	}
 	qsort(v, *n, sizeof *v, by_look);
+	for (size_t i = *n; i-- > 0;)
+		v[i].run = 1 + (i + 1 < *n && v[i].thread == v[i + 1].thread ? v[i + 1].run : 0);
 	return v;
 }
 
@@ -384,19 +397,26 @@ static struct alike *make_alike(struct pairs *p, const struct members *m, const 
 	return v;
 }
 
-/* Match all of one look with all of another. */
+/*
+ * Match all of one look with all of another. Clusters of one thread are skipped together: if the
+ * threads ran one after the other, there are many before the first of another thread.
+ */
 static void match_alike(struct pairs *p, const struct cluster *a, size_t na,
 			const struct cluster *b, size_t nb)
 {
 	uint32_t id = look_number(p, a->look, b->look);
 	const struct look *look = &p->look[id];
+	bool same;
 
 	for (size_t i = 0; i < na && is_wanted(p, look, a[i].event); i++)
 		for (size_t k = 0; k < nb && is_wanted(p, look, b[k].event) &&
 				   is_wanted(p, look, a[i].event) && !is_enough(p);
-		     k++)
-			if (are_compatible(p, &p->pairs.v[a[i].first], &p->singles.v[b[k].first]))
+		     k += same ? b[k].run : 1) {
+			same = a[i].thread == b[k].thread;
+			if (!same &&
+			    are_compatible(p, &p->pairs.v[a[i].first], &p->singles.v[b[k].first]))
 				match_members(p, a[i].first, a[i].end, b[k].first, b[k].end);
+		}
 }
 
 static void match_many(struct pairs *p)
