@@ -39,9 +39,9 @@ extern const struct command cmd_run; /* main.c lists it */
 static struct {
 	const char *format, *output, *color, *engine, *first_run, *second_run;
 	bool all, predict;
-	uint64_t vars;
+	struct predict_options how; /* to predict */
 	int quiet, verbose;
-} o = {.vars = 1};
+} o = {.how = PREDICT_DEFAULTS};
 
 static const struct opt opts[] = {
 	OPT_STR('e', "engine", "NAME", &o.engine,
@@ -52,8 +52,8 @@ static const struct opt opts[] = {
 	OPT_STR('f', "format", "FORMAT", &o.format, PRINTING_FORMATS),
 	OPT_STR('o', "output", "FILE", &o.output, "write the findings to FILE (standard error)"),
 	OPT_FLAG('p', "predict", &o.predict,
-		 "do not check this run: predict what other runs could do"),
-	OPT_U64(0, "vars", "N", &o.vars, "predict: on 1 variable; 'atomsan predict' can do 2"),
+		 "record the run, and report what happened and what other runs could do"),
+	OPT_TABLE(predict_opts, &o.how),
 	OPT_FLAG(0, "all", &o.all, "print every finding, including those that look the same"),
 	OPT_STR(0, "color", "WHEN", &o.color, "auto (the default), always or never"),
 	BLOCKSPEC_OPT,
@@ -222,16 +222,14 @@ static enum kind kind_of(const char *name)
 }
 
 /* A program that finds nothing and asks nothing does not connect. Says which case it is. */
-static void print_silence(const char *name, bool text, int status)
+static void print_silence(const char *name, bool text)
 {
 	switch (kind_of(name)) {
 	case PLAIN:
 		note("nothing was checked: %s was not linked by atomsan-cc", name);
 		break;
 	case INSTRUMENTED:
-		if (o.predict && status > 128)
-			note("nothing is predicted: the program did not reach its end");
-		else if (text && !o.first_run)
+		if (text && !o.first_run)
 			note("no %satomicity violation", o.predict ? "possible " : "");
 		break;
 	case NOT_KNOWN:
@@ -302,18 +300,8 @@ static const char *wrong_engine(void)
 	if (other && (o.first_run || o.second_run))
 		return "--first-run and --second-run need --engine=doublechecker";
 	if (o.predict && (o.engine || o.first_run || o.second_run))
-		return "--predict does not check the run, so it cannot be combined with --engine, "
+		return "--predict records the run, so it cannot be combined with --engine, "
 		       "--first-run or --second-run";
-	return NULL;
-}
-
-static const char *wrong_vars(void)
-{
-	if (o.vars != 1 && o.vars != 2)
-		return "--vars takes 1 or 2";
-	if (o.vars == 2)
-		return "--vars=2 needs a recording: 'atomsan record', then 'atomsan predict "
-		       "--vars=2'";
 	return NULL;
 }
 
@@ -370,6 +358,7 @@ static int run(int argc, char **argv)
 		.all = o.all,
 		.verdict = true,
 		.predicts = o.predict,
+		.predict = o.how,
 	};
 	struct str name = STR_INIT;
 	struct room room = {0};
@@ -387,8 +376,8 @@ static int run(int argc, char **argv)
 		return cli_usage(&cmd_run, "--color takes auto, always or never");
 	if (wrong_engine())
 		return cli_usage(&cmd_run, "%s", wrong_engine());
-	if (wrong_vars())
-		return cli_usage(&cmd_run, "%s", wrong_vars());
+	if (predict_check(&o.how, &err))
+		return cli_usage(&cmd_run, "%s", err.text);
 	found = exit_code();
 	if (prepare(&options, &err) || prepare_runs(&err))
 		return cli_error("%s", err.text);
@@ -415,7 +404,7 @@ static int run(int argc, char **argv)
 	serve_all(&room);
 	rc = child_wait();
 	if (!reporter_was_used(room.session) && !o.quiet)
-		print_silence(argv[0], options.format == &text_format, rc);
+		print_silence(argv[0], options.format == &text_format);
 	/* If standard error was closed, the user does not want the report. */
 	if (reporter_end(room.session) && o.output && !rc)
 		rc = cli_error("%s: writing failed", o.output);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -68,7 +69,7 @@ struct reporter_process *reporter_connect(struct reporter *s, int fd, pid_t pid)
 	p->fd = fd;
 	p->pid = pid;
 	p->out = s->o.out;
-	p->run = -1;
+	p->run = p->passed = -1;
 	p->verbosity = s->o.verbosity;
 	p->command = mem_strdup("");
 	p->rules = (struct block_rules){.decide = decide, .hands_on_at = hands_on_at};
@@ -90,13 +91,14 @@ static void add_open_findings(struct reporter_process *p, uint32_t thread, bool 
 void reporter_disconnect(struct reporter_process *p)
 {
 	add_open_findings(p, 0, true);
+	predict_from_run(p);
 	reporter_end_process(p);
 	if (p->fd >= 0)
 		close(p->fd);
 	if (p->own_out)
 		close(p->out);
-	if (p->run >= 0)
-		close(p->run);
+	if (p->passed >= 0)
+		close(p->passed);
 	for (size_t i = 0; i < p->nmodules; i++)
 		mem_free((char *)p->module[i].text);
 	if (p->own_spec)
@@ -154,8 +156,7 @@ static void take_option(struct reporter_process *p, const char *key, const char 
 	} else if (!strcmp(key, "color")) {
 		*color = value;
 	} else if (!strcmp(key, "predict")) {
-		p->predicts = !strcmp(value, "1");
-		p->session->predicts |= p->predicts;
+		p->session->predicts |= !strcmp(value, "1");
 	} else if (!strcmp(key, "engine")) {
 		p->doublechecker |= !strcmp(value, "doublechecker");
 	} else if (!strcmp(key, "first_run") && *value) {
@@ -484,7 +485,7 @@ static int take_end(struct reporter_process *p, const char *body, size_t n, stru
 		t->pooled += e.pooled;
 		t->max_alive = e.max_alive > t->max_alive ? e.max_alive : t->max_alive;
 	}
-	p->ended = p->session->ended = true;
+	p->ended = true;
 	predict_from_run(p);
 	/* Print now, before the program ends and the shell prints its prompt. */
 	reporter_end_process(p);
@@ -512,7 +513,7 @@ static int take_message(struct reporter_process *p, uint32_t type, const char *b
 	case LIVE_LEFT_OUT:
 		return take_left_out(p, body, n, err);
 	case LIVE_RUN:
-		return predict_add_piece(p, body, n, err);
+		return predict_take_run(p, n, err);
 	case LIVE_SETTLED:
 		return take_settled(p, body, n, err);
 	case LIVE_END:
@@ -546,21 +547,91 @@ static int take_messages(struct reporter_process *p, struct err *err)
 	return rc;
 }
 
+/* Keeps the first descriptor that came with a message, and closes the others. */
+static void take_descriptors(struct reporter_process *p, struct msghdr *m)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(m); c; c = CMSG_NXTHDR(m, c)) {
+		size_t n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t i = 0; i < n; i++) {
+			int fd;
+
+			memcpy(&fd, CMSG_DATA(c) + i * sizeof fd, sizeof fd);
+			if (p->passed < 0)
+				p->passed = fd;
+			else
+				close(fd);
+		}
+	}
+}
+
+/* As read(), from the connection to its buffer. */
+static ssize_t receive_bytes(struct reporter_process *p)
+{
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(4 * sizeof(int))];
+	} control;
+	struct iovec part = {p->bytes + p->n, p->cap - p->n};
+	struct msghdr m = {.msg_iov = &part,
+			   .msg_iovlen = 1,
+			   .msg_control = &control,
+			   .msg_controllen = sizeof control};
+	ssize_t n = recvmsg(p->fd, &m, MSG_CMSG_CLOEXEC);
+
+	if (n > 0)
+		take_descriptors(p, &m);
+	return n;
+}
+
+/*
+ * The connection has ended. If the process has not, and its recording is still to be read, it has
+ * closed all of its files, or executes another program. Then wait for its end: returns true.
+ */
+static bool wait_for_process(struct reporter_process *p)
+{
+	struct pollfd end = {.events = POLLIN};
+	struct ucred who = {0};
+	socklen_t size = sizeof who;
+
+	if (p->ended || p->run < 0 || getsockopt(p->fd, SOL_SOCKET, SO_PEERCRED, &who, &size) ||
+	    who.pid <= 0)
+		return false;
+	end.fd = (int)syscall(SYS_pidfd_open, who.pid, 0);
+	if (end.fd < 0)
+		return false;
+	if (poll(&end, 1, 0)) {
+		close(end.fd);
+		return false;
+	}
+	close(p->fd);
+	p->fd = end.fd;
+	p->outlives = true;
+	return true;
+}
+
 bool reporter_serve(struct reporter_process *p)
 {
 	struct err err = {0};
 	ssize_t n;
 	int rc;
 
+	if (p->outlives) {
+		struct pollfd end = {.fd = p->fd, .events = POLLIN};
+
+		return poll(&end, 1, -1) < 0 && errno == EINTR;
+	}
 	/* Read what is there, whatever length the message claims. */
 	MEM_GROW(p->bytes, p->cap, p->n + READ_SIZE);
-	n = read(p->fd, p->bytes + p->n, p->cap - p->n);
+	n = receive_bytes(p);
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return true;
 	if (n <= 0) {
 		if (p->n && p->greeted && !p->ended && p->verbosity > 0)
 			note("process %d ended in the middle of a message", (int)p->pid);
-		return false;
+		return wait_for_process(p);
 	}
 	p->n += (size_t)n;
 	rc = take_messages(p, &err);

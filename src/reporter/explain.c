@@ -54,8 +54,10 @@ static struct reader *open_recording(struct reporter_process *p, const struct fi
 	if (fd < 0)
 		return NULL;
 	reader = recording_open(p, fd, "the recording of a finding", true, rules, err);
-	if (reader)
+	if (reader) {
+		reader_set_modules(reader, p->module, p->nmodules);
 		reader_set_facts(reader, &r->facts);
+	}
 	return reader;
 }
 

@@ -51,7 +51,8 @@ static struct reporter_entry *find_shown_in_full(struct reporter_process *p,
 	for (size_t i = 0; i < s->nentries && p->verbosity == 0 && !s->o.all; i++)
 		if (s->entry[i].full_in == output && counts(&s->entry[i]) &&
 		    report_text_is_repeat(best, s->entry[i].f)) {
-			++*(p->own_out ? &p->in_one_line : &s->in_one_line);
+			++(p->own_out ? p->in_one_line
+				      : s->in_one_line)[reporter_is_predicted(best)];
 			return &s->entry[i];
 		}
 	for (size_t i = 0; i < s->nentries; i++)

@@ -1,71 +1,60 @@
 /*
- * Prediction: the process has sent what matters of its run, and the engine `predict` reads that
- * like any other recording. Its findings did not happen in this run, but could.
+ * Prediction: the process was recorded, and the engines read that recording like any other. What
+ * `frontier` finds happened in this run; what `predict` finds could have.
  */
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "base/mem.h"
 #include "base/note.h"
+#include "base/str.h"
 #include "engine/context.h"
-#include "engine/predict/options.h"
+#include "report/group.h"
 #include "report/left_out.h"
 #include "report/shown.h"
 #include "reporter/reporter_impl.h"
-#include "symbol/symbol.h"
 
 #include "base/banned.h"
-
-/* A program sends far less. */
-#define RUN_BYTES_MAX (1ull << 36)
 
 /* The user waits for the program to end, so the search is stopped after some seconds. */
 #define EFFORT (1ull << 30)
 
-int predict_add_piece(struct reporter_process *p, const char *bytes, size_t n, struct err *err)
+int predict_take_run(struct reporter_process *p, size_t n, struct err *err)
 {
 	if (p->ended)
 		return err_fail(err, "it sent a RUN after END");
-	if (p->run < 0)
-		p->run = memfd_create("atomsan", MFD_CLOEXEC);
-	if (p->run < 0)
-		return err_sys(err, "the recording of its run cannot be kept in memory");
-	if (p->run_bytes + n > RUN_BYTES_MAX)
-		return err_fail(err, "it sent a run of more than %llu bytes", RUN_BYTES_MAX);
-	while (n) {
-		ssize_t put = pwrite(p->run, bytes, n, (off_t)p->run_bytes);
-
-		if (put <= 0)
-			return err_sys(err, "the recording of its run cannot be kept in memory");
-		bytes += put;
-		n -= (size_t)put;
-		p->run_bytes += (uint64_t)put;
-	}
+	if (n)
+		return err_fail(err, "it sent a RUN of %zu bytes", n);
+	if (p->run >= 0)
+		return err_fail(err, "it sent RUN twice");
+	p->run = p->passed;
+	p->passed = -1;
+	p->session->unrecorded |= p->run < 0;
 	return 0;
 }
 
-/* Does the recording stop before the end of the run? Then threads may still hold locks. */
-static bool is_cut_off(int fd)
-{
-	struct raw_header h = {0};
-
-	return pread(fd, &h, sizeof h, 0) == sizeof h && h.closed != 1;
-}
-
-/* Adds the predicted findings: they blame no block, and have a schedule. */
+/*
+ * Adds findings, a cause at a time, the most important first. Their event numbers mean nothing
+ * outside of the recording.
+ */
 static void add_findings(struct reporter_process *p, struct finding_list *l)
 {
-	for (size_t i = 0; i < l->n; i++) {
-		struct live_finding head = {.key = l->v[i]->fingerprint};
-		struct finding *f = l->v[i];
+	struct groups groups;
 
-		l->v[i] = finding_new(); /* take ownership of f */
-		f->live = true;
-		event_numbers_compact(f);
-		findings_add(p, &head, &f, 1, false);
+	shown_select(l, true, p->session->o.all);
+	groups = shown_groups(l);
+
+	for (size_t i = 0; i < groups.n; i++) {
+		/* With an answer, no text is held back. */
+		struct live_finding head = {.key = groups.v[i].v[0]->fingerprint, .answer = 1};
+		struct finding **v = (struct finding **)groups.v[i].v;
+
+		for (size_t k = 0; k < groups.v[i].n; k++) {
+			v[k]->live = true;
+			event_numbers_compact(v[k]);
+		}
+		findings_add(p, &head, v, groups.v[i].n, false);
 	}
+	group_free(&groups);
+	l->n = 0; /* they belong to the session now */
 }
 
 static bool gave_up(const struct engine_result *res)
@@ -76,35 +65,75 @@ static bool gave_up(const struct engine_result *res)
 	return false;
 }
 
+/* Runs one engine over the recording. Returns 0, or -1 with a sentence in `err`. */
+static int find(struct reporter_process *p, struct reader *r, const char *engine,
+		const void *options, struct engine_result *res, struct err *err)
+{
+	const struct reporter_options *o = &p->session->o;
+	int rc = engine_run(engine_by_name(engine), options, r, o->all, NULL, res, err);
+
+	left_out_drop(r, &res->findings);
+	context_add(res, 1, r);
+	return rc;
+}
+
+/* Keeps the names of functions that turned out not to be blocks, for -v. */
+static void keep_left_out(struct reporter *s, struct reader *r)
+{
+	const struct block_left_out *v;
+	struct str name = STR_INIT;
+	size_t n = reader_left_out(r, &v);
+
+	for (size_t i = 0; i < n; i++) {
+		if (v[i].reason != BLOCK_WAITS && v[i].reason != BLOCK_SAID_NOT)
+			continue;
+		str_reset(&name);
+		names_add_string(reader_names(r), v[i].label, &name);
+		left_out_add(&s->out, name.s);
+	}
+	str_free(&name);
+}
+
+static int find_both(struct reporter_process *p, struct reader *r, struct err *err)
+{
+	struct reporter *s = p->session;
+	struct predict_options options = s->o.predict;
+	struct engine_result res = {0};
+	int rc = find(p, r, "frontier", NULL, &res, err);
+
+	s->total.transactions += res.counts.transactions;
+	s->total.threads += (uint32_t)reader_names(r)->table[NAMES_THREAD].n;
+	keep_left_out(s, r);
+	add_findings(p, &res.findings);
+	engine_result_free(&res);
+	if (rc || reader_rewind(r, err))
+		return -1;
+	options.all = s->o.all;
+	options.lean = true;
+	/* Text shows no schedule: the user has no recording to look the events up in. */
+	options.unscheduled = !s->o.format->context;
+	options.effort = EFFORT;
+	rc = find(p, r, "predict", &options, &res, err);
+	if (gave_up(&res))
+		note("process %d: the search was cut short because it took too long; there may be "
+		     "more findings",
+		     (int)p->pid);
+	add_findings(p, &res.findings);
+	engine_result_free(&res);
+	return rc;
+}
+
 void predict_from_run(struct reporter_process *p)
 {
-	/* Text shows no schedule: the user has no recording to look the events up in. */
-	struct predict_options options = {.vars = 1,
-					  .all = p->session->o.all,
-					  .lean = true,
-					  .unscheduled = !p->session->o.format->context,
-					  .effort = EFFORT};
-	struct engine_result res = {0};
 	struct err err = {0};
 	struct reader *r;
-	int fd = p->run;
 
-	p->run = -1;
-	if (fd < 0)
+	if (p->run < 0)
 		return;
-	r = recording_open(p, fd, "the run", is_cut_off(fd), spec_rules(p->spec), &err);
+	r = recording_open(p, p->run, "the run", false, spec_rules(p->spec), &err);
+	p->run = -1;
 	if (r) {
-		engine_run(engine_by_name("predict"), &options, r, options.all, NULL, &res, &err);
-		if (gave_up(&res))
-			note("process %d: the search was cut short because it took too long; there "
-			     "may be more findings",
-			     (int)p->pid);
-		left_out_drop(r, &res.findings);
-		context_add(&res, 1, r);
-		/* The most important is printed first. */
-		shown_select(&res.findings, true, options.all);
-		add_findings(p, &res.findings);
-		engine_result_free(&res);
+		find_both(p, r, &err);
 		recording_close(r);
 	}
 	if (err_is_set(&err))

@@ -1,4 +1,4 @@
-/* Raw recordings that a process sent, as traces to read. */
+/* Raw recordings of a process, as traces to read. */
 #include "reporter/reporter_impl.h"
 #include "symbol/symbol.h"
 
@@ -14,7 +14,6 @@ struct reader *recording_open(struct reporter_process *p, int fd, const char *na
 		return NULL;
 	reader_set_resolver(reader, symbol_resolver_share(p->resolver));
 	reader_set_blocks(reader, rules);
-	reader_set_modules(reader, p->module, p->nmodules);
 	return reader;
 }
 

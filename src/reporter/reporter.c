@@ -105,7 +105,32 @@ static void add_stat(struct engine_result *res, const char *name, uint64_t value
 	res->stats[res->nstats++] = (struct engine_stat){name, value};
 }
 
-static void fill_report(const struct reporter *s, struct engine_result *res, struct report *rep)
+/* The results of a session: what was found, and if the processes predict, what was predicted. */
+struct summary {
+	struct engine_result results[2];
+	struct report report;
+};
+
+/* Fills in the first result, or of a prediction both, with the findings of a process or of all. */
+static void take_findings(const struct reporter *s, const struct reporter_process *p, bool logs,
+			  bool verbose, struct summary *to)
+{
+	struct finding_list l = findings_collect(s, p, logs);
+
+	for (size_t i = 0; i < 2; i++)
+		finding_list_init(&to->results[i].findings, true);
+	for (size_t i = 0; i < l.n; i++) {
+		bool predicted = s->predicts && reporter_is_predicted(l.v[i]);
+		struct finding_sink *sink = &to->results[predicted].findings.sink;
+
+		sink->emit(sink, l.v[i]);
+	}
+	findings_collect_free(&l);
+	for (size_t i = 0; i < 2; i++)
+		shown_select(&to->results[i].findings, verbose, s->o.all);
+}
+
+static void fill_figures(const struct reporter *s, struct engine_result *res)
 {
 	uint64_t dropped = 0, suppressed = 0, evicted = 0;
 
@@ -114,7 +139,7 @@ static void fill_report(const struct reporter *s, struct engine_result *res, str
 		suppressed += s->entry[i].suppressed;
 		evicted += s->entry[i].f->evicted;
 	}
-	res->ops = engine_by_name(s->predicts ? "predict" : "frontier");
+	res->ops = engine_by_name("frontier");
 	res->seconds = clock_seconds() - s->since;
 	add_stat(res, "processes", s->nprocesses);
 	add_stat(res, "edges", s->total.edges);
@@ -136,13 +161,54 @@ static void fill_report(const struct reporter *s, struct engine_result *res, str
 		add_stat(res, "components_not_replayed", s->total.lost);
 		add_stat(res, "replays_mistaken", s->mistaken);
 	}
-	rep->source = (struct report_source){
+}
+
+/* Sums up the findings of a process, or of all (NULL); summary_free() frees it. */
+static void summary_init(struct summary *sum, const struct reporter *s,
+			 const struct reporter_process *p, bool logs)
+{
+	int verbosity = p ? p->verbosity : s->o.verbosity;
+
+	*sum = (struct summary){
+		.report = {.results = sum->results, .nresults = 1, .verbosity = verbosity}};
+	take_findings(s, p, logs, verbosity > 0, sum);
+	fill_figures(s, &sum->results[0]);
+	sum->report.source = (struct report_source){
 		.program = s->program ? s->program : "",
 		.threads = s->total.threads,
 		.transactions = s->total.transactions,
+		.error = s->unrecorded ? "a process could not be recorded" : NULL,
 	};
-	rep->results = res;
-	rep->nresults = 1;
+	if (!s->predicts)
+		return;
+	fill_figures(s, &sum->results[1]);
+	sum->results[1].ops = engine_by_name("predict");
+	sum->report.nresults = 2;
+}
+
+/* Prints the end of a text. Most runs show nothing: then it is about the prediction alone. */
+static void summary_print(const struct summary *sum, const size_t in_one_line[2], FILE *out)
+{
+	for (size_t i = 0; i < sum->report.nresults; i++) {
+		struct report one = sum->report;
+
+		one.results += i;
+		one.nresults = 1;
+		if (i + 1 == sum->report.nresults || finding_list_shown(&one.results->findings))
+			report_text_end(&one, in_one_line[i], out);
+	}
+}
+
+static void summary_free(struct summary *sum)
+{
+	for (size_t i = 0; i < 2; i++)
+		findings_collect_free(&sum->results[i].findings);
+}
+
+static bool summary_shows_findings(const struct summary *sum)
+{
+	return finding_list_shown(&sum->results[0].findings) ||
+	       finding_list_shown(&sum->results[1].findings);
 }
 
 /* Prints what could not be found out about names: each sentence once in the session. */
@@ -236,8 +302,7 @@ void reporter_end_process(struct reporter_process *p)
 {
 	struct reporter *s = p->session;
 	bool alone = s->o.each && !p->own_out;
-	struct engine_result res = {0};
-	struct report rep = {.color = p->color, .verbosity = p->verbosity};
+	struct summary sum;
 	struct piece piece;
 
 	reporter_print_held(p);
@@ -246,14 +311,13 @@ void reporter_end_process(struct reporter_process *p)
 	piece_begin(&piece);
 	if ((alone || p->own_out) && reporter_prints_text(s)) {
 		p->summed_up = true;
-		res.findings = findings_collect(s, p, true);
-		shown_select(&res.findings, p->verbosity > 0, s->o.all);
-		fill_report(s, &res, &rep);
-		if (finding_list_shown(&res.findings) || p->verbosity > 0 ||
+		summary_init(&sum, s, p, true);
+		sum.report.color = p->color;
+		if (summary_shows_findings(&sum) || p->verbosity > 0 ||
 		    (s->o.verdict && p->verbosity >= 0))
-			report_text_end(&rep, p->own_out ? p->in_one_line : s->in_one_line,
-					piece.out);
-		findings_collect_free(&res.findings);
+			summary_print(&sum, p->own_out ? p->in_one_line : s->in_one_line,
+				      piece.out);
+		summary_free(&sum);
 	}
 	if (p->verbosity >= 0)
 		print_warnings(p, piece.out);
@@ -264,31 +328,23 @@ void reporter_end_process(struct reporter_process *p)
 
 int reporter_end(struct reporter *s)
 {
-	struct engine_result res = {0};
-	struct report rep = {.verbosity = s->o.verbosity};
 	struct piece piece, notes;
-	/* The run that is predicted from comes with END. */
-	bool killed = s->predicts && s->nprocesses && !s->ended;
+	struct summary sum;
 	int rc;
 
 	if (s->o.each)
 		return 0;
-	res.findings = findings_collect(s, NULL, !reporter_prints_text(s));
-	shown_select(&res.findings, s->o.verbosity > 0, s->o.all);
-	fill_report(s, &res, &rep);
-	color_decide(s->o.color, s->o.out, &rep.color);
+	summary_init(&sum, s, NULL, !reporter_prints_text(s));
+	color_decide(s->o.color, s->o.out, &sum.report.color);
 	piece_begin(&piece);
 	if (!reporter_prints_text(s))
-		s->o.format->write(&rep, piece.out);
-	else if (finding_list_shown(&res.findings) ||
-		 (s->o.verdict && s->nprocesses && s->o.verbosity >= 0 && !killed))
-		report_text_end(&rep, s->in_one_line, piece.out);
+		s->o.format->write(&sum.report, piece.out);
+	else if (summary_shows_findings(&sum) ||
+		 (s->o.verdict && s->nprocesses && s->o.verbosity >= 0 && !s->unrecorded))
+		summary_print(&sum, s->in_one_line, piece.out);
 	rc = piece_write(&piece, s->o.out);
-	findings_collect_free(&res.findings);
+	summary_free(&sum);
 	piece_begin(&notes);
-	if (killed && s->o.verbosity >= 0)
-		fputs("atomsan: nothing is predicted: the program did not reach its end\n",
-		      notes.out);
 	print_notes(s, s->o.verbosity, notes.out);
 	piece_write(&notes, 2);
 	return rc;

@@ -28,25 +28,27 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "engine/predict/options.h"
 #include "report/report.h"
 #include "report/suppress.h"
 #include "spec/spec.h"
 
 struct reporter_options {
 	const struct report_format *format;
-	int out;                   /* the file for findings */
-	bool own_file;             /* `out` was asked for: the processes' log_path is ignored */
-	const char *color;         /* auto, always, never; NULL: as the process says */
-	int verbosity;             /* -1, 0, 1; with `each`, the process's option may raise it */
-	bool all;                  /* no deduplication */
-	bool each;                 /* each process has its own summary, at its end */
-	bool verdict;              /* say it if nothing was found, too */
-	bool predicts;             /* the run is not checked: findings are predicted from it */
-	struct spec *spec;         /* NULL: as the process says */
-	const char *spec_path;     /* the file it was read from; NULL: none */
-	struct suppress *suppress; /* NULL: only the process's own suppressions */
-	const char *first_run;     /* the file to which suspected blocks are written */
-	const char *program;       /* for reports; NULL: what the first process says */
+	int out;           /* the file for findings */
+	bool own_file;     /* `out` was asked for: the processes' log_path is ignored */
+	const char *color; /* auto, always, never; NULL: as the process says */
+	int verbosity;     /* -1, 0, 1; with `each`, the process's option may raise it */
+	bool all;          /* no deduplication */
+	bool each;         /* each process has its own summary, at its end */
+	bool verdict;      /* say it if nothing was found, too */
+	bool predicts;     /* the run is recorded, and findings are predicted from it */
+	struct predict_options predict; /* how */
+	struct spec *spec;              /* NULL: as the process says */
+	const char *spec_path;          /* the file it was read from; NULL: none */
+	struct suppress *suppress;      /* NULL: only the process's own suppressions */
+	const char *first_run;          /* the file to which suspected blocks are written */
+	const char *program;            /* for reports; NULL: what the first process says */
 };
 
 struct reporter;

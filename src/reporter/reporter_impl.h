@@ -6,7 +6,7 @@
  *	recording.c        opens a raw recording that came with a message
  *	explain.c          makes findings of a FINDING message: from its recording,
  *	explain_steps.c    or from its steps alone, if the recording does not reach back far enough
- *	predict.c          makes findings that did not happen of the recording of a whole run
+ *	predict.c          makes findings of the recording of a whole run
  *	event_numbers.c    numbers the events of a finding
  *	findings.c         keeps, counts and prints findings
  *	reporter.c         begins and ends a session, and sums it up
@@ -48,12 +48,12 @@ struct reporter {
 	struct map causes; /* hashes of the causes that were printed */
 	uint32_t nprocesses;
 	uint64_t ngroups;
-	size_t in_one_line; /* findings shown so, in the session's output */
+	size_t in_one_line[2]; /* findings shown so, in the session's output; 1: predicted ones */
 	char *program;
 	double since;          /* clock_seconds() at the beginning */
 	struct live_end total; /* sums over the processes that said END */
 	bool predicts;         /* at least one process predicts */
-	bool ended;            /* at least one process said END */
+	bool unrecorded;       /* at least one of these could not be recorded */
 	uint64_t suppressed;   /* how often suppressed findings were found */
 	char **said;           /* warnings about symbols that were printed */
 	size_t nsaid, said_cap;
@@ -92,7 +92,7 @@ struct reporter_process {
 	char *log_path;
 	int out; /* the session's output, or with `own_out` its own file */
 	bool own_out;
-	size_t in_one_line; /* findings shown so, in its own file */
+	size_t in_one_line[2]; /* findings shown so, in its own file; 1: predicted ones */
 	bool color;
 	int verbosity;
 	struct suppress *suppress;
@@ -122,9 +122,9 @@ struct reporter_process {
 	size_t nentries, entries_cap;
 	bool any_shown; /* at least one finding was */
 
-	int run; /* a file in memory with the pieces that RUN brought; -1: none */
-	uint64_t run_bytes;
-	bool predicts; /* its option says so */
+	int passed;    /* a descriptor that came with the last bytes; -1: none */
+	int run;       /* the recording that RUN brought; -1: none */
+	bool outlives; /* it has closed its connection, and `fd` shows when it ends */
 	/* Findings whose transactions have not ended, in the order of time. */
 	struct reporter_open {
 		struct live_finding head;
@@ -140,6 +140,12 @@ struct reporter_process {
 };
 
 /* --- reporter.c --- */
+
+/* In which of a session's results the finding is: what happened, or what was predicted. */
+static inline bool reporter_is_predicted(const struct finding *f)
+{
+	return f->status != FINDING_OBSERVED;
+}
 
 static inline bool reporter_prints_text(const struct reporter *s)
 {
@@ -199,9 +205,12 @@ struct finding *explain_steps(struct reporter_process *p, const struct finding_m
 
 /* --- predict.c --- */
 
-/* Keeps a piece of the recording of the process's run. */
-int predict_add_piece(struct reporter_process *p, const char *bytes, size_t n, struct err *err);
-/* Predicts from the pieces, when the last one has come. */
+/* The process has handed over the recording of its run, or could not be recorded. */
+int predict_take_run(struct reporter_process *p, size_t n, struct err *err);
+/*
+ * The process has ended: makes findings of its recording, if it has one. First those that happened,
+ * then those that could have.
+ */
 void predict_from_run(struct reporter_process *p);
 
 /* --- event_numbers.c --- */

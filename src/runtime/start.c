@@ -11,7 +11,6 @@
 #include "runtime/link/modules.h"
 #include "runtime/os/options.h"
 #include "runtime/os/real.h"
-#include "runtime/predict/predict.h"
 #include "runtime/record/record.h"
 #include "runtime/thread/thread.h"
 
@@ -33,11 +32,10 @@ static int finish_tools(int status)
 	/* A child made by vfork() runs in the program's memory, but is not the program. */
 	if (getpid() != rt_process)
 		return status;
-	rt_recorder->finish();
-	if (!rt_checking || __atomic_exchange_n(&once, 1, __ATOMIC_RELAXED))
-		return status;
 	inside = rt_enter_nested(&rt_self);
-	found = rt_tool->finish();
+	found = rt_recorder->finish();
+	if (rt_checking && !__atomic_exchange_n(&once, 1, __ATOMIC_RELAXED))
+		found += rt_tool->finish();
 	rt_leave_nested(&rt_self, inside);
 	return found && !status ? rt_options.exitcode : status;
 }
@@ -65,10 +63,10 @@ RT_INTERCEPT void _exit(int status)
 		syscall(SYS_exit_group, status);
 }
 
-/* If the tool reports at the end only, it reports now; nothing else changes for the program. */
+/* What is predicted is reported now; nothing else changes for the program. */
 RT_INTERCEPT void abort(void)
 {
-	if (rt_tool->reports_at_end)
+	if (rt_recorder->reports_at_end)
 		finish_tools(1);
 	REAL(abort)();
 	__builtin_unreachable();
@@ -108,11 +106,7 @@ static void choose_tool(void)
 	bool first = *rt_options.first_run, second = *rt_options.second_run;
 	bool doublechecker = !strcmp(rt_options.engine, "doublechecker");
 
-	if (rt_options.predict) {
-		predict_init();
-		return;
-	}
-	if (!rt_options.check)
+	if (!rt_options.check || rt_options.predict)
 		return;
 	if (!doublechecker && strcmp(rt_options.engine, "frontier"))
 		rt_die("ATOMSAN_OPTIONS: 'engine' takes frontier or doublechecker");
@@ -133,8 +127,8 @@ static void start_runtime(int argc, char **argv, char **environment)
 	rt_options_init(environment);
 	rt_process = getpid();
 	rt_before_halt = finish_before_halt;
-	if (*rt_options.record)
-		record_init();
+	if (*rt_options.record || rt_options.predict)
+		record_init(environment);
 	choose_tool();
 	thread_init();
 	intercept_thread_init();

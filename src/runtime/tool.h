@@ -1,8 +1,8 @@
 /*
  * A tool: what is done with the events of a running program.
  *
- * At start-up one tool is chosen (`frontier`, `doublechecker` or `predict`), and
- * beside it the recorder may run, which is a tool, too. Hooks and interceptors
+ * At start-up one tool is chosen (`frontier` or `doublechecker`), and beside it or
+ * instead of it the recorder may run, which is a tool, too. Hooks and interceptors
  * translate a call of the program into one event, and the event goes to both: to the
  * tool first, except that the recorder hears of a call first. No code outside a tool's
  * folder asks which tool is at work; it may ask for the mode.
@@ -170,7 +170,8 @@ struct rt_tool {
 	 */
 	uint64_t (*finish)(void);
 
-	/* Do all findings come from finish()? Then it is called even if the program aborts. */
+	/* Does finish() find something? Then it is called even if the program aborts. Only for the
+	 * recorder. */
 	bool reports_at_end;
 };
 

@@ -24,9 +24,9 @@
  *	          had its share of FINDINGs, its later findings are only in the numbers of END
  *	LEFT_OUT  addresses (8 bytes each) in functions that turned out to wait, or that the source
  *	          says are not atomic: a finding that blames only such functions does not count
- *	RUN       a piece of a raw recording of the whole run, reduced to what prediction needs. The
- *	          pieces are sent in order, and END comes after the last. The engine `predict` makes
- *	          findings of them
+ *	RUN       no body; the descriptor of a raw recording of the whole run comes with it. When END
+ *	          comes, or when the process has ended without it, the engines make findings of
+ *	          that recording. Without a descriptor, the run could not be recorded
  *	SUSPECT   struct live_suspect, then the text if it is a label: a block that a first run
  *	          suspects
  *	END       struct live_end: the program is about to end. Answered by SHOWN with the number of
@@ -40,7 +40,7 @@
 
 #include <stdint.h>
 
-#define LIVE_VERSION 6u
+#define LIVE_VERSION 7u
 
 /* Limits. A reporter ends the connection if a message exceeds them. */
 #define LIVE_BYTES_MAX   (1u << 30) /* of a message */

@@ -28,6 +28,7 @@ struct raw_frame {
 
 struct raw_thread_state {
 	struct raw_cursor cursor;
+	uint64_t nread;       /* units of the cursor so far */
 	struct raw_item item; /* the thread's next unit, as long as the thread is in the heap */
 	struct raw_frame *frame;
 	size_t depth, frame_cap;
@@ -66,6 +67,7 @@ struct raw {
 	struct raw_memory *memory;
 	struct raw_names names;
 	struct raw_thread_state *thread;
+	uint64_t *nitems; /* by thread: how many units the first pass read */
 	size_t nthreads;
 	uint32_t *heap; /* threads, the one with the earliest unit on top */
 	size_t nheap;

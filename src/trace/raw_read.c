@@ -6,6 +6,9 @@
  * what must be known before the first event: the variables (raw_memory.h) and
  * which semaphores are locks. The second makes the events.
  *
+ * The program may still be adding units to the file. The second pass ends where the
+ * first did, so that both have the same.
+ *
  * This file finds the next unit; raw_events.c makes events of it.
  */
 #include <inttypes.h>
@@ -57,6 +60,7 @@ static void raw_destroy(struct reader *r)
 	for (size_t i = 0; i < a->nobjects; i++)
 		mem_free(a->object[i].shared);
 	mem_free(a->thread);
+	mem_free(a->nitems);
 	mem_free(a->heap);
 	mem_free(a->object);
 	mem_free(a->label);
@@ -139,7 +143,7 @@ static void scan_recording(struct raw *a, bool unfinished)
 
 	for (uint32_t t = 0; t < a->file.nthreads; t++) {
 		raw_cursor_init(&c, &a->file.threads[t]);
-		while (raw_cursor_next(&c, &i)) {
+		for (; raw_cursor_next(&c, &i); a->nitems[t]++) {
 			switch (i.op) {
 			case RAW_READ:
 			case RAW_WRITE:
@@ -173,6 +177,7 @@ static void scan_recording(struct raw *a, bool unfinished)
 				break;
 			}
 		}
+		a->broken += c.broken;
 	}
 	/* Still held after the last thread's units: the thread that waited did not post it. */
 	while (!unfinished && map_next(&semaphores, &at, &use))
@@ -214,16 +219,12 @@ static void sift_down(struct raw *a, size_t i)
 static bool advance_thread(struct raw *a, uint32_t thread)
 {
 	struct raw_thread_state *t = &a->thread[thread];
-	bool more = raw_cursor_next(&t->cursor, &t->item);
-
-	a->broken += t->cursor.broken;
-	return more;
+	return t->nread++ < a->nitems[thread] && raw_cursor_next(&t->cursor, &t->item);
 }
 
 static void fill_heap(struct raw *a)
 {
 	a->nheap = 0;
-	a->broken = 0;
 	for (uint32_t t = 0; t < a->nthreads; t++) {
 		raw_cursor_init(&a->thread[t].cursor, &a->file.threads[t]);
 		if (advance_thread(a, t))
@@ -309,6 +310,7 @@ static void raw_start(struct reader *r)
 	raw_names_init(&a->names, &r->names);
 	a->nthreads = a->file.nthreads;
 	a->thread = mem_zalloc((a->nthreads + 1) * sizeof *a->thread);
+	a->nitems = mem_zalloc((a->nthreads + 1) * sizeof *a->nitems);
 	a->heap = mem_alloc((a->nthreads + 1) * sizeof *a->heap);
 	for (uint32_t t = 0; t < a->nthreads; t++) {
 		char name[16];
@@ -318,7 +320,8 @@ static void raw_start(struct reader *r)
 	}
 	a->keep_parts = r->units != NULL;
 	raw_facts_prepare(r);
-	scan_recording(a, r->opt.unfinished);
+	/* A program that was killed may have been about to post a semaphore. */
+	scan_recording(a, r->opt.unfinished || a->file.header->closed != 1);
 	r->in.size = size;
 	add_first_notes(r);
 	raw_facts_begin(r);

@@ -646,6 +646,7 @@ static void wrong_messages(void **state)
 		{LIVE_LEFT_OUT, 7, "it sent a LEFT_OUT of 7 bytes"},
 		{LIVE_SETTLED, 7, "it sent a SETTLED of 7 bytes"},
 		{LIVE_END, 3, "it sent an END of 3 bytes"},
+		{LIVE_RUN, 1, "it sent a RUN of 1 bytes"},
 	};
 	struct str s = STR_INIT;
 
@@ -667,7 +668,7 @@ static void wrong_messages(void **state)
 	str_free(&s);
 }
 
-/* A run after END is refused: the log for prediction has been sent. */
+/* A run after END is refused: the findings have been made. */
 static void run_after_end(void **state)
 {
 	struct str s = STR_INIT;

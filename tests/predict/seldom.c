@@ -5,6 +5,7 @@
  *
  * The argument says how the program ends, or what else it does.
  */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static long balance;
 static long rounds = 1;
 static long *wide;
+static volatile int busy; /* the second thread never ends */
 
 static __attribute__((noinline)) long get(void)
 {
@@ -59,6 +61,8 @@ static void *customer(void *late)
 		deposit(1);
 	for (long i = 0; late && wide && i < 1 << 20; i++)
 		wide[i]++;
+	while (late && busy)
+		get();
 	return NULL;
 }
 
@@ -68,8 +72,10 @@ static void work(void)
 
 	for (size_t i = 0; i < 2; i++)
 		pthread_create(&t[i], NULL, customer, i ? &t : NULL);
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < (busy ? 1 : 2); i++)
 		pthread_join(t[i], NULL);
+	while (busy && get() < 2)
+		;
 }
 
 /* A child process with its own threads, while its parent has a thread that the child does not have.
@@ -107,11 +113,20 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(how, "alone"))
 		return 0;
+	if (!strcmp(how, "closes first"))
+		closefrom(3);
+	busy = !strcmp(how, "busy");
 	work();
 	printf("%ld\n", balance);
 	fflush(stdout);
 	if (!strcmp(how, "killed"))
 		raise(SIGKILL);
+	if (!strcmp(how, "crash"))
+		*(volatile char *)16 = 0;
+	if (!strcmp(how, "closes"))
+		closefrom(3);
+	if (!strcmp(how, "executes"))
+		execlp("true", "true", (char *)NULL);
 	if (!strcmp(how, "_exit"))
 		_exit(0);
 	if (!strcmp(how, "quick_exit"))

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "raw_builder.h"
 #include "trace/raw_file.h"
@@ -643,11 +645,41 @@ static void unfinished(void **state)
 	raw_put(&b, 0, 50, RAW_SEM_WAIT, LOCK, 0, 1);
 	raw_put(&b, 1, 30, RAW_SEM_WAIT, LOCK, 0, 1);
 	raw_put(&b, 1, 40, RAW_SEM_POST, LOCK, 0, 1);
+	b.header.closed = 1;
 	assert_false(has_name(NAMES_LOCK, "semaphore o 0x30000 1"));
 	r = reader_open(fixture_path("x.raw"), &o, &err);
 	assert_non_null(r);
 	one_pass(r, &text);
 	assert_string_equal(text.s, "T0 acq 0\nT0 rel 0\nT1 acq 0\nT1 rel 0\nT0 acq 0\n");
+	reader_close(r);
+}
+
+/* Units that are added after the first pass do not exist. */
+static void growing(void **state)
+{
+	struct raw_unit more = {A | (uint64_t)RAW_WRITE << 48 | 4ull << 56, 30};
+	struct err err = {0};
+	struct reader *r;
+	off_t at;
+	int fd;
+
+	(void)state;
+	raw_put(&b, 0, 10, RAW_WRITE, A, 4, 1);
+	raw_put(&b, 1, 20, RAW_WRITE, A, 4, 1);
+	r = open_built("x.raw");
+	one_pass(r, &text);
+	assert_string_equal(text.s, "T0 w 0\nT1 w 0\n");
+	fd = open(fixture_path("x.raw"), O_WRONLY);
+	at = RAW_PAGE + sizeof(struct raw_chunk) + sizeof more;
+	assert_int_equal(pwrite(fd, &more, sizeof more, at), sizeof more);
+	close(fd);
+	assert_int_equal(reader_rewind(r, &err), 0);
+	one_pass(r, &text);
+	assert_string_equal(text.s, "T0 w 0\nT1 w 0\n");
+	reader_close(r);
+	r = reader_open(fixture_path("x.raw"), &(struct reader_options){0}, &err);
+	one_pass(r, &text);
+	assert_string_equal(text.s, "T0 w 0\nT1 w 0\nT0 w 0\n");
 	reader_close(r);
 }
 
@@ -669,6 +701,7 @@ int main(void)
 		TEST(units_of_many),
 		TEST(modules_from_outside),
 		TEST(unfinished),
+		TEST(growing),
 		TEST(reuse),
 		TEST(forgotten),
 		TEST(high_program_counters),

@@ -5,7 +5,7 @@
  * names and the specification; it is asked only if they matter, and once for each
  * function.
  *
- * Included by: blocks/, report/, checker/, doublechecker/, predict/.
+ * Included by: blocks/, report/, checker/, doublechecker/.
  */
 #ifndef ATOMSAN_RUNTIME_BLOCKS_BLOCK_POLICY_H
 #define ATOMSAN_RUNTIME_BLOCKS_BLOCK_POLICY_H

@@ -5,8 +5,6 @@
 
 #include "base/banned.h"
 
-bool blocks_follow_alone;
-
 uint64_t blocks_open_block(const struct rt_thread *t)
 {
 	const struct thread_blocks *b = &t->blocks;

@@ -22,8 +22,6 @@
 void blocks_call_slow(struct rt_thread *t, struct rt_frame *f);
 /* A function is left; `f`, its frame, has just been removed from the stack of calls. */
 void blocks_return(struct rt_thread *t, struct rt_frame *f);
-/* If true, calls_leave_one() calls blocks_return() even while no other thread exists. */
-extern bool blocks_follow_alone;
 
 /* A marked block begins or ends. */
 void blocks_mark(struct rt_thread *t, uint32_t label, const char *text, uintptr_t pc);

@@ -41,7 +41,7 @@ static inline void calls_leave_one(struct rt_thread *t)
 
 	RT_ASSERT(t->calls.depth);
 	f = &t->calls.frame[--t->calls.depth];
-	if (rt_unjoined_threads || blocks_follow_alone)
+	if (rt_unjoined_threads)
 		blocks_return(t, f);
 	else if (t->blocks.cut > t->calls.depth)
 		t->blocks.cut = t->calls.depth;
@@ -96,7 +96,6 @@ static inline void calls_enter(struct rt_thread *t, uintptr_t sp, uintptr_t func
 	f->unit = NULL;
 	f->kind = RT_LIKELY(t->calls.depth) ? 0 : calls_first_kind(t, f);
 	f->starts = f->hands_on = false;
-	f->node = 0;
 	if (RT_UNLIKELY(rt_recording))
 		rt_recorder->call(t, f);
 	t->calls.depth++;

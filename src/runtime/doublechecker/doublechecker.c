@@ -154,7 +154,7 @@ static void doublechecker_free(struct rt_thread *t, uintptr_t address, size_t si
 static void doublechecker_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
 	if (icd_logs)
-		origins_allocated(t, address, size, 0, pc);
+		origins_allocated(t, address, size, pc);
 	if (!rt_unjoined_threads || !t->slot)
 		return;
 	checker_allocated(t, address);

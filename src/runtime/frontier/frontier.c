@@ -192,7 +192,7 @@ static void frontier_free(struct rt_thread *t, uintptr_t address, size_t size, u
 
 static void frontier_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
-	origins_allocated(t, address, size, 0, pc);
+	origins_allocated(t, address, size, pc);
 	if (!rt_unjoined_threads || !t->slot)
 		return;
 	checker_allocated(t, address);

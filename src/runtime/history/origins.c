@@ -22,8 +22,7 @@ static uint32_t allocation_index(uintptr_t address)
 	return (uint32_t)((address >> 4) * 0x9e3779b97f4a7c15ull >> 50);
 }
 
-void origins_allocated(const struct rt_thread *t, uintptr_t address, size_t size, uint64_t time,
-		       uintptr_t pc)
+void origins_allocated(const struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)
 {
 	uint32_t i = allocation_index(address);
 	struct origins_allocation *a;
@@ -43,7 +42,6 @@ void origins_allocated(const struct rt_thread *t, uintptr_t address, size_t size
 	a->address = address;
 	a->size = size;
 	a->pc = pc;
-	a->time = time;
 	a->thread = t->id;
 	history_stack(t, &a->stack);
 	__atomic_store_n(&addresses[i], address, __ATOMIC_RELEASE);
@@ -79,12 +77,6 @@ bool origins_extent_at(uint32_t i, uintptr_t *address, size_t *size)
 	*address = __atomic_load_n(&addresses[i], __ATOMIC_ACQUIRE);
 	*size = *address ? allocations[i].size : 0;
 	return *address;
-}
-
-bool origins_allocation(uintptr_t address, struct origins_allocation *to)
-{
-	return allocations && origins_allocation_at(allocation_index(address), to) &&
-	       to->address == address;
 }
 
 void origins_created(const struct rt_thread *t, uint32_t id, uintptr_t pc)

@@ -34,9 +34,8 @@ const char *origins_name_of(uint32_t thread);
 
 /* --- allocations --- */
 
-/* Note an allocation. `time` is the machine's clock if the tool wants it, else 0. */
-void origins_allocated(const struct rt_thread *t, uintptr_t address, size_t size, uint64_t time,
-		       uintptr_t pc);
+/* Note an allocation. */
+void origins_allocated(const struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc);
 /* Forget an allocation. */
 void origins_freed(uintptr_t address);
 
@@ -44,13 +43,9 @@ struct origins_allocation {
 	uintptr_t address;
 	size_t size;
 	uintptr_t pc;
-	uint64_t time;   /* as passed to origins_allocated(); only predict uses it */
 	uint32_t thread; /* the thread that allocated it */
 	struct history_stack stack;
 };
-/* Copy the entry of the allocation that begins at `address`. False: it is not known. */
-bool origins_allocation(uintptr_t address, struct origins_allocation *to);
-
 /* Returns the number of entries: 0 before the first allocation, then ORIGINS_ALLOCATIONS. */
 enum { ORIGINS_ALLOCATIONS = 1 << 14 };
 uint32_t origins_allocations(void);

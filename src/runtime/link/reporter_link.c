@@ -244,6 +244,35 @@ static bool send_parts(enum live_type type, const struct link_part *parts, size_
 	return ok;
 }
 
+/* Send a message without a body, and a descriptor with it. Closes the connection if that fails. */
+static bool send_descriptor(enum live_type type, int descriptor)
+{
+	struct live_head head = {.type = type};
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = {0};
+	struct iovec part = {&head, sizeof head};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = &control,
+				 .msg_controllen = sizeof control};
+	long done;
+	bool ok;
+
+	control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)),
+					.cmsg_level = SOL_SOCKET,
+					.cmsg_type = SCM_RIGHTS};
+	memcpy(CMSG_DATA(&control.head), &descriptor, sizeof descriptor);
+	do
+		done = syscall(SYS_sendmsg, fd, &message, MSG_NOSIGNAL);
+	while (done < 0 && errno == EINTR);
+	ok = done > 0 && write_all((char *)&head + done, sizeof head - (size_t)done);
+	if (!ok)
+		close_link();
+	return ok;
+}
+
 static void send_module(uint64_t bias, const char *text, size_t n, void *arg)
 {
 	const struct link_part parts[] = {{&bias, sizeof bias}, {text, n}};
@@ -326,6 +355,19 @@ bool link_send(enum live_type type, const struct link_part *parts, size_t n, voi
 		if (!ok)
 			close_link();
 	}
+	rt_unlock(&lock);
+	errno = saved;
+	return ok;
+}
+
+bool link_send_file(enum live_type type, int descriptor)
+{
+	int saved = errno;
+	bool ok;
+
+	rt_lock_ranked(&lock, RT_REPORTER);
+	check_socket();
+	ok = connect_once() && send_descriptor(type, descriptor);
 	rt_unlock(&lock);
 	errno = saved;
 	return ok;

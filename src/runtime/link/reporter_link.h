@@ -7,7 +7,7 @@
  * One message is sent at a time. The caller holds no lock of the runtime. If the
  * reporter dies, no call waits for it, and no other reporter is started.
  *
- * Included by: link/, blocks/, report/, checker/, predict/.
+ * Included by: link/, blocks/, report/, checker/, record/.
  */
 #ifndef ATOMSAN_RUNTIME_LINK_REPORTER_LINK_H
 #define ATOMSAN_RUNTIME_LINK_REPORTER_LINK_H
@@ -27,6 +27,12 @@ struct link_part {
  */
 bool link_send(enum live_type type, const struct link_part *parts, size_t n, void *answer,
 	       size_t answer_bytes);
+
+/*
+ * Send a message without a body, together with an open file. Returns false if there is no reporter,
+ * or if the descriptor is not open.
+ */
+bool link_send_file(enum live_type type, int descriptor);
 
 /*
  * Is this function a block? `call`: where it was called; `kind`: enum block_kind; `start`: it was

@@ -26,9 +26,9 @@
 	X(INT, history_size, 2, "how far reports look back: 0 to 6, each step doubles it")         \
 	X(STRING, reporter, "",                                                                    \
 	  "socket of the reporter, which prints findings (atomsan run sets it)")                   \
-	X(BOOL, predict, 0,                                                                        \
-	  "instead of the check: predict from this run what other runs could do")                  \
-	X(INT, predict_size, 512, "memory for prediction, in MiB; after that, the run is ignored") \
+	X(BOOL, predict, 0, "record the run, and predict at its end what other runs could do")     \
+	X(INT, predict_size, 1024,                                                                 \
+	  "size of that recording in MiB, at most; the run after that is ignored")                 \
 	X(BOOL, all, 0, "report each cycle, also equal ones (atomsan run --all sets it)")          \
 	X(BOOL, rules, 0, "the reporter has a specification (atomsan run sets it)")                \
 	X(BOOL, hides, 0, "the reporter has suppressions (atomsan run sets it)")                   \

@@ -1,19 +1,15 @@
 #include "runtime/record/record.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "runtime/history/unit.h"
 #include "runtime/os/clock.h"
-#include "runtime/os/lock.h"
 #include "runtime/os/options.h"
+#include "runtime/record/file.h"
+#include "runtime/record/predict.h"
 #include "runtime/thread/mode.h"
 #include "runtime/thread/state.h"
 #include "runtime/tool.h"
@@ -27,183 +23,74 @@
 enum { CHUNK_FIRST = 1 << 12 };
 _Static_assert(CHUNK_FIRST << 6 <= (int)RAW_CHUNK_MAX, "readers accept the largest chunk");
 
-static int file = -1;
-static struct stat identity; /* of the file */
-static char path[4096];
-static struct raw_header *header;
-static uint32_t file_lock; /* the file's end, and opening the file again */
-
-/* Print why, once; the program goes on unrecorded. */
+/*
+ * Stop, and print why, once: the program goes on unrecorded. `error` is 0 if predict_size is used
+ * up.
+ */
 static void stop_recording(const char *doing, int error)
 {
 	if (!__atomic_exchange_n(&rt_recording, false, __ATOMIC_RELAXED))
 		return;
 	mode_choose();
-	rt_say("recording stopped: %s %s: %s", doing, path, strerrordesc_np(error));
-	if (header) {
-		rt_format(header->why, sizeof header->why, "%s: %s", doing, strerrordesc_np(error));
-		header->closed = 2;
+	if (error) {
+		rt_say("recording stopped: %s %s: %s", doing, record_file_name(),
+		       strerrordesc_np(error));
+		rt_format(record_header->why, sizeof record_header->why, "%s: %s", doing,
+			  strerrordesc_np(error));
+	} else {
+		rt_say("prediction covers the run up to here: the %d MiB of predict_size are used "
+		       "up; the program goes on",
+		       rt_options.predict_size);
+		rt_format(record_header->why, sizeof record_header->why, "predict_size is used up");
 	}
+	record_header->closed = 2;
 }
 
-/* "%p" in a file name is the number of the process. */
-static void name_file(const char *pattern)
+/* Begin to record. False: that is not possible, and a message has said why. */
+static bool begin_recording(bool temporary)
 {
-	size_t n = 0;
-
-	for (; *pattern && n < sizeof path - 16; pattern++) {
-		if (pattern[0] == '%' && pattern[1] == 'p') {
-			n += rt_format(path + n, 16, "%d", getpid());
-			pattern++;
-		} else {
-			path[n++] = *pattern;
-		}
+	if (!record_file_open(temporary)) {
+		if (rt_options.predict)
+			predict_send_failure();
+		return false;
 	}
-	path[n] = 0;
-}
-
-static void note_command(void)
-{
-	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return;
-	n = read(fd, header + 1, RAW_PAGE - sizeof *header);
-	if (n > 0)
-		header->command = (uint32_t)n;
-	close(fd);
-}
-
-/*
- * Open the file with a high descriptor, since the program may count on a low one. Returns the
- * descriptor, or -1 and errno. Uses system calls, since open() and close() are cancellation points.
- */
-static int open_high(int flags)
-{
-	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | flags, 0666), high;
-
-	if (fd < 0)
-		return fd;
-	high = fcntl(fd, F_DUPFD_CLOEXEC, 500);
-	if (high < 0)
-		return fd;
-	syscall(SYS_close, fd);
-	return high;
-}
-
-/* Is this a descriptor of the recording? */
-static bool is_our_file(int fd)
-{
-	struct stat st;
-
-	return !fstat(fd, &st) && st.st_dev == identity.st_dev && st.st_ino == identity.st_ino;
-}
-
-/*
- * Make the file larger. Returns 0 or an error number.
- *
- * The program may have closed our descriptor and use the number for a file of its own, which must
- * not be touched. The size of files may be limited: then growing one is a fatal signal, not an
- * error.
- */
-static int grow_file(uint64_t at, size_t bytes)
-{
-	struct rlimit limit;
-	int fd;
-
-	if (!is_our_file(file)) {
-		fd = open_high(0);
-		if (fd < 0)
-			return errno;
-		if (!is_our_file(fd)) {
-			syscall(SYS_close, fd);
-			return ESTALE;
-		}
-		file = fd;
-	}
-	if (!syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) && at + bytes > limit.rlim_cur)
-		return EFBIG;
-	return posix_fallocate(file, (off_t)at, (off_t)bytes);
-}
-
-static bool fail_to_open(int error)
-{
-	rt_say("cannot record to %s: %s", path, strerrordesc_np(error));
-	if (file >= 0)
-		syscall(SYS_close, file);
-	file = -1;
-	header = NULL;
-	return false;
-}
-
-static bool open_file(void)
-{
-	int error = 0;
-
-	file = open_high(O_CREAT);
-	if (file < 0)
-		return fail_to_open(errno);
-	/* Another process writes to it, as a rule the one that started this: use another file. */
-	if (flock(file, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
-		close(file);
-		rt_format(path + strlen(path), sizeof path - strlen(path), ".%d", getpid());
-		file = open_high(O_CREAT);
-		if (file < 0)
-			return fail_to_open(errno);
-	}
-	if (fstat(file, &identity) || ftruncate(file, 0))
-		return fail_to_open(errno);
-	error = grow_file(0, RAW_PAGE);
-	if (error)
-		return fail_to_open(error);
-	header = mmap(NULL, RAW_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-	if (header == MAP_FAILED)
-		return fail_to_open(errno);
-	header->version = RAW_VERSION;
-	header->pid = (uint32_t)getpid();
-	header->end = RAW_PAGE;
-	note_command();
-	RT_COMPILER_BARRIER();
-	__builtin_memcpy(header->magic, RAW_MAGIC, sizeof header->magic);
 	rt_recording = rt_timed = true;
 	return true;
 }
 
 static uint64_t record_finish(void)
 {
-	if (rt_recording && header->pid == (uint32_t)getpid())
-		header->closed = 1;
-	return 0;
+	if (!record_header || record_header->pid != (uint32_t)getpid())
+		return 0;
+	if (rt_recording)
+		record_header->closed = 1;
+	if (!rt_options.predict)
+		return 0;
+	/* The reporter is about to read the file. A unit that another thread still adds is ignored.
+	 */
+	rt_recording = false;
+	mode_choose();
+	return predict_finish();
 }
 
 /* A forked child begins a recording of its own, or records nothing. */
 static bool record_fork_child(struct rt_thread *t)
 {
-	bool was_on = rt_recording;
+	bool was_on = rt_recording, has_name = *rt_options.record && rt_options.record_children;
 
 	/* The mappings are the parent's. */
 	rt_recording = false;
 	if (t->rec.chunk)
 		munmap(t->rec.chunk, t->rec.chunk_bytes);
-	if (header)
-		munmap(header, RAW_PAGE);
-	if (file >= 0 && is_our_file(file))
-		close(file);
-	header = NULL;
-	file = -1;
 	t->rec.chunk = NULL;
 	t->rec.log.next = t->rec.log.end = NULL;
 	t->rec.nchunks = 0;
 	t->rec.log.base = 0;
-	file_lock = 0;
-	if (!was_on || !rt_options.record_children)
-		return false;
-	if (strstr(rt_options.record, "%p"))
-		name_file(rt_options.record);
-	else
-		rt_format(path + strlen(path), sizeof path - strlen(path), ".%d", getpid());
-	open_file();
+	record_file_child(has_name);
+	if (rt_options.predict)
+		predict_child();
+	if (was_on && (has_name || rt_options.predict))
+		begin_recording(!has_name);
 	return false;
 }
 
@@ -211,9 +98,8 @@ static bool record_fork_child(struct rt_thread *t)
 static bool begin_chunk(struct rt_thread *t, uint64_t time, uintptr_t pc)
 {
 	size_t bytes = CHUNK_FIRST << 2 * (t->rec.nchunks < 3 ? t->rec.nchunks : 3);
+	struct record_failure why;
 	struct raw_chunk *c;
-	uint64_t at;
-	int error;
 
 	if (t->rec.chunk)
 		munmap(t->rec.chunk, t->rec.chunk_bytes);
@@ -221,25 +107,13 @@ static bool begin_chunk(struct rt_thread *t, uint64_t time, uintptr_t pc)
 	t->rec.log.next = t->rec.log.end = NULL;
 	if (!rt_recording)
 		return false;
-	/* One at a time: another thread may be about to open the file again. */
-	rt_lock(&file_lock);
-	at = header->end;
-	error = grow_file(at, bytes);
-	if (error) {
-		rt_unlock(&file_lock);
-		stop_recording("writing to", error);
-		return false;
-	}
-	c = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)at);
-	error = errno;
-	header->end = at + bytes;
-	rt_unlock(&file_lock);
-	if (c == MAP_FAILED) {
-		stop_recording("mapping", error);
+	c = record_file_grow(bytes, &why);
+	if (!c) {
+		stop_recording(why.doing, why.error);
 		return false;
 	}
 	if (!t->rec.nchunks)
-		__atomic_fetch_add(&header->threads, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&record_header->threads, 1, __ATOMIC_RELAXED);
 	t->rec.log.base = time;
 	t->rec.log.pc_high = pc & ~0xffffffffull;
 	c->thread = t->id;
@@ -376,9 +250,21 @@ static enum rt_mode record_wants(void)
 	return rt_recording ? RT_ALL : RT_NOTHING;
 }
 
+/* Another thread begins, or is about to: without a reporter the recording is of no use. */
+static void send_for_prediction(void)
+{
+	if (!rt_options.predict || !rt_recording || predict_send_file())
+		return;
+	rt_recording = false;
+	mode_choose();
+}
+
 static void record_thread_begin(struct rt_thread *t, struct rt_point birth)
 {
 	(void)birth;
+	/* The creation of a thread may not have been seen. */
+	if (t->id)
+		send_for_prediction();
 	record_sized(t, RAW_START, t->stack.low, t->stack.high - t->stack.low, machine_clock(),
 		     t->rec.log.pc_high);
 }
@@ -391,6 +277,7 @@ static struct rt_point record_thread_end(struct rt_thread *t)
 
 static struct rt_point record_create(struct rt_thread *t, uint32_t id, uint64_t time, uintptr_t pc)
 {
+	send_for_prediction();
 	record_at(t, RAW_FORK, id, 0, time, pc);
 	return (struct rt_point){0};
 }
@@ -482,7 +369,7 @@ static void record_module(struct rt_thread *t, uint64_t bias, const char *text, 
 	record_text(t, RAW_MODULE, bias, text, n);
 }
 
-void record_init(void)
+void record_init(char **environment)
 {
 	static struct rt_tool recorder = {
 		.wants = record_wants,
@@ -510,7 +397,8 @@ void record_init(void)
 		.finish = record_finish,
 	};
 
-	name_file(rt_options.record);
-	if (open_file())
+	record_file_init(environment);
+	recorder.reports_at_end = rt_options.predict;
+	if (begin_recording(!*rt_options.record))
 		tool_use_recorder(&recorder);
 }

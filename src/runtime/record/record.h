@@ -3,6 +3,9 @@
  * unit in a chunk of the thread. The file is mapped into memory, so that nothing is lost
  * however the program ends.
  *
+ * It records for prediction, too (the option `predict`): into a temporary file, which the reporter
+ * gets (predict.h).
+ *
  * The cost of a plain access: reading the clock (some 20 cycles), two stores
  * into memory that only this thread writes, and four predicted branches.
  *
@@ -13,7 +16,10 @@
 
 #include <stdint.h>
 
-/* Open the file that the options name and become the recorder. If that fails, print why. */
-void record_init(void);
+/*
+ * Become the recorder, and open the file that the options ask for. If that fails, print why. The
+ * environment names the folder for temporary files.
+ */
+void record_init(char **environment);
 
 #endif

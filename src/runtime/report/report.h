@@ -5,7 +5,7 @@
  * the same places. The first cycle of a kind is sent with a snapshot of all histories
  * (snapshot.h); the others are counted.
  *
- * Included by: report/, checker/, frontier/, doublechecker/, predict/.
+ * Included by: report/, checker/, frontier/, doublechecker/.
  */
 #ifndef ATOMSAN_RUNTIME_REPORT_REPORT_H
 #define ATOMSAN_RUNTIME_REPORT_REPORT_H

@@ -93,7 +93,6 @@ struct rt_frame {
 	uint8_t kind;   /* enum raw_call */
 	bool starts;    /* the thread began with it */
 	bool hands_on;  /* it is a start function that only calls the real one */
-	uint32_t node;  /* predict's node of this call; 0: not known yet */
 };
 
 /* The stack of calls, written by blocks/calls.h. */
@@ -174,12 +173,6 @@ struct thread_icd {
 	const uint64_t *ended_at; /* the end of its history when its last transaction ended */
 };
 
-/* predict's part. */
-struct thread_predict {
-	struct plog *log; /* NULL: this thread takes no part in the prediction */
-	struct predict_thread *kept;
-};
-
 /* The recorder's part. */
 struct thread_record {
 	struct rt_log log;
@@ -200,7 +193,6 @@ struct rt_thread {
 	struct thread_blocks blocks;
 	struct thread_calls calls;
 	struct thread_locks locks;
-	struct thread_predict predict;
 	struct thread_record rec;
 	uint32_t id;
 	struct {

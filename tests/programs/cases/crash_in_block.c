@@ -9,7 +9,7 @@
  * buggy exits: 139
  * fixed prints: before
  * fixed exits: 139
- * forgets: doublechecker predict
+ * forgets: doublechecker
  */
 #include <stdlib.h>
 #include <sys/resource.h>
