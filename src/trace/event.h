@@ -20,7 +20,8 @@
  *
  * begin and end mark an atomic block; the outermost block of a thread is a
  * transaction, and each event outside blocks is a transaction by itself.
- * wait, notify, barrier, alloc and free carry no conflict of their own.
+ * wait, notify, barrier, alloc and free carry no conflict of their own. (predict takes
+ * a free for a write.)
  */
 #ifndef ATOMSAN_TRACE_EVENT_H
 #define ATOMSAN_TRACE_EVENT_H

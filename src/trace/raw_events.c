@@ -222,6 +222,29 @@ static void access_memory(struct raw *a, uint32_t thread, enum op op, const stru
 }
 
 /*
+ * Emits a free of each variable in an allocation that this life of the memory has used, up to a
+ * limit: for a large allocation, a few show as much as all.
+ */
+static void free_memory(struct raw *a, uint32_t thread, const struct raw_item *i)
+{
+	const struct raw_allocation *b = raw_memory_allocation_at(a->memory, i->address);
+	uint64_t address = i->address & RAW_MEMORY_MASK, size, start, bytes;
+	unsigned most = 64;
+
+	size = b && b->address == address ? b->size : 0;
+	while (size && most) {
+		const uint32_t *var =
+			raw_memory_next_variable(a->memory, &address, &size, &start, &bytes);
+
+		if (!var || !*var)
+			continue;
+		emit_operation(a, thread, OP_FREE, *var - 1, i->pc);
+		most--;
+	}
+	raw_memory_dealloc(a->memory, i->address);
+}
+
+/*
  * Makes every holder release the lock now. Returns false if a holder was joined
  * before, so that its release cannot be emitted.
  */
@@ -497,7 +520,7 @@ void raw_take_unit(struct raw *a, uint32_t thread, const struct raw_item *i)
 		raw_memory_alloc(a->memory, i->address, i->size, place_at_pc(a, t, i->pc));
 		break;
 	case RAW_FREE:
-		raw_memory_dealloc(a->memory, i->address);
+		free_memory(a, thread, i);
 		break;
 	case RAW_FORGET:
 		raw_memory_forget(a->memory, i->address, i->size);

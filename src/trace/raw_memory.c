@@ -154,6 +154,36 @@ void raw_memory_add_access(struct raw_memory *m, uint64_t address, uint64_t size
 	}
 }
 
+/* Returns the address of the next page after that of `address` that may exist. */
+static uint64_t next_page(const struct raw_memory *m, uint64_t address)
+{
+	uint64_t top = address / PAGE >> LOW_BITS;
+
+	/* There is no page in this whole gigabyte. */
+	if (!m->top[top])
+		return (top + 1) * PAGE << LOW_BITS;
+	return (address / PAGE + 1) * PAGE;
+}
+
+void raw_memory_add_free(struct raw_memory *m, uint64_t address, uint64_t size, uint32_t thread)
+{
+	uint16_t me = thread < SHARED - 1 ? (uint16_t)(thread + 1) : SHARED;
+	uint64_t end;
+
+	address &= RAW_MEMORY_MASK;
+	end = range_end(address, size);
+	while (address < end) {
+		struct page *p = find_page(m, address, false);
+		unsigned from = address % PAGE;
+		uint64_t n = PAGE - from < end - address ? PAGE - from : end - address;
+
+		for (unsigned g = from / 8; p && g <= (from + n - 1) / 8; g++)
+			if (p->owner[g] && p->owner[g] != me)
+				p->owner[g] = SHARED;
+		address = n == PAGE - from ? next_page(m, address) : end;
+	}
+}
+
 static void count_boundaries(struct page *p)
 {
 	uint32_t n = 0;
@@ -221,17 +251,6 @@ static unsigned count_boundaries_before(const struct page *p, unsigned at)
 		return p->nvars;
 	return p->before[at / 64] +
 	       (unsigned)__builtin_popcountll(p->boundary[at / 64] & ((1ull << at % 64) - 1));
-}
-
-/* Returns the address of the next page after that of `address` that may exist. */
-static uint64_t next_page(const struct raw_memory *m, uint64_t address)
-{
-	uint64_t top = address / PAGE >> LOW_BITS;
-
-	/* There is no page in this whole gigabyte. */
-	if (!m->top[top])
-		return (top + 1) * PAGE << LOW_BITS;
-	return (address / PAGE + 1) * PAGE;
 }
 
 uint32_t *raw_memory_next_variable(struct raw_memory *m, uint64_t *address, uint64_t *size,

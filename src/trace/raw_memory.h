@@ -45,6 +45,8 @@ void raw_memory_free(struct raw_memory *m);
 
 /* The first pass: every access, in any order. */
 void raw_memory_add_access(struct raw_memory *m, uint64_t address, uint64_t size, uint32_t thread);
+/* After the accesses: a thread frees this memory. What other threads accessed of it is shared. */
+void raw_memory_add_free(struct raw_memory *m, uint64_t address, uint64_t size, uint32_t thread);
 /* Also the bounds of allocations and locks, where perhaps no access begins or ends. */
 void raw_memory_add_boundary(struct raw_memory *m, uint64_t address);
 /* Ends the first pass: the boundaries make variables. */

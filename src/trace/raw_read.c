@@ -132,10 +132,52 @@ static void track_semaphore(struct raw *a, struct map *uses, const struct raw_it
 		map_set(uses, i->address, thread * 3 + state);
 }
 
+/* What the first pass knows about allocations and frees, in any order. */
+struct scanned_frees {
+	struct map sizes; /* address -> the largest allocation that was made there */
+	struct scanned_free {
+		uint64_t address;
+		uint32_t thread;
+	} * v;
+	size_t n, cap;
+};
+
+static void scan_alloc(struct raw *a, struct scanned_frees *f, const struct raw_item *i)
+{
+	uint32_t had = map_get(&f->sizes, i->address);
+	uint32_t size = i->size < MAP_NONE ? (uint32_t)i->size : MAP_NONE - 1;
+
+	if (had == MAP_NONE || had < size)
+		map_set(&f->sizes, i->address, size);
+	raw_memory_add_boundary(a->memory, i->address);
+	if (i->size < 1 << 16)
+		raw_memory_add_boundary(a->memory, i->address + i->size);
+}
+
+static void scan_free(struct scanned_frees *f, const struct raw_item *i, uint32_t thread)
+{
+	MEM_GROW(f->v, f->cap, f->n + 1);
+	f->v[f->n++] = (struct scanned_free){i->address, thread};
+}
+
+/* A thread that frees memory uses it: what another thread accessed there is shared. */
+static void share_freed_memory(struct raw *a, struct scanned_frees *f)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		uint32_t size = map_get(&f->sizes, f->v[i].address);
+
+		if (size != MAP_NONE)
+			raw_memory_add_free(a->memory, f->v[i].address, size, f->v[i].thread);
+	}
+	map_free(&f->sizes);
+	mem_free(f->v);
+}
+
 /* The first pass. */
 static void scan_recording(struct raw *a, bool unfinished)
 {
 	struct map semaphores = {0};
+	struct scanned_frees frees = {0};
 	struct map_entry use;
 	size_t at = 0;
 	struct raw_cursor c;
@@ -153,9 +195,10 @@ static void scan_recording(struct raw *a, bool unfinished)
 				raw_memory_add_access(a->memory, i.address, i.size, t);
 				break;
 			case RAW_ALLOC:
-				raw_memory_add_boundary(a->memory, i.address);
-				if (i.size < 1 << 16)
-					raw_memory_add_boundary(a->memory, i.address + i.size);
+				scan_alloc(a, &frees, &i);
+				break;
+			case RAW_FREE:
+				scan_free(&frees, &i, t);
 				break;
 			case RAW_LABEL:
 				map_set(&a->label_texts, i.address, (uint32_t)a->nlabels);
@@ -184,6 +227,7 @@ static void scan_recording(struct raw *a, bool unfinished)
 		if (use.value % 3 == HELD)
 			map_set(&a->not_locks, use.a, 1);
 	map_free(&semaphores);
+	share_freed_memory(a, &frees);
 	raw_memory_finish_accesses(a->memory);
 }
 

@@ -11,7 +11,7 @@ void two_sharing_take(struct two_sharing *s, const struct batch *b)
 	MEM_GROW0(s->many, s->many_cap, s->n);
 	MEM_GROW0(s->written, s->written_cap, s->n);
 	for (const struct event *e = b->ev; e < b->ev + b->n; e++) {
-		if (!op_is_access(e->op))
+		if (!op_is_access(e->op) && e->op != OP_FREE)
 			continue;
 		if (!s->thread[e->operand])
 			s->thread[e->operand] = e->thread + 1;
@@ -128,7 +128,7 @@ static uint32_t state_with(struct witnesses *w, uint32_t state, uint32_t took)
 /* Does an access of that operation read (0), or write (1)? */
 static bool op_does(uint32_t op, int what)
 {
-	return op == OP_UPDATE || op == (what ? OP_WRITE : OP_READ);
+	return what ? op != OP_READ : op == OP_READ || op == OP_UPDATE;
 }
 
 /* Returns the kind of a pair of accesses that do this (0 read, 1 write). */

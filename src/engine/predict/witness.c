@@ -476,7 +476,7 @@ static void take_across(struct witnesses *w, struct witness_thread *t, struct wi
 			const struct witness_access *this)
 {
 	struct witness_across *a;
-	bool reads = this->op != OP_WRITE, writes = this->op != OP_READ;
+	bool reads = this->op == OP_READ || this->op == OP_UPDATE, writes = this->op != OP_READ;
 
 	MEM_GROW0(w->across, w->across_cap, w->nentries);
 	a = &w->across[x.entry];
@@ -521,7 +521,7 @@ static inline void take_access(struct witnesses *w, const struct event *e, uint6
 	uint32_t id = find_entry(t, e->operand);
 	struct witness_access this = {event, e->op, e->place, t->state};
 	struct witness x = {.e2 = event, .place2 = e->place, .op2 = e->op, .epoch = t->epoch};
-	bool does[2] = {e->op != OP_WRITE, e->op != OP_READ};
+	bool does[2] = {e->op == OP_READ || e->op == OP_UPDATE, e->op != OP_READ};
 	struct witness_now *now;
 
 	if (w->shared && e->operand < w->nshared && !w->shared[e->operand])
@@ -647,7 +647,7 @@ void witnesses_take(struct witnesses *w, const struct batch *b)
 			begin_thread(w, e->thread, WITNESS_NONE);
 		if (w->regions.recorded && w->regions.thread[e->thread].id != t->region)
 			change_region(w, t, &w->regions.thread[e->thread], event);
-		if (op_is_access(e->op))
+		if (op_is_access(e->op) || e->op == OP_FREE)
 			take_access(w, e, event);
 		else if (op_is_lock(e->op))
 			take_lock(w, e, event);

@@ -12,6 +12,8 @@
  * kinds of the accesses, so that every pattern is found: R and W for f; for e1 and
  * e2, read-read, read-write, write-read (which are, with WW, the paper's AA) and WW.
  *
+ * To free memory is to write it.
+ *
  * Beyond the paper, e1 and e2 may also be in one region (region.h) instead of one
  * transaction: what a function that is no block does itself is like a transaction;
  * of accesses in different blocks of a region only some count (witness_across).
