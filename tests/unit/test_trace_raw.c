@@ -329,10 +329,24 @@ static void reuse(void **state)
 		raw_put(&b, 0, 20 + 100 * i, RAW_FREE, A, 0, 1);
 	}
 	raw_put(&b, 0, 300, RAW_FREE, A, 0, 1); /* freed twice */
-	expect("T0 w 0\nT1 acq 0\nT1 r 0\nT1 rel 0\nT0 w 1\nT1 acq 1\nT1 r 1\nT1 rel 1\n");
+	expect("T0 w 0\nT1 acq 0\nT1 r 0\nT1 rel 0\nT0 free 0\n"
+	       "T0 w 1\nT1 acq 1\nT1 r 1\nT1 rel 1\nT0 free 1\n");
 	assert_true(has_name(NAMES_VAR, "h 0x8 4 64 1"));
 	assert_true(has_name(NAMES_STRING, "0 ?+0x111"));
 	assert_true(has_name(NAMES_LOCK, "mutex h 0x10 1 64 1"));
+}
+
+/* To free memory is to use it: what only another thread accessed is shared by that. */
+static void freed_by_another(void **state)
+{
+	(void)state;
+	raw_put_size(&b, 0, 10, RAW_ALLOC, A, 64, 0x111);
+	raw_put_size(&b, 0, 11, RAW_ALLOC, A + 64, 64, 0x111);
+	raw_put(&b, 1, 12, RAW_WRITE, A + 8, 4, 1);
+	raw_put(&b, 1, 13, RAW_WRITE, A + 72, 4, 1); /* freed by the same thread: not shared */
+	raw_put(&b, 1, 14, RAW_FREE, A + 64, 0, 1);
+	raw_put(&b, 0, 15, RAW_FREE, A, 0, 1);
+	expect("T1 w 0\nT0 free 0\n");
 }
 
 /* The same for memory that is unmapped. */
@@ -703,6 +717,7 @@ int main(void)
 		TEST(unfinished),
 		TEST(growing),
 		TEST(reuse),
+		TEST(freed_by_another),
 		TEST(forgotten),
 		TEST(high_program_counters),
 		TEST(names_of_memory),
