@@ -67,6 +67,7 @@ static bool open_view(const struct access_files *files, const struct access_stac
 	if (!view->text)
 		return false;
 	view->tokens = &view->text->tokens;
+	view->scope.text = view->text;
 	view->at = source_text_find(view->text, f->line, f->column);
 	return view->at != SIZE_MAX;
 }
@@ -142,9 +143,25 @@ static enum fit fit_memory(struct lvalue *v, const struct access *a, bool called
 struct best {
 	enum fit fit;
 	struct lvalue value;
-	struct str text;
+	struct str text, path; /* the path: only if it is made of members' names */
 	bool ambiguous;
 };
+
+/* Adds ".in.b": the members after the last pointer, unless there is more than members. */
+static void add_members(const struct tokens *t, const struct expression *e, const struct lvalue *v,
+			struct str *out)
+{
+	size_t first = e->pointer ? LVALUE_NO_PATH : v->path;
+
+	for (size_t i = first; i <= e->last && first != LVALUE_NO_PATH; i++)
+		if (t->v[i].kind != TOKEN_NAME && !token_is(&t->v[i], "."))
+			return;
+	if (first > e->last)
+		return;
+	str_addc(out, '.');
+	for (size_t i = first; i <= e->last; i++)
+		str_addn(out, t->v[i].s, t->v[i].n);
+}
 
 static void take_expression(struct best *b, const struct tokens *t, const struct expression *e,
 			    struct lvalue *v, enum fit fit)
@@ -159,6 +176,8 @@ static void take_expression(struct best *b, const struct tokens *t, const struct
 	if (fit > b->fit) {
 		str_reset(&b->text);
 		str_addn(&b->text, text.s, text.n);
+		str_reset(&b->path);
+		add_members(t, e, v, &b->path);
 		b->fit = fit;
 		b->value = *v;
 		b->ambiguous = false;
@@ -218,7 +237,7 @@ static void find_expression(const struct access_files *files, const struct acces
 	size_t end = i + (a->use == USE_LOCK ? FRAMES_MAX : 1);
 
 	for (; i < a->at.n && i < end; i++) {
-		struct best here = {.text = STR_INIT};
+		struct best here = {.text = STR_INIT, .path = STR_INIT};
 		struct view view;
 
 		if (!open_view(files, &a->at, i, &view))
@@ -226,9 +245,11 @@ static void find_expression(const struct access_files *files, const struct acces
 		try_frame(&view, a, &here);
 		if (here.fit == FIT_NOT || here.ambiguous) {
 			str_free(&here.text);
+			str_free(&here.path);
 			break;
 		}
 		str_free(&b->text);
+		str_free(&b->path);
 		*b = here;
 		if (!is_parameter(b))
 			break;
@@ -256,8 +277,13 @@ static void add_expression_field(struct best *b, const struct access *a, struct 
 	struct lvalue *v = &b->value;
 	uint64_t base;
 
-	if (v->storage != STORED_MEMORY || !v->base_alias)
+	if (v->storage != STORED_MEMORY || !v->base_alias || !lvalue_base_is_struct(v))
 		return;
+	/* An access of a part of a struct has a longer path than the expression. */
+	if (b->path.n && !lvalue_is_aggregate(v)) {
+		str_fmt(out, "%s%s", v->base_alias, b->path.s);
+		return;
+	}
 	base = type_size(&v->base);
 	if (b->fit == FIT_EXACT && base)
 		add_field(&v->base, v->base_alias, a->memory->offset % base, a, out);
@@ -338,7 +364,7 @@ static void add_field_by_allocation(const struct access_files *files, const stru
 void access_name(const struct access_files *files, const struct access *a, struct str *expression,
 		 struct str *field)
 {
-	struct best b = {.text = STR_INIT};
+	struct best b = {.text = STR_INIT, .path = STR_INIT};
 
 	find_expression(files, a, &b);
 	if (b.fit != FIT_NOT) {
@@ -348,4 +374,5 @@ void access_name(const struct access_files *files, const struct access *a, struc
 	if (!field->n && a->memory->kind == 'h')
 		add_field_by_allocation(files, a, field);
 	str_free(&b.text);
+	str_free(&b.path);
 }

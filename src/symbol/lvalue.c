@@ -92,6 +92,7 @@ static void set_base(struct lvalue *v)
 	v->base_alias = v->alias;
 	v->storage = STORED_MEMORY;
 	v->lo = v->hi = 0;
+	v->path = LVALUE_NO_PATH;
 	v->value = v->bits = v->parameter = false;
 }
 
@@ -162,6 +163,7 @@ bool lvalue_follow(struct lvalue *v)
 		v->base_alias = NULL;
 		v->storage = STORED_MEMORY;
 		v->lo = v->hi = 0;
+		v->path = LVALUE_NO_PATH;
 		v->value = v->bits = v->parameter = false;
 		return true;
 	}
@@ -399,7 +401,8 @@ static bool find_this_member(const struct lvalue_scope *s, const struct token *n
 		Dwarf_Die die;
 
 		if (find_in_function(s, &self, &die))
-			return set_type(v, &die) && lvalue_follow(v) && select_member(v, name);
+			return set_type(v, &die) && lvalue_follow(v) && select_member(v, name) &&
+			       (v->member = true);
 	}
 	return false;
 }
@@ -408,7 +411,7 @@ static bool find_variable(const struct lvalue_scope *s, const struct token *name
 {
 	Dwarf_Die die;
 
-	*v = (struct lvalue){.storage = STORED_LOCAL};
+	*v = (struct lvalue){.storage = STORED_LOCAL, .path = LVALUE_NO_PATH};
 	if (find_in_function(s, name, &die)) {
 		if (is_static(&die))
 			v->storage = STORED_GLOBAL;
@@ -420,7 +423,7 @@ static bool find_variable(const struct lvalue_scope *s, const struct token *name
 	}
 	if (find_this_member(s, name, v))
 		return true;
-	*v = (struct lvalue){.storage = STORED_GLOBAL};
+	*v = (struct lvalue){.storage = STORED_GLOBAL, .path = LVALUE_NO_PATH};
 	return find_global(s, name, INDEX_VARIABLE, &die) && set_type(v, &die) &&
 	       follow_reference(v);
 }
@@ -451,7 +454,7 @@ static bool parse_type_name(struct parser *p, struct lvalue *v)
 			break;
 		name = t;
 	}
-	*v = (struct lvalue){.storage = STORED_MEMORY, .value = true};
+	*v = (struct lvalue){.storage = STORED_MEMORY, .value = true, .path = LVALUE_NO_PATH};
 	if (!name || !find_global(p->scope, name, INDEX_TYPE, &die))
 		return false;
 	if (dwarf_tag(&die) == DW_TAG_typedef) {
@@ -537,9 +540,65 @@ static bool parse_call(struct parser *p, const struct token *name, struct lvalue
 {
 	Dwarf_Die die;
 
-	*v = (struct lvalue){.storage = STORED_MEMORY, .value = true};
+	*v = (struct lvalue){.storage = STORED_MEMORY, .value = true, .path = LVALUE_NO_PATH};
 	return skip_brackets(p) && find_global(p->scope, name, INDEX_FUNCTION, &die) &&
 	       set_type(v, &die) && follow_reference(v);
+}
+
+/* Sets *tokens to what a macro without parameters stands for; the caller frees them. */
+static bool expand_name(const struct lvalue_scope *s, const struct token *name,
+			struct tokens *tokens)
+{
+	const struct source_macro *m = source_text_macro(s->text, name, false);
+	size_t cap = 0;
+
+	*tokens = (struct tokens){0};
+	if (m)
+		source_text_split(m->text, m->ntext, &tokens->v, &tokens->n, &cap);
+	return tokens->n > 0;
+}
+
+/* Selects a member, or the members that a macro stands for: "mt1.mtb.mtb_numreaders". */
+static bool select_named(struct parser *p, const struct token *name, struct lvalue *v)
+{
+	struct lvalue before = *v;
+	struct tokens t;
+	bool known;
+
+	if (select_member(v, name))
+		return true;
+	*v = before;
+	if (p->depth > DEEPEST || !expand_name(p->scope, name, &t))
+		return false;
+	p->depth++;
+	known = t.n % 2 == 1;
+	for (size_t i = 0; known && i < t.n; i++)
+		known = i % 2 ? token_is(&t.v[i], ".")
+			      : t.v[i].kind == TOKEN_NAME && select_named(p, &t.v[i], v);
+	p->depth--;
+	mem_free(t.v);
+	return known;
+}
+
+static bool find_named(struct parser *p, const struct token *name, struct lvalue *v)
+{
+	struct parser inner = {.scope = p->scope, .depth = p->depth + 1};
+	struct tokens t;
+	bool known;
+
+	if (find_variable(p->scope, name, v)) {
+		if (v->member)
+			v->path = p->at - 1;
+		return true;
+	}
+	if (inner.depth > DEEPEST || !expand_name(p->scope, name, &t))
+		return false;
+	inner.t = &t;
+	inner.end = t.n;
+	known = parse_unary(&inner, v) && inner.at == t.n;
+	v->path = LVALUE_NO_PATH;
+	mem_free(t.v);
+	return known;
 }
 
 static bool parse_primary(struct parser *p, struct lvalue *v)
@@ -555,7 +614,7 @@ static bool parse_primary(struct parser *p, struct lvalue *v)
 	if (is(p, "(") && !is(p, "::"))
 		return parse_call(p, name, v);
 	if (!is(p, "::"))
-		return find_variable(p->scope, name, v);
+		return find_named(p, name, v);
 	while (accept(p, "::")) {
 		if (p->at >= p->end || p->t->v[p->at].kind != TOKEN_NAME)
 			return false;
@@ -563,7 +622,7 @@ static bool parse_primary(struct parser *p, struct lvalue *v)
 	}
 	if (is(p, "("))
 		return parse_call(p, name, v);
-	*v = (struct lvalue){.storage = STORED_GLOBAL};
+	*v = (struct lvalue){.storage = STORED_GLOBAL, .path = LVALUE_NO_PATH};
 	return find_global(p->scope, name, INDEX_VARIABLE, &(Dwarf_Die){0}) &&
 	       find_variable(p->scope, name, v);
 }
@@ -602,8 +661,8 @@ static bool select_element(struct lvalue *v)
 	if (!set_type(v, &array))
 		return false;
 	element = lvalue_size(v);
-	/* An array without a length, at the end of a struct. */
-	if (!size)
+	/* An array without a length, or with the length 1, at the end of a struct. */
+	if (!size || size == element)
 		v->hi = UINT64_MAX / 2;
 	else if (element && size > element)
 		v->hi += size - element;
@@ -628,10 +687,12 @@ static bool parse_postfix(struct parser *p, struct lvalue *v)
 		if (p->at >= p->end || (arrow && !lvalue_follow(v)))
 			return false;
 		p->at++;
+		if (v->path == LVALUE_NO_PATH)
+			v->path = p->at - 1;
 		if (is(p, "(")) {
 			if (!set_method_type(v, &p->t->v[p->at - 1]) || !skip_brackets(p))
 				return false;
-		} else if (!select_member(v, &p->t->v[p->at - 1])) {
+		} else if (!select_named(p, &p->t->v[p->at - 1], v)) {
 			return false;
 		}
 	}

@@ -16,8 +16,9 @@
 /* The code that an expression is in. */
 struct lvalue_scope {
 	struct compile_unit *cu;
-	Dwarf_Die function; /* or the inlined call */
-	uint64_t addr;      /* of the instruction */
+	Dwarf_Die function;             /* or the inlined call */
+	uint64_t addr;                  /* of the instruction */
+	const struct source_text *text; /* for its macros */
 };
 
 enum lvalue_storage {
@@ -34,12 +35,15 @@ struct lvalue {
 	enum lvalue_storage storage;
 	bool value;     /* a value, not memory */
 	bool bits;      /* a bit-field */
+	bool member;    /* begins with a member of *this */
 	bool parameter; /* the name of a parameter, and nothing else */
 	/* What the last pointer points to, and where in it the expression may begin, in bytes. */
 	Dwarf_Die base;
 	const char *base_alias;
 	uint64_t lo, hi;
+	size_t path; /* the token of the first member of `base`; LVALUE_NO_PATH: none */
 };
+#define LVALUE_NO_PATH SIZE_MAX
 
 /* Sets *out; returns false if the type is not known. */
 bool lvalue_find(const struct lvalue_scope *s, const struct tokens *t, size_t first, size_t last,

@@ -17,15 +17,6 @@ struct call {
 	size_t close;
 };
 
-static const struct source_macro *find_macro(const struct source_text *t, const struct token *name)
-{
-	/* The last definition counts if there are several. */
-	for (size_t i = t->nmacros; i-- > 0;)
-		if (t->macro[i].nname == name->n && !memcmp(t->macro[i].name, name->s, name->n))
-			return &t->macro[i];
-	return NULL;
-}
-
 static bool read_call(const struct tokens *t, size_t name, struct call *c)
 {
 	size_t depth = 0;
@@ -104,7 +95,7 @@ static void add_argument(const struct macro_tokens *body, size_t i, const struct
 static bool expand_call(const struct source_text *t, const struct tokens *in, size_t at,
 			struct macro_tokens *out, size_t *after, int depth)
 {
-	const struct source_macro *m = find_macro(t, &in->v[at]);
+	const struct source_macro *m = source_text_macro(t, &in->v[at], true);
 	struct macro_tokens body = {0}, plain = {0};
 	struct call c;
 	size_t close;

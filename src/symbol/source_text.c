@@ -125,7 +125,7 @@ static struct token scan_token(struct scanner *c)
 	return t;
 }
 
-/* Keeps "#define NAME(": the scanner is after '#'. */
+/* Keeps "#define NAME ...": the scanner is after '#'. */
 static void scan_define(struct source_text *t, const char *s, const char *end)
 {
 	struct scanner c = {.s = s, .end = end, .line_start = s};
@@ -139,10 +139,11 @@ static void scan_define(struct source_text *t, const char *s, const char *end)
 	if (!token_is(&word, "define") || c.s >= end)
 		return;
 	name = scan_token(&c);
-	if (name.kind != TOKEN_NAME || c.s >= end || *c.s != '(')
+	if (name.kind != TOKEN_NAME || c.s >= end)
 		return;
 	MEM_GROW(t->macro, t->macro_cap, t->nmacros + 1);
-	t->macro[t->nmacros++] = (struct source_macro){name.s, name.n, c.s, (uint32_t)(end - c.s)};
+	t->macro[t->nmacros++] =
+		(struct source_macro){name.s, name.n, *c.s == '(', c.s, (uint32_t)(end - c.s)};
 }
 
 /* Skips a preprocessor line, and the lines that continue it. */
@@ -199,6 +200,16 @@ void source_text_split(const char *text, size_t n, struct token **v, size_t *cou
 		MEM_GROW(*v, *cap, *count + 1);
 		(*v)[(*count)++] = scan_token(&c);
 	}
+}
+
+const struct source_macro *source_text_macro(const struct source_text *t, const struct token *name,
+					     bool function)
+{
+	for (size_t i = t->nmacros; i-- > 0;)
+		if (t->macro[i].function == function && t->macro[i].nname == name->n &&
+		    !memcmp(t->macro[i].name, name->s, name->n))
+			return &t->macro[i];
+	return NULL;
 }
 
 size_t source_text_find(const struct source_text *t, uint32_t line, uint32_t column)

@@ -36,11 +36,12 @@ struct tokens {
 	size_t n;
 };
 
-/* A function-like macro of a file. */
+/* A macro of a file. */
 struct source_macro {
 	const char *name; /* not terminated */
 	uint32_t nname;
-	const char *text; /* from '(' on to the end of the definition; not terminated */
+	bool function;    /* it has parameters */
+	const char *text; /* parameters, if any, and what it stands for; not terminated */
 	uint32_t ntext;
 };
 
@@ -70,6 +71,10 @@ void source_text_free(struct source_text *t);
 
 /* Splits text that is not part of a file; adds the tokens to *v, an array made by MEM_GROW(). */
 void source_text_split(const char *text, size_t n, struct token **v, size_t *count, size_t *cap);
+
+/* Returns the last definition of a macro, or NULL. */
+const struct source_macro *source_text_macro(const struct source_text *t, const struct token *name,
+					     bool function);
 
 /* Returns the index of the token at or around a column of a line, or SIZE_MAX. */
 size_t source_text_find(const struct source_text *t, uint32_t line, uint32_t column);

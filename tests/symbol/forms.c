@@ -219,10 +219,10 @@ void bit_fields(struct node *p)
 	p->f1 = 3;
 	p->f2++;
 }
-//= r1 p->f1 node.{f1,f2}
-//= w1 p->f1 node.{f1,f2}
-//= r1 p->f2 node.{f1,f2}
-//= w1 p->f2 node.{f1,f2}
+//= r1 p->f1 node.f1
+//= w1 p->f1 node.f1
+//= r1 p->f2 node.f2
+//= w1 p->f2 node.f2
 
 void copy(struct node *p, struct node *q)
 {
@@ -271,6 +271,16 @@ int macro(struct node *txn)
 }
 //= r4 txn->x node.x
 
+#define in_b in.b
+#define first_in (txn->in.a)
+int macro_names(struct node *txn)
+{
+	txn->in_b = 4;
+	return first_in;
+}
+//= w4 txn->in_b node.in_b
+//= r4 first_in node.in.a
+
 void arithmetic(int *p)
 {
 	*p++ = 1;
@@ -290,8 +300,8 @@ void anonymous(struct node *p)
 	p->num = 3;
 	*p->text = 0;
 }
-//= w8 p->num
-//= r8 p->text
+//= w8 p->num node.num
+//= r8 p->text node.text
 //= w1 *p->text
 
 int shadowed(struct node *p, int n)
