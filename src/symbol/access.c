@@ -101,15 +101,35 @@ static bool is_other_lock(const struct lvalue *v, const struct recorded_memory *
 	       ((mutex && strstr(v->alias, "cond")) || (condition && strstr(v->alias, "mutex")));
 }
 
+/* A pointer to anything may be passed to a macro or function that locks. */
+static bool has_lock_name(const char *type)
+{
+	static const char *const words[] = {"mutex", "lock", "mtx",     "cond",  "cnd",
+					    "sem",   "once", "barrier", "latch", "futex"};
+
+	for (size_t i = 0; type && i < sizeof words / sizeof *words; i++)
+		if (strcasestr(type, words[i]))
+			return true;
+	return false;
+}
+
+static bool is_lock(struct lvalue *v, const struct recorded_memory *mem)
+{
+	struct lvalue element = *v;
+
+	if (v->pointers || dwarf_tag(&v->type) == DW_TAG_pointer_type || is_other_lock(v, mem))
+		return false;
+	if (lvalue_is_array(v) && lvalue_follow(&element) && is_lock(&element, mem))
+		return true;
+	return has_lock_name(v->alias) || has_lock_name(v->declared);
+}
+
 static enum fit fit_size(struct lvalue *v, const struct access *a)
 {
 	uint64_t size = lvalue_size(v);
 
 	if (a->use == USE_LOCK)
-		return v->pointers || dwarf_tag(&v->type) == DW_TAG_pointer_type ||
-				       is_other_lock(v, a->memory)
-			       ? FIT_NOT
-			       : FIT_POSSIBLE;
+		return is_lock(v, a->memory) ? FIT_POSSIBLE : FIT_NOT;
 	if (v->bits)
 		return a->memory->size <= sizeof(uint64_t) ? FIT_POSSIBLE : FIT_NOT;
 	if (lvalue_is_aggregate(v))
@@ -189,14 +209,20 @@ static void try_expressions(const struct view *view, const struct access *a, con
 			    const struct expressions *e, struct best *b)
 {
 	for (size_t i = 0; i < e->n; i++) {
+		struct expression one = e->v[i];
 		struct lvalue v;
 
-		if (!lvalue_find(&view->scope, t, e->v[i].first, e->v[i].last, &v) ||
-		    (e->v[i].pointer && !lvalue_follow(&v)) || (e->v[i].only_bits && !v.bits))
+		if (!lvalue_find(&view->scope, t, one.first, one.last, &v) ||
+		    (one.only_bits && !v.bits))
 			continue;
-		take_expression(b, t, &e->v[i], &v, fit_memory(&v, a, view->called));
+		/* An array is its own memory. */
+		one.pointer = one.pointer && !lvalue_is_array(&v);
+		if ((one.pointer && !lvalue_follow(&v)) ||
+		    (one.whole && a->use != USE_LOCK && lvalue_size(&v) != a->memory->size))
+			continue;
+		take_expression(b, t, &one, &v, fit_memory(&v, a, view->called));
 		/* If a bit-field is written, the read is of its neighbours. */
-		if (e->v[i].only_bits)
+		if (one.only_bits)
 			return;
 	}
 }
@@ -219,6 +245,8 @@ static void try_frame(const struct view *view, const struct access *a, struct be
 		if (!token_is(t, "->") && !token_is(t, ".") && !token_is(t, "["))
 			continue;
 		expression_find(&expanded.tokens, i, USE_READ, &e);
+		for (size_t k = 0; k < e.n; k++)
+			e.v[k].whole = true;
 		try_expressions(view, a, &expanded.tokens, &e, b);
 	}
 	macro_tokens_free(&expanded);

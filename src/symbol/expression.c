@@ -213,11 +213,31 @@ static void add_whole_operand(const struct tokens *t, size_t i, struct expressio
 		add(out, i, last);
 }
 
+/* Adds an argument. If its address is passed, a part of it cannot be what is accessed here. */
+static void add_argument(struct expressions *out, size_t first, size_t last, bool whole)
+{
+	size_t n = out->n;
+
+	add(out, first, last);
+	if (out->n > n)
+		out->v[n].whole = whole;
+}
+
+/* Returns whether the function writes what its first argument points to. */
+static bool copies_memory(const struct tokens *t, size_t name)
+{
+	static const char *const words[] = {"memcpy", "memmove", "memset",
+					    "strcpy", "strncpy", "strcat"};
+
+	return is_one_of(t, name, words, sizeof words / sizeof *words);
+}
+
 /* Adds the arguments of a call that the operation may be about; `open` is its '(' or '{'. */
 static void add_arguments(const struct tokens *t, size_t open, enum expression_use use,
 			  struct expressions *out)
 {
-	size_t close = expression_close(t, open), i = open + 1, after, last;
+	size_t close = expression_close(t, open), i = open + 1, after, last, n = 0;
+	bool copies = copies_memory(t, open - 1);
 
 	while (close != NONE && i < close) {
 		bool address = is(t, i, "&");
@@ -227,9 +247,16 @@ static void add_arguments(const struct tokens *t, size_t open, enum expression_u
 		if (last != NONE && (after == close || is(t, after, ","))) {
 			/* The caller reads an argument; it cannot write one. */
 			if (address || use == USE_READ)
-				add(out, i + address, last);
+				add_argument(out, i + address, last, address && !copies);
 			else if (use == USE_LOCK)
 				add_pointer(out, i, last);
+			/* memcpy() writes what its first argument points to, and reads the second.
+			 */
+			if (!address && copies && n == (use == USE_READ)) {
+				out->n = 0;
+				add_pointer(out, i, last);
+				return;
+			}
 			if (!address && use == USE_LOCK)
 				add(out, i, last);
 		}
@@ -238,6 +265,7 @@ static void add_arguments(const struct tokens *t, size_t open, enum expression_u
 			depth -= is(t, i, ")") || is(t, i, "]") || is(t, i, "}");
 		}
 		i++;
+		n++;
 	}
 }
 

@@ -30,6 +30,7 @@ struct expression {
 	size_t first, last; /* tokens */
 	bool pointer;       /* its value points to the memory */
 	bool only_bits;     /* only if it is a bit-field */
+	bool whole;         /* only if all of it is accessed */
 };
 
 enum { EXPRESSIONS_MAX = 16 };

@@ -59,7 +59,7 @@ static bool set_type(struct lvalue *v, Dwarf_Die *holder)
 	Dwarf_Die at = *holder, type;
 	Dwarf_Attribute attr;
 
-	v->alias = NULL;
+	v->alias = v->declared = NULL;
 	v->pointers = v->indices = 0;
 	for (int i = 0; i < DEEPEST; i++) {
 		if (!dwarf_attr_integrate(&at, DW_AT_type, &attr) ||
@@ -68,6 +68,7 @@ static bool set_type(struct lvalue *v, Dwarf_Die *holder)
 		switch (dwarf_tag(&type)) {
 		case DW_TAG_typedef:
 			v->alias = dwarf_diename(&type);
+			v->declared = v->declared ? v->declared : v->alias;
 			break;
 		case DW_TAG_const_type:
 		case DW_TAG_volatile_type:
@@ -179,6 +180,11 @@ uint64_t lvalue_size(struct lvalue *v)
 bool lvalue_is_struct(struct lvalue *v)
 {
 	return !v->pointers && is_struct(&v->type);
+}
+
+bool lvalue_is_array(struct lvalue *v)
+{
+	return !v->pointers && dwarf_tag(&v->type) == DW_TAG_array_type;
 }
 
 bool lvalue_base_is_struct(struct lvalue *v)
@@ -558,7 +564,7 @@ static bool expand_name(const struct lvalue_scope *s, const struct token *name,
 	return tokens->n > 0;
 }
 
-/* Selects a member, or the members that a macro stands for: "mt1.mtb.mtb_numreaders". */
+/* Selects a member, or those that a macro stands for: "mt1.mtb.mtb_numreaders", "txns->lock". */
 static bool select_named(struct parser *p, const struct token *name, struct lvalue *v)
 {
 	struct lvalue before = *v;
@@ -572,9 +578,14 @@ static bool select_named(struct parser *p, const struct token *name, struct lval
 		return false;
 	p->depth++;
 	known = t.n % 2 == 1;
-	for (size_t i = 0; known && i < t.n; i++)
-		known = i % 2 ? token_is(&t.v[i], ".")
-			      : t.v[i].kind == TOKEN_NAME && select_named(p, &t.v[i], v);
+	for (size_t i = 0; known && i < t.n; i++) {
+		if (i % 2 == 0)
+			known = t.v[i].kind == TOKEN_NAME && select_named(p, &t.v[i], v);
+		else if (token_is(&t.v[i], "->"))
+			known = lvalue_follow(v);
+		else
+			known = token_is(&t.v[i], ".");
+	}
 	p->depth--;
 	mem_free(t.v);
 	return known;

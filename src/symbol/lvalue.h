@@ -28,10 +28,11 @@ enum lvalue_storage {
 };
 
 struct lvalue {
-	Dwarf_Die type;    /* without typedefs and qualifiers */
-	const char *alias; /* the name of that type, or of the typedef for it; or NULL */
-	size_t pointers;   /* the type is a pointer to a pointer to ... `type`, so many times */
-	size_t indices;    /* of a multi-dimensional array, so far */
+	Dwarf_Die type;       /* without typedefs and qualifiers */
+	const char *alias;    /* the name of that type, or of the typedef for it; or NULL */
+	const char *declared; /* the name of the first typedef that was followed; or NULL */
+	size_t pointers;      /* the type is a pointer to a pointer to ... `type`, so many times */
+	size_t indices;       /* of a multi-dimensional array, so far */
 	enum lvalue_storage storage;
 	bool value;     /* a value, not memory */
 	bool bits;      /* a bit-field */
@@ -62,6 +63,7 @@ bool lvalue_follow(struct lvalue *v);
 uint64_t lvalue_size(struct lvalue *v); /* in bytes; 0: unknown */
 bool lvalue_is_aggregate(struct lvalue *v);
 bool lvalue_is_struct(struct lvalue *v);
+bool lvalue_is_array(struct lvalue *v);
 bool lvalue_base_is_struct(struct lvalue *v);
 
 #endif

@@ -39,6 +39,25 @@ static void scan_newline(struct scanner *c)
 	c->spaced = c->first = true;
 }
 
+static bool is_comment(const struct scanner *c)
+{
+	return c->end - c->s > 1 && c->s[0] == '/' && c->s[1] == '*';
+}
+
+/* Skips a comment, which may have several lines. */
+static void scan_comment(struct scanner *c)
+{
+	c->s += 2;
+	while (c->s < c->end && !(c->end - c->s > 1 && c->s[0] == '*' && c->s[1] == '/')) {
+		if (*c->s == '\n')
+			scan_newline(c);
+		else
+			c->s++;
+	}
+	c->s += c->end - c->s > 1 ? 2 : c->end - c->s;
+	c->spaced = true;
+}
+
 /* Skips white space, comments and continued lines. */
 static void scan_space(struct scanner *c)
 {
@@ -51,20 +70,8 @@ static void scan_space(struct scanner *c)
 		} else if (c->end - c->s > 1 && c->s[0] == '/' && c->s[1] == '/') {
 			while (c->s < c->end && *c->s != '\n')
 				c->s++;
-		} else if (c->end - c->s > 1 && c->s[0] == '/' && c->s[1] == '*') {
-			bool first = c->first;
-
-			c->s += 2;
-			while (c->s < c->end &&
-			       !(c->end - c->s > 1 && c->s[0] == '*' && c->s[1] == '/')) {
-				if (*c->s == '\n')
-					scan_newline(c);
-				else
-					c->s++;
-			}
-			c->s += c->end - c->s > 1 ? 2 : c->end - c->s;
-			c->spaced = true;
-			c->first = first || c->first;
+		} else if (is_comment(c)) {
+			scan_comment(c);
 		} else {
 			return;
 		}
@@ -155,8 +162,8 @@ static void scan_directive(struct source_text *t, struct scanner *c)
 		if (*c->s == '\\' && c->end - c->s > 1 && c->s[1] == '\n') {
 			c->s++;
 			scan_newline(c);
-		} else if (c->end - c->s > 1 && c->s[0] == '/' && c->s[1] == '*') {
-			scan_space(c);
+		} else if (is_comment(c)) {
+			scan_comment(c);
 		} else {
 			c->s++;
 		}

@@ -154,6 +154,24 @@ void lock(struct node *p)
 //= l0 p->m
 //= w4 p->in.a node.in.a
 
+#define LOCK(rc, p, lock) ((rc) = pthread_mutex_lock(lock))
+#define my_m next->m
+int lock_by_macro(struct node *p)
+{
+	int rc;
+
+	LOCK(rc, p, &p->my_m);
+	return rc;
+}
+//= l0 p->my_m
+
+void copy_all(struct inner *p, struct node *q)
+{
+	memcpy(p, &q->in, sizeof *p);
+}
+//= r8 q->in node.in
+//= w8 *p
+
 void lock_pointer(pthread_mutex_t *mutex)
 {
 	pthread_mutex_lock(mutex);
@@ -271,7 +289,7 @@ int macro(struct node *txn)
 }
 //= r4 txn->x node.x
 
-#define in_b in.b
+#define in_b in.b /* a comment */
 #define first_in (txn->in.a)
 int macro_names(struct node *txn)
 {
