@@ -39,7 +39,7 @@ bool step_same_name(const char *a, const char *b);
 
 /*
  * Add the name of a variable or lock without its "(allocated at ...)". A recorded
- * run may call it "heap block of 24 bytes, offset 8 (allocated at bank.c:9) #2".
+ * run may call it "heap allocation of 24 bytes, offset 8 (allocated at bank.c:9) #2".
  * The text is not made safe.
  */
 void step_add_without_aside(struct str *b, const char *name);
