@@ -8,7 +8,7 @@
  * Meant to be atomic: reading seconds and microseconds. The fields are read and written as atomic
  * variables. The twin takes the lock to read.
  */
-// expect: function=stamp_packets variable=seconds,micros class=torn-pair where=loop
+// expect: function=stamp_packets,run_clock variable=seconds,micros class=torn-pair where=loop
 #include <pthread.h>
 #include <stdatomic.h>
 #include "prove.h"
