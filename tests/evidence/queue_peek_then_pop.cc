@@ -63,7 +63,7 @@ void work(int *mine)
 		queue.pop();
 #endif
 		mine[job]++;
-		std::this_thread::sleep_for(std::chrono::microseconds(300)); // the job
+		std::this_thread::sleep_for(std::chrono::milliseconds(1)); // the job
 	}
 }
 } // namespace

@@ -52,7 +52,7 @@ static int queue_pop(void)
 
 static int run_job(int item)
 {
-	usleep(300); /* A job reads from a disk. */
+	usleep(1000); /* A job reads from a disk. */
 	return item;
 }
 
