@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/progress.h"
 #include "reporter/reporter.h"
 
 #include "base/banned.h"
@@ -22,8 +23,11 @@ static int live(int argc, char **argv)
 {
 	/* Ignore the signals that the terminal sends to the program: findings may still come. */
 	static const int not_ours[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGTSTP, SIGPIPE};
-	struct reporter_options options = {
-		.format = &text_format, .out = 2, .each = true, .predict = PREDICT_DEFAULTS};
+	struct reporter_options options = {.format = &text_format,
+					   .out = 2,
+					   .each = true,
+					   .predict = PREDICT_DEFAULTS,
+					   .progress = &progress_functions};
 	struct reporter_process *p;
 	struct reporter *s;
 

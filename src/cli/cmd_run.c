@@ -27,6 +27,7 @@
 #include "cli/child.h"
 #include "cli/cli.h"
 #include "cli/printing.h"
+#include "cli/progress.h"
 #include "cli/suppressing.h"
 #include "engine/doublechecker/suspects.h"
 #include "report/color.h"
@@ -359,6 +360,7 @@ static int run(int argc, char **argv)
 		.verdict = true,
 		.predicts = o.predict,
 		.predict = o.how,
+		.progress = &progress_functions,
 	};
 	struct str name = STR_INIT;
 	struct room room = {0};

@@ -43,3 +43,5 @@ void progress_end(void)
 		fputs("\r\033[K", stderr);
 	shown = 0;
 }
+
+const struct reporter_progress progress_functions = {progress_start, progress_tick, progress_end};

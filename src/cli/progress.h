@@ -11,11 +11,15 @@
 
 #include <stdbool.h>
 
+#include "reporter/reporter.h"
 #include "trace/reader.h"
 
 void progress_start(bool quiet);
 /* `pass` is 1, or higher if the trace is read again to explain the findings. */
 void progress_tick(struct reader *r, int pass);
 void progress_end(void);
+
+/* The same for the reporter: struct reporter_progress. */
+extern const struct reporter_progress progress_functions;
 
 #endif

@@ -70,8 +70,14 @@ static int find(struct reporter_process *p, struct reader *r, const char *engine
 		const void *options, struct engine_result *res, struct err *err)
 {
 	const struct reporter_options *o = &p->session->o;
-	int rc = engine_run(engine_by_name(engine), options, r, o->all, NULL, res, err);
+	int rc;
 
+	if (o->progress)
+		o->progress->start(p->verbosity < 0);
+	rc = engine_run(engine_by_name(engine), options, r, o->all,
+			o->progress ? o->progress->tick : NULL, res, err);
+	if (o->progress)
+		o->progress->end();
 	left_out_drop(r, &res->findings);
 	context_add(res, 1, r);
 	return rc;

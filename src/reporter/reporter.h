@@ -33,6 +33,13 @@
 #include "report/suppress.h"
 #include "spec/spec.h"
 
+/* How to show that reading a recording takes long: cli/progress.h has such functions. */
+struct reporter_progress {
+	void (*start)(bool quiet);
+	void (*tick)(struct reader *r, int pass);
+	void (*end)(void);
+};
+
 struct reporter_options {
 	const struct report_format *format;
 	int out;           /* the file for findings */
@@ -43,12 +50,13 @@ struct reporter_options {
 	bool each;         /* each process has its own summary, at its end */
 	bool verdict;      /* say it if nothing was found, too */
 	bool predicts;     /* the run is recorded, and findings are predicted from it */
-	struct predict_options predict; /* how */
-	struct spec *spec;              /* NULL: as the process says */
-	const char *spec_path;          /* the file it was read from; NULL: none */
-	struct suppress *suppress;      /* NULL: only the process's own suppressions */
-	const char *first_run;          /* the file to which suspected blocks are written */
-	const char *program;            /* for reports; NULL: what the first process says */
+	struct predict_options predict;           /* how */
+	const struct reporter_progress *progress; /* meanwhile; NULL: show nothing */
+	struct spec *spec;                        /* NULL: as the process says */
+	const char *spec_path;                    /* the file it was read from; NULL: none */
+	struct suppress *suppress;                /* NULL: only the process's own suppressions */
+	const char *first_run; /* the file to which suspected blocks are written */
+	const char *program;   /* for reports; NULL: what the first process says */
 };
 
 struct reporter;
