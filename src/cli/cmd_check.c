@@ -81,6 +81,28 @@ static void drop_suppressed(struct engine_result *res)
 		res->stats[res->nstats++] = (struct engine_stat){"findings_suppressed", n};
 }
 
+static bool is_only_possible(const struct finding *f, void *arg)
+{
+	(void)arg;
+	return !finding_counts(f);
+}
+
+/* With --feasible: drop the predictions that are only possible, and say how many they were. */
+static void drop_only_possible(struct engine_result *res)
+{
+	size_t n;
+
+	if (!o->predict.only_feasible || strcmp(res->ops->name, "predict"))
+		return;
+	n = finding_list_drop(&res->findings, is_only_possible, NULL);
+	if (n && !printing_asked.quiet)
+		note("%zu finding%s hidden because of --feasible: only locks, forks and joins "
+		     "allow %s",
+		     n, n == 1 ? "" : "s", n == 1 ? "it" : "them");
+	if (res->nstats < ENGINE_STATS_MAX)
+		res->stats[res->nstats++] = (struct engine_stat){"findings_hidden", n};
+}
+
 /* The suspects of --first-run or --second-run. */
 static struct suspects suspects;
 
@@ -154,6 +176,7 @@ static size_t run_engines(struct reader *r, const struct engine_ops **ops, size_
 		progress_end();
 		drop_left_out(r, &results[i]);
 		drop_suppressed(&results[i]);
+		drop_only_possible(&results[i]);
 		if (!err_is_set(&first))
 			first = *err;
 		err->text[0] = 0;

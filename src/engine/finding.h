@@ -189,6 +189,9 @@ struct finding {
 	uint64_t fingerprint; /* see finding_seal() */
 	struct finding_region region;
 	enum finding_feasible feasible;
+	uint64_t *changed; /* of a feasible one: event numbers of reads that the schedule changes on
+			      purpose (docs/engines/predict.md) */
+	size_t nchanged;
 	bool acts; /* the steps are two reads, and the block writes the variable after them */
 	enum finding_class rank_class;
 	uint32_t rank;        /* 1 is the first to look at; 0: not ranked yet. Findings with the
@@ -202,6 +205,11 @@ struct finding {
 };
 
 struct finding *finding_new(void);
+/* Does it count for a verdict or an exit status? A prediction that is only possible does not. */
+static inline bool finding_counts(const struct finding *f)
+{
+	return f->feasible != FEASIBLE_NO;
+}
 void finding_free(struct finding *f);
 
 /*

@@ -259,6 +259,22 @@ static void write_threads(struct json_emit *j, const struct finding *f)
 	json_emit_close(j);
 }
 
+static void write_feasible(struct json_emit *j, const struct finding *f)
+{
+	if (f->feasible == FEASIBLE_UNKNOWN)
+		json_emit_null(j, "feasible");
+	else
+		json_emit_bool(j, "feasible", f->feasible == FEASIBLE_YES);
+	if (f->feasible != FEASIBLE_YES) {
+		json_emit_null(j, "changed_reads");
+		return;
+	}
+	json_emit_open(j, "changed_reads", '[', JSON_ONE_LINE);
+	for (size_t i = 0; i < f->nchanged; i++)
+		json_emit_u64(j, NULL, f->changed[i]);
+	json_emit_close(j);
+}
+
 static void write_region(struct json_emit *j, const struct finding *f)
 {
 	const struct finding_region *r = &f->region;
@@ -346,6 +362,7 @@ static void write_finding(struct json_emit *j, const struct finding *f, uint64_t
 	write_rank(j, f);
 	if (f->recorded)
 		write_memory(j, f);
+	write_feasible(j, f);
 	json_emit_close(j);
 }
 

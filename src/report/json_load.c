@@ -294,6 +294,22 @@ static void get_schedule(struct load *l, const struct json *j, struct finding *f
 			};
 }
 
+static void get_feasible(struct load *l, const struct json *j, struct finding *f)
+{
+	size_t n;
+	const struct json *m = get_member(l, j, "feasible", JSON_BOOL), *list;
+
+	if (m)
+		f->feasible = m->truth ? FEASIBLE_YES : FEASIBLE_NO;
+	list = get_list(l, j, "changed_reads", &n);
+	f->changed = arena_alloc(&f->arena, n * sizeof *f->changed);
+	for (m = n ? list->first : NULL; m; m = m->next) {
+		if (m->kind != JSON_NUMBER || !m->is_u64)
+			fail_member(l, m, "changed_reads", "a list of event numbers");
+		f->changed[f->nchanged++] = m->u64;
+	}
+}
+
 static void get_threads(struct load *l, const struct json *j, struct finding *f)
 {
 	size_t n;
@@ -384,6 +400,7 @@ static void get_finding(struct load *l, const struct json *j, struct finding *f)
 	f->pattern = get_string(l, j, "pattern");
 	get_steps(l, j, f);
 	get_schedule(l, j, f);
+	get_feasible(l, j, f);
 	f->count = get_number(l, j, "count");
 	if (!f->count)
 		f->count = 1;

@@ -152,6 +152,38 @@ static bool is_inner(const struct finding *f, const char *label)
 	return f->region.name && !step_same_name(f->region.name, label);
 }
 
+/* Add how sure it is that the order can happen. */
+static void add_certainty(struct str *b, const struct finding *f, size_t lead, size_t tail)
+{
+	const struct finding_step *first = &f->steps[lead], *other = &f->steps[tail - 1];
+
+	if (f->status != FINDING_PREDICTED) {
+		str_add(b, "These steps conflict, so no serial order of the blocks explains them.");
+		return;
+	}
+	switch (f->feasible) {
+	case FEASIBLE_UNKNOWN:
+		str_add(b, "The locks of this run allow this order.");
+		break;
+	case FEASIBLE_NO:
+		str_add(b, "The locks of this run allow this order, but a thread reads another "
+			   "value in it than in this run: what the thread does then may rule it "
+			   "out.");
+		break;
+	case FEASIBLE_YES:
+		str_add(b, "This order can happen: up to here, every thread reads the values that "
+			   "it read in this run");
+		if (f->nchanged) {
+			str_fmt(b, ", except that %s reads ", other->thread);
+			str_add(b, refer_to_step(f, tail - 1).operand);
+			add_event(b, f, f->changed[0]);
+			str_fmt(b, " as %s did at the same place", first->thread);
+		}
+		str_add(b, ".");
+		break;
+	}
+}
+
 static void add_story(struct str *b, const struct finding *f, size_t lead, size_t tail)
 {
 	const struct finding_step *s = f->steps, end = refer_to_step(f, tail);
@@ -171,10 +203,9 @@ static void add_story(struct str *b, const struct finding *f, size_t lead, size_
 	add_event(b, f, s[tail].event);
 	str_add(b, ", ");
 	add_visits(b, f, lead + 1, tail - 1);
-	str_add(b, f->status == FINDING_PREDICTED
-			   ? ". The locks of this run allow this order.\n"
-			   : ". These steps conflict, so no serial order of the blocks explains "
-			     "them.\n");
+	str_add(b, ". ");
+	add_certainty(b, f, lead, tail);
+	str_addc(b, '\n');
 }
 
 /* Add "'a' (T1) before 'b' (T2): w(x) at event 1, then r(x) at event 3". */

@@ -190,6 +190,24 @@ static void add_amount(struct str *b, const struct report_source *source, bool f
 	add_count(b, source->threads, "thread");
 }
 
+/* Add how many of the predictions are feasible, unless all are, or it is not known. */
+static void add_feasible(struct str *b, const struct groups *found)
+{
+	size_t feasible = 0;
+
+	for (size_t i = 0; i < found->n; i++) {
+		bool counts = false;
+
+		for (size_t k = 0; k < found->v[i].n; k++)
+			counts |= finding_counts(found->v[i].v[k]);
+		feasible += counts;
+	}
+	if (!feasible)
+		str_add(b, found->n == 1 ? ", not feasible," : ", none of them feasible,");
+	else if (feasible < found->n)
+		str_fmt(b, ", %zu of them feasible,", feasible);
+}
+
 /*
  * Write "atomsan: 2 atomicity violations (1 block blamed) in 120 events, 3 threads". A
  * transaction that closes several cycles counts as one violation.
@@ -219,6 +237,7 @@ static void write_verdict(const struct report *rep, const char *noun, const stru
 			str_fmt(&b, " (%zu block%s blamed)", blamed, blamed == 1 ? "" : "s");
 		else if (atomicity && blameless)
 			str_add(&b, " (no single block blamed)");
+		add_feasible(&b, found);
 		if (rep->source.program && seen > found->n)
 			str_fmt(&b, ", seen %" PRIu64 SHOW_TIE "times%s", seen,
 				amount.n ? "," : "");

@@ -62,7 +62,7 @@ static struct event make_event(const struct trace *t, uint64_t k, struct names *
 	default:
 		break;
 	}
-	if (t->style != STYLE_LABELS)
+	if (t->style != STYLE_LABELS && t->style != STYLE_SAME)
 		e.place = STRREF_NUMBER | (strref)k;
 	if (e.op == OP_BEGIN && t->style != STYLE_PLACES) {
 		struct str s = STR_INIT;

@@ -170,7 +170,10 @@ void trace_canonical(struct trace *t)
 
 void trace_label(const struct trace *t, uint64_t begin, struct str *out)
 {
-	str_fmt(out, t->style == STYLE_PLACES ? "%lu" : "b%lu", (unsigned long)begin);
+	if (t->style == STYLE_SAME)
+		str_add(out, "b");
+	else
+		str_fmt(out, t->style == STYLE_PLACES ? "%lu" : "b%lu", (unsigned long)begin);
 }
 
 void trace_print(const struct trace *t, struct str *out)

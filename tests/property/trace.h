@@ -26,7 +26,9 @@ enum trace_style {
 	STYLE_LABELS, /* blocks have labels; no event has a place */
 	STYLE_BOTH,   /* blocks have labels; the place of every event is its number */
 	STYLE_PLACES, /* places as before, but no labels: blocks are identified by places */
-	STYLE_COUNT
+	STYLE_COUNT,
+	/* All blocks have one label; no event has a place. For tests that ask for it. */
+	STYLE_SAME = STYLE_COUNT
 };
 
 struct trace {

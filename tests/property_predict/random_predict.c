@@ -4,7 +4,7 @@
 
 #include "base/banned.h"
 
-enum { THREADS = 4, SCRIPT = 14, LOCKS = 3 };
+enum { THREADS = 4, SCRIPT = 14, LOCKS = 3, FLAG = 2 };
 
 /* Drawn once a seed. */
 struct mix {
@@ -12,16 +12,19 @@ struct mix {
 	bool ordered;  /* whether locks are acquired in the order of their numbers */
 	bool unnested; /* whether locks are released in any order */
 	bool forks;
+	bool copies;          /* whether all threads have one script */
 	bool syncs;           /* barriers, wait, notify */
 	unsigned shared;      /* percent of acquires that are shared */
 	unsigned update;      /* percent of accesses that are updates */
 	unsigned write;       /* percent of the others that are writes */
 	unsigned block, lock; /* percent of turns */
+	unsigned flags; /* percent of scripts that begin with a read of a flag; that end with a
+			   write of it */
 };
 
 struct script {
-	enum op op[2 * SCRIPT + 8];
-	uint32_t operand[2 * SCRIPT + 8];
+	enum op op[2 * SCRIPT + 10];
+	uint32_t operand[2 * SCRIPT + 10];
 	unsigned n, next;
 	bool started;
 };
@@ -87,6 +90,8 @@ static void write_script(struct random *r, uint32_t t)
 	unsigned length = rng_between(&r->rng, 2, r->mix.length);
 	struct open o = {0};
 
+	if (rng_percent(&r->rng, r->mix.flags))
+		add_event(s, OP_READ, FLAG);
 	if (rng_percent(&r->rng, 50)) {
 		add_event(s, OP_BEGIN, 0);
 		o.block = true;
@@ -118,6 +123,8 @@ static void write_script(struct random *r, uint32_t t)
 		add_release(r, s, &o);
 	if (o.block && rng_percent(&r->rng, 80))
 		add_event(s, OP_END, 0);
+	if (rng_percent(&r->rng, r->mix.flags))
+		add_event(s, rng_percent(&r->rng, 80) ? OP_WRITE : OP_UPDATE, FLAG);
 }
 
 /* Adds forks of some other threads to T0's script, and later joins of some. */
@@ -191,12 +198,14 @@ static void draw_mix(struct random *r)
 	m->ordered = rng_percent(g, 60);
 	m->unnested = rng_percent(g, 25);
 	m->forks = rng_percent(g, 30);
+	m->copies = rng_percent(g, 25);
 	m->syncs = rng_percent(g, 10);
 	m->shared = rng_percent(g, 60) ? 0 : 40;
 	m->update = rng_percent(g, 60) ? 0 : 25;
 	m->write = rng_between(g, 20, 80);
 	m->block = rng_between(g, 3, 20);
 	m->lock = rng_between(g, 30, 65);
+	m->flags = rng_percent(g, 60) ? 0 : 40;
 }
 
 void random_predict(struct trace *t, uint64_t seed)
@@ -206,10 +215,15 @@ void random_predict(struct trace *t, uint64_t seed)
 	unsigned stay;
 
 	t->n = 0;
-	t->style = (enum trace_style)rng_below(&r.rng, STYLE_COUNT);
+	t->style = (enum trace_style)rng_below(&r.rng, STYLE_COUNT + 1);
 	draw_mix(&r);
+	if (r.mix.copies && rng_percent(&r.rng, 70))
+		t->style = STYLE_SAME;
 	for (uint32_t u = 0; u < r.mix.threads; u++) {
-		write_script(&r, u);
+		if (u && r.mix.copies)
+			r.script[u] = r.script[0];
+		else
+			write_script(&r, u);
 		r.script[u].started = !u || !r.mix.forks;
 	}
 	if (r.mix.forks)

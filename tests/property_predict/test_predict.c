@@ -9,7 +9,14 @@
  *  - The twin finds each finding possible. If locks are nested, nothing can deadlock
  *    and there are no waits, notifies and barriers, the engine finds everything that
  *    the twin does.
- *  - Without the option `all` there is a finding if and only if there is one with it.
+ *  - A finding that the engine calls feasible has a schedule that is a correct
+ *    reordering (twin_values.h). If the engine calls it only possible, the twin finds no
+ *    correct reordering for its events either: the search for schedules is complete for
+ *    traces as short as these.
+ *  - The engine looks at some of the events only, so it may miss feasible ones: the test
+ *    prints which share it finds of what is feasible by trying all events.
+ *  - Without the option `all` there is a finding if and only if there is one with it,
+ *    and a feasible one if and only if there is one with it.
  */
 #include <getopt.h>
 #include <inttypes.h>
@@ -22,20 +29,25 @@
 #include "random_predict.h"
 #include "shrink.h"
 #include "twin_predict.h"
+#include "twin_values.h"
 
 #include "base/banned.h"
 
 /* Counts over all traces, so that no test passes without testing. */
 static struct {
 	uint64_t traces, with, findings, two, exact, exact_with, unnested, deadlocks, missed;
+	uint64_t feasible, only_possible, changed; /* findings; reads changed on purpose */
+	uint64_t can, found;                       /* feasible by the twin; found by the engine */
+	uint64_t unsearched;                       /* of these, without trying all orders */
+	uint64_t can_strict, found_strict;         /* of these, without reads changed on purpose */
+	uint64_t verdicts, verdicts_missed;        /* traces in which something is feasible */
 } count;
 
-static bool run_engine(const struct trace *t, const char *engine, bool all, uint64_t seed,
-		       struct finding_list *out, struct str *what)
+static bool run_predict(const struct trace *t, bool all, bool unsearched, uint64_t seed,
+			struct finding_list *out, struct str *what)
 {
-	const struct predict_options options = {.vars = 2, .all = all};
-	struct contender who = {engine, engine_by_name(engine),
-				strcmp(engine, "predict") ? NULL : &options};
+	const struct predict_options options = {.vars = 2, .all = all, .unsearched = unsearched};
+	struct contender who = {"predict", engine_by_name("predict"), &options};
 
 	return drive(&who, t, seed, out, what);
 }
@@ -44,6 +56,7 @@ static bool run_engine(const struct trace *t, const char *engine, bool all, uint
 static bool is_schedule_unserializable(const struct trace *t, const struct finding *f,
 				       uint64_t seed, struct str *what)
 {
+	struct contender velodrome = {"velodrome", engine_by_name("velodrome"), NULL};
 	struct trace other = {.style = t->style};
 	struct finding_list said = {0};
 	bool yes = false;
@@ -57,7 +70,7 @@ static bool is_schedule_unserializable(const struct trace *t, const struct findi
 		str_add(what, "as a trace, its schedule is not legal");
 	} else {
 		trace_canonical(&other);
-		if (run_engine(&other, "velodrome", false, seed, &said, what)) {
+		if (drive(&velodrome, &other, seed, &said, what)) {
 			yes = said.n > 0;
 			if (!yes)
 				str_add(what, "velodrome does not object to its schedule");
@@ -68,8 +81,34 @@ static bool is_schedule_unserializable(const struct trace *t, const struct findi
 	return yes;
 }
 
+/* Is what the engine says about the finding's feasibility right? */
+static bool check_feasible(const struct twin_predict *w, const struct finding *f,
+			   const uint64_t *steps, bool complete, struct str *what)
+{
+	bool can = twin_values_feasible(w, steps, f->nsteps, false);
+	uint64_t changed = 0;
+
+	if (f->feasible == FEASIBLE_YES) {
+		count.feasible++;
+		if (!twin_values_correct(w, f->schedule, f->nschedule, steps, f->nsteps, &changed,
+					 what))
+			return false;
+		count.changed += changed;
+		if (!can)
+			str_add(what, "the twin does not find the feasible schedule");
+		return can;
+	}
+	count.only_possible++;
+	if (f->feasible != FEASIBLE_NO || (can && complete)) {
+		str_fmt(what, "%lu, %lu, %lu are feasible, but not by the engine",
+			(unsigned long)steps[0], (unsigned long)steps[1], (unsigned long)steps[2]);
+		return false;
+	}
+	return true;
+}
+
 static bool check_finding(const struct twin_predict *w, const struct finding *f, uint64_t seed,
-			  struct str *what)
+			  bool complete, struct str *what)
 {
 	uint64_t steps[TWIN_STEPS] = {0};
 	bool two = f->nsteps == 4;
@@ -89,7 +128,8 @@ static bool check_finding(const struct twin_predict *w, const struct finding *f,
 		return false;
 	}
 	return twin_predict_legal(w, f->schedule, f->nschedule, steps, f->nsteps, what) &&
-	       is_schedule_unserializable(w->t, f, seed, what);
+	       is_schedule_unserializable(w->t, f, seed, what) &&
+	       check_feasible(w, f, steps, complete, what);
 }
 
 static int pattern_number(const char *const *patterns, const char *pattern)
@@ -189,29 +229,107 @@ static bool compare_with_twin(const struct twin_predict *w, const struct finding
 	return true;
 }
 
+/* Is there a feasible finding like this: of these threads and variables, with this pattern? */
+static bool was_found(const struct twin_predict *w, const struct finding_list *said,
+		      const uint64_t *steps, size_t nsteps, const char *pattern)
+{
+	for (size_t i = 0; i < said->n; i++) {
+		const struct finding *f = said->v[i];
+		bool same = f->feasible == FEASIBLE_YES && f->nsteps == nsteps &&
+			    !strcmp(f->pattern, pattern);
+
+		for (size_t k = 0; k < nsteps && same; k++) {
+			const struct event *x = &w->t->ev[f->steps[k].event - 1];
+			const struct event *y = &w->t->ev[steps[k] - 1];
+
+			same = x->thread == y->thread && x->operand == y->operand;
+		}
+		if (same)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Counts what is feasible in patterns of one variable: combinations of variable, threads and
+ * pattern for which some events have a correct reordering.
+ */
+static void count_share(const struct twin_predict *w, const struct finding_list *said,
+			const struct finding_list *direct, bool strict)
+{
+	bool done[TWIN_VARS][TWIN_THREADS][TWIN_THREADS][TWIN_PATTERNS] = {0};
+	const struct event *ev = w->t->ev;
+	uint64_t can = 0, found = 0;
+
+	for (uint64_t a = 1; a <= w->t->n; a++)
+		for (uint64_t b = a + 1; b <= w->t->n; b++)
+			for (uint64_t f = 1; f <= w->t->n; f++)
+				for (int k = 0; k < TWIN_PATTERNS; k++) {
+					uint64_t steps[3] = {a, f, b};
+					bool *seen;
+
+					if (!twin_predict_fits(w, steps, twin_pattern[k]))
+						continue;
+					seen = &done[ev[a - 1].operand][ev[a - 1].thread]
+						    [ev[f - 1].thread][k];
+					if (*seen || !twin_values_feasible(w, steps, 3, strict))
+						continue;
+					*seen = true;
+					can++;
+					found += was_found(w, said, steps, 3, twin_pattern[k]);
+					if (!strict)
+						count.unsearched += was_found(w, direct, steps, 3,
+									      twin_pattern[k]);
+				}
+	*(strict ? &count.can_strict : &count.can) += can;
+	*(strict ? &count.found_strict : &count.found) += found;
+	if (!strict) {
+		count.verdicts += can > 0;
+		count.verdicts_missed += can && !found;
+	}
+}
+
+static size_t count_feasible(const struct finding_list *l)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		n += l->v[i]->feasible == FEASIBLE_YES;
+	return n;
+}
+
 /* Runs all checks on the trace. Returns whether it passed; otherwise `what` says why not. */
 static bool check_trace(const struct trace *t, uint64_t seed, struct str *what)
 {
 	static struct twin_predict w;
-	struct finding_list said = {0}, fewer = {0};
+	struct finding_list said = {0}, fewer = {0}, direct = {0};
 	bool ok = false;
 
 	if (!twin_predict(&w, t)) {
 		str_add(what, "too large for the twin");
 		return true;
 	}
-	if (run_engine(t, "predict", true, seed, &said, what) &&
-	    run_engine(t, "predict", false, seed, &fewer, what)) {
+	if (run_predict(t, true, false, seed, &said, what) &&
+	    run_predict(t, false, false, seed, &fewer, what) &&
+	    run_predict(t, true, true, seed, &direct, what)) {
 		ok = true;
 		for (size_t i = 0; i < said.n && ok; i++)
-			ok = check_finding(&w, said.v[i], seed, what);
+			ok = check_finding(&w, said.v[i], seed, true, what);
 		for (size_t i = 0; i < fewer.n && ok; i++)
-			ok = check_finding(&w, fewer.v[i], seed, what);
+			ok = check_finding(&w, fewer.v[i], seed, true, what);
+		for (size_t i = 0; i < direct.n && ok; i++)
+			ok = check_finding(&w, direct.v[i], seed, false, what);
 		ok = ok && compare_with_twin(&w, &said, what);
 		if (ok && !said.n != !fewer.n) {
 			str_add(what, "without --all the verdict is another");
 			ok = false;
 		}
+		if (ok && !count_feasible(&said) != !count_feasible(&fewer)) {
+			str_add(what, "without --all feasibility is another");
+			ok = false;
+		}
+		count_share(&w, &said, &direct, false);
+		count_share(&w, &said, &direct, true);
 	}
 	count.traces++;
 	count.with += said.n > 0;
@@ -222,6 +340,7 @@ static bool check_trace(const struct trace *t, uint64_t seed, struct str *what)
 	count.deadlocks += !w.deadlock_free;
 	drive_free(&said);
 	drive_free(&fewer);
+	drive_free(&direct);
 	return ok;
 }
 
@@ -268,6 +387,11 @@ static uint64_t parse_number(const char *s)
 	return n;
 }
 
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 100;
+}
+
 /* Were the traces varied enough to test anything? */
 static bool were_varied_enough(void)
 {
@@ -277,11 +401,24 @@ static bool were_varied_enough(void)
 	       " traces not found completely\n",
 	       count.traces, count.with, count.findings, count.two, count.exact, count.exact_with,
 	       count.unnested, count.deadlocks, count.missed);
+	printf("%" PRIu64 " findings are feasible, %" PRIu64 " only possible; %" PRIu64
+	       " reads changed on purpose\n",
+	       count.feasible, count.only_possible, count.changed);
+	printf("of %" PRIu64 " feasible combinations of variable, threads and pattern %" PRIu64
+	       " were found (%.1f %%), %" PRIu64
+	       " without trying all orders (%.1f %%); without reads changed on purpose, of %" PRIu64
+	       " %" PRIu64 " (%.1f %%); of %" PRIu64 " traces with one, %" PRIu64
+	       " have no finding of it\n",
+	       count.can, count.found, percent(count.found, count.can), count.unsearched,
+	       percent(count.unsearched, count.can), count.can_strict, count.found_strict,
+	       percent(count.found_strict, count.can_strict), count.verdicts,
+	       count.verdicts_missed);
 	if (count.traces < 1000)
 		return true;
 	if (count.exact_with < count.traces / 20 || count.two < count.traces / 4 ||
 	    count.unnested < count.traces / 100 || count.deadlocks < count.traces / 100 ||
-	    count.with > count.traces * 4 / 5) {
+	    count.with > count.traces * 4 / 5 || count.feasible < count.traces / 10 ||
+	    count.only_possible < count.traces / 10 || count.changed < count.traces / 50) {
 		printf("FAILED: the traces are too much alike to test anything\n");
 		return false;
 	}

@@ -94,7 +94,7 @@ static bool lock_is_free(const struct twin_predict *w, const uint32_t *pos, cons
 	return true;
 }
 
-static bool is_enabled(const struct twin_predict *w, const uint32_t *pos, uint32_t thread)
+bool twin_predict_enabled(const struct twin_predict *w, const uint32_t *pos, uint32_t thread)
 {
 	uint32_t i;
 
@@ -148,7 +148,7 @@ static uint8_t *find_reachable(const struct twin_predict *w, uint32_t from, cons
 
 			bool early = false;
 
-			if (!is_enabled(w, pos, u))
+			if (!twin_predict_enabled(w, pos, u))
 				continue;
 			for (size_t s = 1; s < nsteps; s++)
 				early |= event == steps[s] && pos[w->t->ev[steps[s - 1]].thread] <=
@@ -203,7 +203,7 @@ static bool is_deadlock_free(const struct twin_predict *w)
 			continue;
 		unpack_positions(w, i, pos);
 		for (uint32_t u = 0; u < TWIN_THREADS; u++)
-			stuck &= !is_enabled(w, pos, u);
+			stuck &= !twin_predict_enabled(w, pos, u);
 		yes = !stuck;
 	}
 	end = seen[last];
@@ -374,7 +374,7 @@ bool twin_predict_legal(const struct twin_predict *w, const uint64_t *schedule, 
 			return false;
 		}
 		e = &w->t->ev[k - 1];
-		if (pos[e->thread] != w->where[k - 1] || !is_enabled(w, pos, e->thread)) {
+		if (pos[e->thread] != w->where[k - 1] || !twin_predict_enabled(w, pos, e->thread)) {
 			str_fmt(what, "event %lu cannot happen there", (unsigned long)k);
 			return false;
 		}

@@ -59,6 +59,9 @@ struct twin_predict {
 /* Judges the trace. Returns false if the trace is too large for the twin. */
 bool twin_predict(struct twin_predict *w, const struct trace *t);
 
+/* Can the thread's next event happen, with the threads at these positions? */
+bool twin_predict_enabled(const struct twin_predict *w, const uint32_t *pos, uint32_t thread);
+
 /*
  * Is the schedule a legal interleaving that has the steps in this order and ends
  * with the last? The steps are e1, f, e2, or e1, f1, f2, e2, of which f1 and f2 may

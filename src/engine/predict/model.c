@@ -18,6 +18,13 @@ void model_init(struct model *m)
 	*m = (struct model){0};
 }
 
+void model_watch(struct model *m, const bool *watched, size_t n)
+{
+	m->watched = watched;
+	m->nwatched = n;
+	m->writes = mem_zalloc(n * sizeof *m->writes);
+}
+
 void model_free(struct model *m)
 {
 	for (size_t i = 0; i < m->nthreads; i++) {
@@ -26,8 +33,19 @@ void model_free(struct model *m)
 		mem_free(t->run);
 		mem_free(t->op);
 		mem_free(t->need);
+		mem_free(t->access);
+		mem_free(t->block);
+		mem_free(t->sync);
 		mem_free(t->held);
 	}
+	for (size_t i = 0; i < m->nlinks; i++)
+		mem_free(m->links[i].v);
+	mem_free(m->links);
+	mem_free(m->turn);
+	map_free(&m->link_ids);
+	for (size_t i = 0; m->writes && i < m->nwatched; i++)
+		mem_free(m->writes[i].v);
+	mem_free(m->writes);
 	mem_free(m->thread);
 	mem_free(m->lock);
 	mem_free(m->done.v);
@@ -53,15 +71,119 @@ static void add_sync(struct model *m, const struct event *e, uint64_t at, uint64
 		(struct model_sync){e->operand, e->thread, e->op == OP_BARRIER, at, event};
 }
 
+uint32_t model_next_held(const struct model_thread *t, size_t nops, uint32_t op)
+{
+	if (!nops || !op)
+		return MODEL_NONE;
+	/* What was open before an acquire and is not open here has a release in between. */
+	op = op == MODEL_NONE ? t->op[nops - 1].open : t->op[op - 1].open;
+	while (op != MODEL_NONE && t->op[op].other < nops)
+		op = op ? t->op[op - 1].open : MODEL_NONE;
+	return op;
+}
+
+/* Returns the index of the acquire that the thread's next operation, a release, belongs to. */
+static uint32_t find_acquire(const struct model_thread *t, uint32_t lock)
+{
+	uint32_t op = MODEL_NONE;
+
+	do
+		op = model_next_held(t, t->nops, op);
+	while (op != MODEL_NONE && t->op[op].lock != lock);
+	return op;
+}
+
 static void add_lock_op(struct model_thread *t, const struct event *e, uint64_t at)
 {
+	uint32_t index = (uint32_t)t->nops;
+	struct model_lock_op *op;
+
 	MEM_GROW(t->op, t->op_cap, t->nops + 1);
-	t->op[t->nops++] = (struct model_lock_op){
+	op = &t->op[index];
+	*op = (struct model_lock_op){
 		.at = at,
 		.lock = e->operand,
+		.other = MODEL_NONE,
+		.open = index,
 		.acquire = e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED,
 		.exclusive = e->op == OP_ACQUIRE || e->op == OP_RELEASE,
 	};
+	if (!op->acquire) {
+		op->other = find_acquire(t, op->lock);
+		if (op->other != MODEL_NONE)
+			t->op[op->other].other = index;
+		op->open = index ? t->op[index - 1].open : MODEL_NONE;
+		op->open = model_next_held(t, index + 1, MODEL_NONE);
+	}
+	t->nops++;
+}
+
+/* Record that a thread's event `at` needs another thread at `position`, unless an earlier one does.
+ */
+static void add_link(struct model *m, uint32_t thread, uint64_t at, uint32_t other,
+		     uint64_t position)
+{
+	uint64_t key = (uint64_t)thread << 32 | other;
+	uint32_t id = map_get(&m->link_ids, key);
+	struct model_links *l;
+
+	if (id == MAP_NONE) {
+		id = (uint32_t)m->nlinks;
+		MEM_GROW0(m->links, m->links_cap, m->nlinks + 1);
+		m->links[m->nlinks++] = (struct model_links){
+			.thread = other, .next_list = m->thread[thread].first_links};
+		m->thread[thread].first_links = id + 1;
+		map_set(&m->link_ids, key, id);
+	}
+	l = &m->links[id];
+	if (l->n && l->v[l->n - 1].position >= position)
+		return;
+	MEM_GROW(l->v, l->cap, l->n + 1);
+	l->v[l->n++] = (struct model_link){at, position};
+}
+
+static void add_access(struct model *m, const struct event *e, uint64_t at, uint64_t event)
+{
+	struct model_thread *t = &m->thread[e->thread];
+	struct model_writes *writes = &m->writes[e->operand];
+	const struct model_write *last = writes->n ? &writes->v[writes->n - 1] : NULL;
+	struct model_access *a;
+
+	MEM_GROW(t->access, t->access_cap, t->naccesses + 1);
+	a = &t->access[t->naccesses++];
+	*a = (struct model_access){
+		.at = at,
+		.reads = e->op == OP_READ || e->op == OP_UPDATE || e->op == OP_ALLOC,
+		.writes = e->op != OP_READ,
+		.var = e->operand,
+		.place = e->place,
+		.from_thread = last ? last->thread : 0,
+		.from = last ? last->access : MODEL_NONE,
+	};
+	if (a->reads && last && last->thread != e->thread)
+		add_link(m, e->thread, at, last->thread,
+			 m->thread[last->thread].access[last->access].at + 1);
+	if (a->writes) {
+		MEM_GROW(writes->v, writes->cap, writes->n + 1);
+		writes->v[writes->n++] =
+			(struct model_write){event, e->thread, (uint32_t)t->naccesses - 1};
+	}
+}
+
+static void add_position(struct model_thread *t, uint64_t at)
+{
+	MEM_GROW(t->sync, t->sync_cap, t->nsyncs + 1);
+	t->sync[t->nsyncs++] = at;
+}
+
+static void add_block_end(struct model_thread *t, const struct event *e, uint64_t at)
+{
+	if (e->outer == OUTER_BEGIN) {
+		MEM_GROW(t->block, t->block_cap, t->nblocks + 1);
+		t->block[t->nblocks++] = (struct model_block){at, UINT64_MAX};
+	} else if (t->nblocks) {
+		t->block[t->nblocks - 1].end = at;
+	}
 }
 
 void model_take(struct model *m, const struct batch *b)
@@ -80,6 +202,8 @@ void model_take(struct model *m, const struct batch *b)
 
 		if (!last || event - last->event != at - last->at) {
 			MEM_GROW(t->run, t->run_cap, t->nruns + 1);
+			MEM_GROW(m->turn, m->turn_cap, m->nturns + 1);
+			m->turn[m->nturns++] = (struct model_turn){e->thread, (uint32_t)t->nruns};
 			t->run[t->nruns++] = (struct model_run){event, at};
 		}
 		switch (e->op) {
@@ -90,17 +214,30 @@ void model_take(struct model *m, const struct batch *b)
 			add_lock_op(t, e, at);
 			break;
 		case OP_FORK:
+			add_position(t, at);
 			add_need(m, e->operand, 0, e->thread, at + 1);
 			break;
 		case OP_JOIN:
+			add_position(t, at);
 			add_need(m, e->thread, at, e->operand, m->thread[e->operand].n);
 			break;
 		case OP_WAIT:
 		case OP_NOTIFY:
 		case OP_BARRIER:
+			add_position(t, at);
 			add_sync(m, e, at, event);
 			break;
+		case OP_READ:
+		case OP_WRITE:
+		case OP_UPDATE:
+		case OP_ALLOC:
+		case OP_FREE:
+			if (e->operand < m->nwatched && m->watched[e->operand])
+				add_access(m, e, at, event);
+			break;
 		default:
+			if (e->outer && m->watched)
+				add_block_end(t, e, at);
 			break;
 		}
 	}
@@ -208,11 +345,76 @@ uint64_t model_position(const struct model *m, uint32_t thread, uint64_t event)
 	return run->at + (event - run->event);
 }
 
-size_t model_done(const struct model *m, uint64_t *out)
+uint64_t model_first_from(const struct model *m, uint32_t thread, uint64_t event)
+{
+	const struct model_thread *t = &m->thread[thread];
+	size_t run = find_run(t, event, true);
+	uint64_t end = run + 1 < t->nruns ? t->run[run + 1].at : t->n, at;
+
+	if (!t->nruns || event <= t->run[run].event)
+		return t->nruns ? t->run[run].at : 0;
+	at = t->run[run].at + (event - t->run[run].event);
+	return at < end ? at : end;
+}
+
+uint64_t model_event(const struct model *m, uint32_t thread, uint64_t position)
+{
+	const struct model_thread *t = &m->thread[thread];
+	const struct model_run *run = &t->run[find_run(t, position, false)];
+
+	return run->event + (position - run->at);
+}
+
+size_t model_access_at(const struct model_thread *t, uint64_t position)
+{
+	size_t low = 0, high = t->naccesses;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (t->access[mid].at < position)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+size_t model_ops_before(const struct model_thread *t, uint64_t position)
+{
+	size_t low = 0, high = t->nops;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (t->op[mid].at < position)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+const struct model_block *model_block_at(const struct model_thread *t, uint64_t position)
+{
+	size_t low = 0, high = t->nblocks;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (t->block[mid].begin <= position)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low && t->block[low - 1].end >= position ? &t->block[low - 1] : NULL;
+}
+
+size_t model_list(const struct model *m, const struct model_schedule *s, uint64_t *out)
 {
 	size_t n = 0;
 
-	for (const struct model_part *p = m->done.v; p < m->done.v + m->done.n; p++) {
+	for (const struct model_part *p = s->v; p < s->v + s->n; p++) {
 		const struct model_thread *t = &m->thread[p->thread];
 		size_t run = out ? find_run(t, p->from, false) : 0;
 
@@ -389,6 +591,20 @@ void model_reset(struct model *m)
 		t->next_op = t->next_need = 0;
 	}
 	m->done.n = 0;
+}
+
+void model_jump(struct model *m, uint32_t thread, uint64_t position)
+{
+	struct model_thread *t = &m->thread[thread];
+	uint32_t op = MODEL_NONE;
+
+	t->position = position;
+	t->next_op = model_ops_before(t, position);
+	while (t->next_need < t->nneeds && t->need[t->next_need].at < position)
+		t->next_need++;
+	while ((op = model_next_held(t, t->next_op, op)) != MODEL_NONE)
+		hold(m, thread, t->op[op].lock, t->op[op].exclusive);
+	note(m, thread, 0, position);
 }
 
 bool model_execute(struct model *m, const struct model_schedule *s)

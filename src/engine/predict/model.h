@@ -11,13 +11,15 @@
  *    forbids more than a real run does, so a schedule is never impossible because
  *    of them.
  *
- * Values are not part of the model: if another order of reads and writes would make
- * the program take another branch, the model does not see it. Semaphores are locks
- * in a trace.
+ * Values are not part of these rules. For the variables that model_watch() names, the
+ * model also keeps each access, with the write that it read in the run; values.h
+ * makes schedules in which reads still see these writes. Semaphores are locks in a
+ * trace.
  *
  * A position counts the thread's events: at position p, its events 0 .. p-1 have
  * happened. Only operations on locks and those listed above are kept one by one; of
- * the other events only their numbers are kept, as runs of consecutive events.
+ * the other events only their numbers are kept, as runs of consecutive events; of
+ * transactions, where they begin and end.
  *
  * Included by: the files of predict/.
  */
@@ -31,10 +33,59 @@ struct model_run {
 	uint64_t event, at; /* event number, position in the thread */
 };
 
+/* A run of a thread: index into its runs. */
+struct model_turn {
+	uint32_t thread, run;
+};
+
+#define MODEL_NONE UINT32_MAX
+
 struct model_lock_op {
 	uint64_t at;
 	uint32_t lock;
+	uint32_t other; /* of an acquire: index of its release; of a release: of its acquire */
+	uint32_t open;  /* index of the latest acquire that has no release up to here */
 	bool acquire, exclusive;
+};
+
+/* An access to a watched variable. An alloc reads and writes, a free writes. */
+struct model_access {
+	uint64_t at : 62;
+	uint64_t reads : 1;
+	uint64_t writes : 1;
+	uint32_t var;
+	strref place;
+	/* The write that a read saw: the `from`-th access of a thread; MODEL_NONE: initial value */
+	uint32_t from_thread, from;
+};
+
+/* The thread's events before `at` read, among others, what another was at `position` for. */
+struct model_link {
+	uint64_t at, position;
+};
+
+/* The links of a thread to another one, both numbers increasing. */
+struct model_links {
+	struct model_link *v;
+	size_t n, cap;
+	uint32_t thread;    /* the other one */
+	uint32_t next_list; /* of the same thread: index into model.links */
+};
+
+/* A write of a watched variable: the `access`-th access of a thread, from 0. */
+struct model_write {
+	uint64_t event;
+	uint32_t thread, access;
+};
+
+/* The writes of a variable, in the order of the run. */
+struct model_writes {
+	struct model_write *v;
+	size_t n, cap;
+};
+
+struct model_block {
+	uint64_t begin, end; /* positions of the transaction's begin and end */
 };
 
 /*
@@ -56,9 +107,13 @@ struct model_thread {
 	struct model_run *run;
 	struct model_lock_op *op;
 	struct model_need *need;
-	size_t nruns, nops, nneeds;
-	size_t run_cap, op_cap, need_cap;
-	uint64_t n; /* events */
+	struct model_access *access;
+	struct model_block *block;
+	uint64_t *sync; /* positions of forks, joins, waits, notifies and barriers */
+	size_t nruns, nops, nneeds, naccesses, nblocks, nsyncs;
+	size_t run_cap, op_cap, need_cap, access_cap, block_cap, sync_cap;
+	uint64_t n;           /* events */
+	uint32_t first_links; /* 1 + index into model.links; 0: none */
 
 	/* Where the thread is now: */
 	uint64_t position;
@@ -90,11 +145,24 @@ struct model {
 	struct model_schedule done; /* since the last reset */
 	struct model_sync *sync;    /* barriers and condition variables */
 	size_t nsync, sync_cap;
-	uint64_t events; /* events taken */
-	uint64_t steps;  /* of work on schedules: about proportional to time */
+	struct model_turn *turn; /* all runs, in the order of the trace */
+	size_t nturns, turn_cap;
+	const bool *watched; /* by variable, below `nwatched` */
+	size_t nwatched;
+	struct model_writes *writes; /* by variable, below `nwatched` */
+	struct model_links *links;
+	size_t nlinks, links_cap;
+	struct map link_ids; /* (thread, other thread) -> index into `links` */
+	uint64_t events;     /* events taken */
+	uint64_t steps;      /* of work on schedules: about proportional to time */
 };
 
 void model_init(struct model *m);
+/*
+ * Keep the accesses to these variables, by number. Call it before the first batch, with all
+ * variables of the trace; `watched` stays the caller's.
+ */
+void model_watch(struct model *m, const bool *watched, size_t n);
 void model_free(struct model *m);
 /* Take the events of the trace, up to the last that a schedule may use. */
 void model_take(struct model *m, const struct batch *b);
@@ -103,8 +171,27 @@ void model_ready(struct model *m); /* after the last batch */
 /* Returns the position of an event of that thread. */
 uint64_t model_position(const struct model *m, uint32_t thread, uint64_t event);
 
+/* Returns the position of the thread's first event with this number or a higher one. */
+uint64_t model_first_from(const struct model *m, uint32_t thread, uint64_t event);
+/* Returns the number of the event at a position. */
+uint64_t model_event(const struct model *m, uint32_t thread, uint64_t position);
+/* Returns the index of the thread's first access at a position or after it. */
+size_t model_access_at(const struct model_thread *t, uint64_t position);
+/* Returns how many operations on locks the thread has before a position. */
+size_t model_ops_before(const struct model_thread *t, uint64_t position);
+/*
+ * Walk over the locks that a thread holds after its first `nops` operations on locks: begin with
+ * `op` = MODEL_NONE. Returns the index of the next acquire, or MODEL_NONE.
+ */
+uint32_t model_next_held(const struct model_thread *t, size_t nops, uint32_t op);
+/* Returns the transaction that has a position, its begin and end included; or NULL. */
+const struct model_block *model_block_at(const struct model_thread *t, uint64_t position);
+
 /* Put all threads back to the start. */
 void model_reset(struct model *m);
+
+/* After a reset, put a thread to a position, as if its events before that had happened. */
+void model_jump(struct model *m, uint32_t thread, uint64_t position);
 
 /* Why a thread stopped. */
 enum model_stop {
@@ -119,8 +206,8 @@ enum model_stop model_go(struct model *m, uint32_t thread, uint64_t position);
 /* Move a thread back to a position, undoing what it did. */
 void model_back(struct model *m, uint32_t thread, uint64_t position);
 
-/* Put the events since the last reset into `out`, unless it is NULL; returns how many. */
-size_t model_done(const struct model *m, uint64_t *out);
+/* Put the event numbers of a schedule into `out`, unless it is NULL; returns how many they are. */
+size_t model_list(const struct model *m, const struct model_schedule *s, uint64_t *out);
 
 /*
  * Execute a schedule from the start, checking everything. Returns false if an event

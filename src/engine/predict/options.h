@@ -14,11 +14,14 @@
 struct predict_options {
 	uint64_t vars;       /* 1, or 2: look at pairs of variables too */
 	const char *regions; /* kinds of regions, by name with commas; NULL: all */
+	bool only_feasible;  /* hide what is only possible; for the command line, not the engine */
 	/* Not on the command line: */
-	bool all;         /* a schedule also for findings that look the same */
-	bool lean;        /* one more pass, and memory only for what threads share */
-	bool unscheduled; /* findings without the schedules that were made for them */
-	uint64_t effort;  /* steps on the way to schedules, at most; 0: no limit */
+	bool all;           /* a schedule also for findings that look the same */
+	bool lean;          /* one more pass, and memory only for what threads share */
+	bool ignore_values; /* do not ask whether findings are feasible: events were left out */
+	bool unsearched;    /* do not try all orders for feasible schedules, as in long traces */
+	bool unscheduled;   /* findings without the schedules that were made for them */
+	uint64_t effort;    /* steps on the way to schedules, at most; 0: no limit */
 };
 /* clang-format off */
 #define PREDICT_DEFAULTS { .vars = 2 }

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "engine/engine.h"
 #include "engine/event_ref.h"
+#include "engine/predict/feasible.h"
 #include "engine/predict/model.h"
 #include "engine/predict/options.h"
 #include "engine/predict/pairs.h"
@@ -39,7 +40,20 @@ enum { HORIZON_MORE = 1 << 16 };
 /* The cost of comparing two witnesses, in steps of a schedule. */
 enum { COMPARISON = 8 };
 
-enum fate { UNTRIED, FAILED, FOUND };
+/* Steps on the way to feasible schedules, at most: so many, and so many for each event. */
+#define FEASIBLE_EFFORT (1ull << 25)
+enum { FEASIBLE_EFFORT_EVENT = 8 };
+
+enum fate { UNTRIED, FAILED, POSSIBLE, FEASIBLE };
+
+/* The best schedule so far for candidates that look the same. */
+struct best {
+	size_t candidate;
+	struct model_schedule made;
+	enum fate fate;
+	uint64_t *changed; /* events of f's thread: reads that are changed on purpose */
+	size_t nchanged;
+};
 
 enum pass { SHARING, WITNESSES, SCHEDULES };
 
@@ -48,8 +62,10 @@ struct predict {
 	struct two_sharing sharing;
 	struct witnesses witnesses;
 	struct candidates candidates;
-	uint8_t *fate; /* of each candidate */
-	bool *seen;    /* by look: it has a finding */
+	uint8_t *fate;     /* of each candidate */
+	bool *seen;        /* by look: it has a finding */
+	bool *watched;     /* by variable: threads share it, and one writes it */
+	struct best *best; /* by look, while candidates are tried */
 	struct model model;
 	struct finding_sink *sink;
 	const struct names *names;
@@ -57,8 +73,10 @@ struct predict {
 	uint64_t horizon; /* in SCHEDULES: the last event of the current pass */
 	uint64_t searched, searches, failed;
 	uint64_t effort, steps;
-	unsigned regions; /* the kinds to look at: a bit for each enum region_kind */
-	bool all, two, lean, unscheduled;
+	unsigned regions;        /* the kinds to look at: a bit for each enum region_kind */
+	uint64_t feasible_steps; /* of these, on the way to feasible schedules */
+	uint64_t feasible;       /* findings */
+	bool all, two, lean, unscheduled, unsearched, ignore_values;
 	bool gave_up; /* `effort` was not enough */
 };
 
@@ -92,6 +110,8 @@ static void *predict_create(const void *options, struct finding_sink *sink)
 	p->sink = sink;
 	p->all = o->all;
 	p->unscheduled = o->unscheduled;
+	p->ignore_values = o->ignore_values;
+	p->unsearched = o->unsearched;
 	p->effort = o->effort;
 	p->two = o->vars == 2;
 	p->lean = o->lean;
@@ -206,13 +226,14 @@ static void add_pattern(struct finding *f, const struct witness *pair, const str
 	f->pattern = arena_strdup(&f->arena, pattern);
 }
 
-static void add_schedule(const struct predict *p, struct finding *f)
+static void add_schedule(const struct predict *p, struct finding *f,
+			 const struct model_schedule *made)
 {
 	if (p->unscheduled)
 		return;
-	f->nschedule = model_done(&p->model, NULL);
+	f->nschedule = model_list(&p->model, made, NULL);
 	f->schedule = arena_alloc(&f->arena, f->nschedule * sizeof *f->schedule);
-	model_done(&p->model, f->schedule);
+	model_list(&p->model, made, f->schedule);
 }
 
 /* Returns what kind of region a witness of e1 and e2 is in. */
@@ -250,8 +271,9 @@ static void add_region(const struct predict *p, struct finding *f, const struct 
 	f->region.place = tell_string(f, p->names, tx->place);
 }
 
-static void emit(struct predict *p, const struct candidate *c)
+static void emit(struct predict *p, const struct best *best)
 {
+	const struct candidate *c = &p->candidates.v[best->candidate];
 	const struct witness *pair = pair_of(p, c), *single = single_of(p, c);
 	struct finding *f = finding_new();
 
@@ -259,6 +281,13 @@ static void emit(struct predict *p, const struct candidate *c)
 	f->kind = "pattern";
 	f->rests_on = RESTS_ON_DATA;
 	f->event = pair->e2;
+	if (!p->ignore_values)
+		f->feasible = best->fate == FEASIBLE ? FEASIBLE_YES : FEASIBLE_NO;
+	p->feasible += best->fate == FEASIBLE;
+	f->nchanged = best->nchanged;
+	f->changed = arena_alloc(&f->arena, f->nchanged * sizeof *f->changed);
+	if (f->nchanged)
+		memcpy(f->changed, best->changed, f->nchanged * sizeof *f->changed);
 	tell_variable(f, p->names, p->witnesses.entry[pair->entry].var);
 	f->steps = arena_alloc(&f->arena, 4 * sizeof *f->steps);
 	add_step(p, f, pair, false);
@@ -271,39 +300,97 @@ static void emit(struct predict *p, const struct candidate *c)
 	add_pattern(f, pair, single);
 	add_region(p, f, pair);
 	f->acts = pair->flags & WITNESS_ACTS;
-	add_schedule(p, f);
+	add_schedule(p, f, &best->made);
 	finding_seal(f);
 	p->sink->emit(p->sink, f);
 }
 
-/* Make a schedule, and execute it from the start: only that makes a finding. */
-static bool try_candidate(struct predict *p, struct scheduler *s, const struct candidate *c)
+/*
+ * Can the code of e1 and e2 be the code of f? If a region has no block, its label is not known for
+ * f: then the places decide.
+ */
+static bool are_alike(const struct predict *p, const struct witness *pair,
+		      const struct witness *single)
+{
+	const struct witness_tx *a = &p->witnesses.tx[pair->tx];
+	const struct witness_tx *b = &p->witnesses.tx[single->tx];
+
+	if (single->e1 || pair->op1 != OP_READ)
+		return false;
+	return pair->flags & WITNESS_IN_REGION ? pair->place1 && single->place2
+					       : b->begin && a->label == b->label;
+}
+
+static struct feasible_goal goal_of(const struct predict *p, const struct candidate *c)
 {
 	const struct witness *pair = pair_of(p, c), *single = single_of(p, c);
 	uint32_t thread = p->witnesses.entry[pair->entry].thread;
 	uint32_t other = p->witnesses.entry[single->entry].thread;
-	struct schedule_goal goal = {
-		.thread = thread,
-		.other = other,
-		.e1 = model_position(&p->model, thread, pair->e1),
-		.cut = model_position(&p->model, thread, pair->cut),
-		.e2 = model_position(&p->model, thread, pair->e2),
-		.f = model_position(&p->model, other, single->e1 ? single->e1 : single->e2),
-		.f2 = model_position(&p->model, other, single->e2),
-	};
-	struct model_schedule made;
-	bool ok;
 
-	if (!schedule_make(s, &goal))
-		return false;
-	made = (struct model_schedule){.n = p->model.done.n};
-	made.v = mem_alloc(made.n * sizeof *made.v);
-	memcpy(made.v, p->model.done.v, made.n * sizeof *made.v);
-	ok = model_execute(&p->model, &made);
-	mem_free(made.v);
-	if (ok)
-		emit(p, c);
-	return ok;
+	return (struct feasible_goal){
+		.goal =
+			{
+				.thread = thread,
+				.other = other,
+				.e1 = model_position(&p->model, thread, pair->e1),
+				.cut = model_position(&p->model, thread, pair->cut),
+				.e2 = model_position(&p->model, thread, pair->e2),
+				.f = model_position(&p->model, other,
+						    single->e1 ? single->e1 : single->e2),
+				.f2 = model_position(&p->model, other, single->e2),
+			},
+		.var = p->witnesses.entry[pair->entry].var,
+		.alike = are_alike(p, pair, single),
+	};
+}
+
+/* Are there no steps left for feasible schedules? */
+static bool feasible_is_used_up(const struct predict *p)
+{
+	return p->feasible_steps >= FEASIBLE_EFFORT + FEASIBLE_EFFORT_EVENT * p->events;
+}
+
+/* Note which reads the schedule that was just executed has changed on purpose. */
+static void note_changed(const struct predict *p, const struct feasible *v, struct best *out)
+{
+	out->nchanged = v->values.nchanged;
+	out->changed = mem_alloc(out->nchanged * sizeof *out->changed);
+	for (size_t i = 0; i < out->nchanged; i++)
+		out->changed[i] =
+			model_event(&p->model, v->values.goal.other, v->values.changed[i]);
+}
+
+/*
+ * Make a schedule, and execute it from the start: only that makes a finding. If `only_feasible` is
+ * set, other schedules are of no use.
+ */
+static void try_candidate(struct predict *p, struct scheduler *s, struct feasible *v,
+			  struct best *out, bool only_feasible)
+{
+	struct feasible_goal goal = goal_of(p, &p->candidates.v[out->candidate]);
+	uint64_t steps = p->model.steps;
+	bool can = !p->ignore_values && !feasible_is_used_up(p) && feasible_can_be(v, &goal);
+
+	p->feasible_steps += p->model.steps - steps;
+	if (only_feasible && !can)
+		return;
+	out->fate = FAILED;
+	if (schedule_make(s, &goal.goal)) {
+		out->made = feasible_copy(&p->model.done);
+		if (model_execute(&p->model, &out->made))
+			out->fate = POSSIBLE;
+	}
+	steps = p->model.steps;
+	if (out->fate == POSSIBLE && can && feasible_is(v, &goal, &out->made))
+		out->fate = FEASIBLE;
+	if (out->fate != FEASIBLE && can && feasible_make(v, &goal)) {
+		mem_free(out->made.v);
+		out->made = feasible_copy(&p->model.done);
+		out->fate = FEASIBLE;
+	}
+	if (out->fate == FEASIBLE)
+		note_changed(p, v, out);
+	p->feasible_steps += p->model.steps - steps;
 }
 
 /* Is the effort used up? */
@@ -312,29 +399,75 @@ static bool effort_is_used_up(const struct predict *p)
 	return p->effort && p->steps + p->model.steps >= p->effort;
 }
 
+static void free_best(struct best *best)
+{
+	mem_free(best->made.v);
+	mem_free(best->changed);
+}
+
+/* Keep what was found for a candidate, unless its look has something as good. */
+static void keep_best(struct predict *p, struct best *found)
+{
+	struct best *best = &p->best[p->candidates.v[found->candidate].look];
+
+	if (p->all && found->fate >= POSSIBLE)
+		emit(p, found);
+	if (!p->all && found->fate > best->fate) {
+		struct best old = *best;
+
+		*best = *found;
+		*found = old;
+	}
+	free_best(found);
+}
+
+/* Emit the best schedule of each look, in the order of the candidates. */
+static void emit_best(struct predict *p)
+{
+	for (size_t i = 0; i < p->candidates.n; i++) {
+		struct best *best = &p->best[p->candidates.v[i].look];
+
+		if (best->fate < POSSIBLE || best->candidate != i)
+			continue;
+		emit(p, best);
+		free_best(best);
+	}
+}
+
 static void try_all(struct predict *p)
 {
 	struct scheduler s;
+	struct feasible v;
 
 	model_ready(&p->model);
 	scheduler_init(&s, &p->model, p->horizon == p->events);
+	feasible_init(&v, &p->model, p->horizon == p->events && !p->unsearched);
+	v.searched = p->searched;
+	p->best = mem_zalloc(p->candidates.nlooks * sizeof *p->best);
 	s.searched = p->searched;
 	for (size_t i = 0; i < p->candidates.n; i++) {
 		const struct candidate *c = &p->candidates.v[i];
+		struct best found = {.candidate = i, .fate = p->fate[i]};
 
 		if (!(p->regions >> region_kind_of(p, pair_of(p, c)) & 1))
 			continue;
-		if (p->fate[i] == FOUND || (p->seen[c->look] && !p->all) ||
-		    last_event(p, c) > p->model.events)
+		if (p->fate[i] >= POSSIBLE || (p->seen[c->look] && !p->all) ||
+		    p->best[c->look].fate == FEASIBLE || last_event(p, c) > p->model.events)
 			continue;
 		if (effort_is_used_up(p))
 			break;
-		p->fate[i] = try_candidate(p, &s, c) ? FOUND : FAILED;
-		p->seen[c->look] |= p->fate[i] == FOUND;
+		try_candidate(p, &s, &v, &found, p->best[c->look].fate == POSSIBLE);
+		p->fate[i] = found.fate;
+		keep_best(p, &found);
 	}
-	p->searched = s.searched;
+	emit_best(p);
+	for (size_t i = 0; i < p->candidates.nlooks; i++)
+		p->seen[i] |= p->best[i].fate >= POSSIBLE;
+	mem_free(p->best);
+	p->searched = s.searched + v.searched - p->searched;
 	p->searches += s.searches;
 	scheduler_free(&s);
+	feasible_free(&v);
 	model_reset(&p->model);
 }
 
@@ -361,9 +494,37 @@ static uint64_t first_horizon(const struct predict *p)
 static bool some_left(const struct predict *p)
 {
 	for (size_t i = 0; i < p->candidates.n; i++)
-		if (p->fate[i] != FOUND && (p->all || !p->seen[p->candidates.v[i].look]))
+		if (p->fate[i] < POSSIBLE && (p->all || !p->seen[p->candidates.v[i].look]))
 			return true;
 	return false;
+}
+
+/* Find the variables whose values matter: several threads access them, and at least one writes. */
+static void find_watched(struct predict *p)
+{
+	const struct witnesses *w = &p->witnesses;
+
+	p->watched = mem_zalloc(w->nvars * sizeof *p->watched);
+	for (size_t var = 0; var < w->nvars; var++) {
+		uint32_t first = w->var[var];
+		bool written = false;
+
+		if (first == WITNESS_NONE || w->entry[first].next_of_var == WITNESS_NONE)
+			continue;
+		for (uint32_t e = first; e != WITNESS_NONE && !written; e = w->entry[e].next_of_var)
+			for (uint32_t i = w->entry[e].first_witness; i != WITNESS_NONE && !written;
+			     i = w->v[i].next)
+				written = w->v[i].kind == WITNESS_W;
+		p->watched[var] = written;
+	}
+}
+
+static void begin_schedules(struct predict *p)
+{
+	model_init(&p->model);
+	if (!p->ignore_values)
+		model_watch(&p->model, p->watched, p->witnesses.nvars);
+	p->pass = SCHEDULES;
 }
 
 static uint64_t predict_finish(void *engine)
@@ -388,8 +549,8 @@ static uint64_t predict_finish(void *engine)
 			return 0;
 		p->fate = mem_zalloc(p->candidates.n);
 		p->seen = mem_zalloc(p->candidates.nlooks * sizeof *p->seen);
-		model_init(&p->model);
-		p->pass = SCHEDULES;
+		find_watched(p);
+		begin_schedules(p);
 		return p->horizon = first_horizon(p);
 	}
 	try_all(p);
@@ -397,6 +558,7 @@ static uint64_t predict_finish(void *engine)
 	if (p->horizon < p->events && !effort_is_used_up(p) && some_left(p)) {
 		p->steps += p->model.steps;
 		model_free(&p->model);
+		begin_schedules(p);
 		return p->horizon = p->events;
 	}
 	for (size_t i = 0; i < p->candidates.n; i++)
@@ -417,6 +579,7 @@ static size_t predict_stats(void *engine, struct engine_stat stats[ENGINE_STATS_
 	stats[n++] = (struct engine_stat){"schedules_failed", p->failed};
 	stats[n++] = (struct engine_stat){"schedules_searched", p->searches};
 	stats[n++] = (struct engine_stat){"states_searched", p->searched};
+	stats[n++] = (struct engine_stat){"feasible", p->feasible};
 	if (p->effort)
 		stats[n++] = (struct engine_stat){"gave_up", p->gave_up};
 	if (p->witnesses.two)
@@ -434,6 +597,7 @@ static void predict_destroy(void *engine)
 	mem_free(p->candidates.v);
 	mem_free(p->fate);
 	mem_free(p->seen);
+	mem_free(p->watched);
 	mem_free(p);
 }
 
@@ -442,6 +606,8 @@ const struct opt predict_opts[] = {
 		"predict: on up to N variables, 2 (the default) or 1"),
 	OPT_STR(0, "regions", "KINDS", OPT_FIELD(struct predict_options, regions),
 		"predict: look only at these kinds of regions: function,marked,stretch,round,pair"),
+	OPT_FLAG(0, "feasible", OPT_FIELD(struct predict_options, only_feasible),
+		 "predict: hide findings that are only possible"),
 	OPT_END,
 };
 

@@ -111,6 +111,17 @@ static void enter(struct witnesses *w, struct witness_thread *t, uint32_t state,
 		move_to_front(w, t, event);
 }
 
+static void next_stretch(struct witnesses *w, uint32_t thread, uint32_t from, uint64_t event)
+{
+	struct witness_thread *t = &w->thread[thread];
+	uint32_t hist = w->state[t->state].hist;
+
+	t->stretch = new_stretch(w, thread, w->stretch[t->stretch].index + 1, from);
+	t->empty = WITNESS_NONE;
+	t->kept_locks = hist != LOCKHIST_EMPTY;
+	enter(w, t, state_of(w, hist, t->stretch), event);
+}
+
 static void take_lock(struct witnesses *w, const struct event *e, uint64_t event)
 {
 	struct witness_thread *t = &w->thread[e->thread];
@@ -130,16 +141,9 @@ static void take_lock(struct witnesses *w, const struct event *e, uint64_t event
 	enter(w, t, to, event);
 	if (w->two && t->tx)
 		two_take_lock(w, e);
-}
-
-static void next_stretch(struct witnesses *w, uint32_t thread, uint32_t from, uint64_t event)
-{
-	struct witness_thread *t = &w->thread[thread];
-	uint32_t hist = w->state[t->state].hist;
-
-	t->stretch = new_stretch(w, thread, w->stretch[t->stretch].index + 1, from);
-	t->empty = WITNESS_NONE;
-	enter(w, t, state_of(w, hist, t->stretch), event);
+	/* A child may wait for this lock: what follows differs from the same state before. */
+	if (t->kept_locks && (e->op == OP_RELEASE || e->op == OP_RELEASE_SHARED))
+		next_stretch(w, e->thread, WITNESS_NONE, event);
 }
 
 static void take_fork(struct witnesses *w, const struct event *e, uint64_t event)

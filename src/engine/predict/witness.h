@@ -113,7 +113,8 @@ struct witness_state {
 };
 
 /*
- * A stretch of a thread: each fork or join by the thread begins another. It comes
+ * A stretch of a thread: each fork or join by the thread begins another, and so does a
+ * release after one that was made with locks held. It comes
  * after all earlier stretches of the thread, and after stretch `from`.
  */
 struct witness_stretch {
@@ -179,6 +180,7 @@ struct witness_thread {
 	uint32_t empty;           /* the state of its stretch without locks, or WITNESS_NONE */
 	uint32_t epoch, tx_epoch; /* witness.epoch now, and at the transaction's begin */
 	bool joined;
+	bool kept_locks; /* it held locks when its stretch began */
 	struct witness_tx about;
 	uint32_t *entry; /* by variable, below WITNESS_DIRECT: 1 + its entry, or 0 */
 	size_t entry_cap;

@@ -1,0 +1,356 @@
+#include "engine/predict/values.h"
+
+#include "base/mem.h"
+
+#include "base/banned.h"
+
+void values_init(struct values *v, struct model *model)
+{
+	*v = (struct values){.model = model, .nvars = model->nwatched};
+	v->now = mem_zalloc(v->nvars * sizeof *v->now);
+	v->next = mem_zalloc(model->nthreads * sizeof *v->next);
+}
+
+void values_free(struct values *v)
+{
+	mem_free(v->now);
+	mem_free(v->next);
+	mem_free(v->changed);
+	map_free(&v->waiting);
+	*v = (struct values){0};
+}
+
+void values_reset(struct values *v)
+{
+	model_reset(v->model);
+	v->base = NULL;
+	v->stamp++;
+	v->nchanged = 0;
+	v->has_waiting = false;
+	map_free(&v->waiting);
+	v->waiting = (struct map){0};
+}
+
+void values_jump(struct values *v, const struct closure *base)
+{
+	values_reset(v);
+	v->base = base;
+	v->base_last = 0;
+	for (size_t i = 0; i < base->ninvolved; i++) {
+		uint32_t thread = base->involved[i];
+		uint64_t mark = base->thread[thread].mark, last;
+
+		if (!mark)
+			continue;
+		last = model_event(v->model, thread, mark - 1);
+		if (last > v->base_last)
+			v->base_last = last;
+		model_jump(v->model, thread, mark);
+	}
+}
+
+/* Find the last write among the events before the marks of the base. */
+static void find_base_value(struct values *v, uint32_t var, struct value *now)
+{
+	const struct model_writes *writes = &v->model->writes[var];
+	size_t low = 0, high = writes->n;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (writes->v[mid].event <= v->base_last)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low; low--) {
+		const struct model_write *w = &writes->v[low - 1];
+		const struct closure_thread *t = &v->base->thread[w->thread];
+
+		v->model->steps++;
+		if (t->stamp == v->base->stamp &&
+		    v->model->thread[w->thread].access[w->access].at < t->mark) {
+			now->thread = w->thread;
+			now->access = w->access + 1;
+			return;
+		}
+	}
+}
+
+static struct value *value_of(struct values *v, uint32_t var)
+{
+	struct value *now = &v->now[var];
+
+	if (now->stamp != v->stamp) {
+		*now = (struct value){.stamp = v->stamp};
+		if (v->base)
+			find_base_value(v, var, now);
+	}
+	return now;
+}
+
+/* Does a read see the write `now`, if it sees what it saw in the run? */
+static bool is_same_write(const struct model_access *read, const struct value *now)
+{
+	if (read->from == MODEL_NONE || !now->access)
+		return read->from == MODEL_NONE && !now->access;
+	return read->from_thread == now->thread && read->from == now->access - 1;
+}
+
+static bool is_read_of(const struct values *v, const struct model_access *a)
+{
+	return a->var == v->var && a->reads && !a->writes;
+}
+
+/* Find g. Returns false if there is none. */
+static bool find_like_f(struct values *v, strref first_place)
+{
+	const struct model_thread *t = &v->model->thread[v->goal.thread];
+	const struct model_thread *u = &v->model->thread[v->goal.other];
+	const struct model_access *f = &u->access[model_access_at(u, v->goal.f)];
+	const struct model_block *block = model_block_at(t, v->goal.e1);
+	size_t first = model_access_at(t, v->goal.e1 + 1);
+
+	for (size_t i = first; i < t->naccesses && i < first + VALUES_ALIKE; i++) {
+		const struct model_access *a = &t->access[i];
+
+		v->model->steps++;
+		if (a->var != v->var)
+			continue;
+		/* The block ends; or, without one, the code begins again. */
+		if (block ? a->at > block->end
+			  : a->at > v->goal.e2 && is_read_of(v, a) && a->place == first_place)
+			return false;
+		if (a->place != f->place || a->reads != f->reads || a->writes != f->writes)
+			continue;
+		v->g = a->at;
+		v->end = block ? block->end : a->at > v->goal.e2 ? a->at : v->goal.e2;
+		return true;
+	}
+	return false;
+}
+
+/* Find r0. Returns false if there is none. */
+static bool find_like_first(struct values *v, strref first_place)
+{
+	const struct model_thread *t = &v->model->thread[v->goal.other];
+	const struct model_block *block = model_block_at(t, v->goal.f);
+	size_t f = model_access_at(t, v->goal.f);
+
+	for (size_t i = f; i > 0 && f - i < VALUES_ALIKE; i--) {
+		const struct model_access *a = &t->access[i - 1];
+
+		v->model->steps++;
+		if (block && a->at < block->begin)
+			return false;
+		if (!is_read_of(v, a) || a->place != first_place)
+			continue;
+		v->first_alike = a->at;
+		return true;
+	}
+	return false;
+}
+
+/* Find the end of the events after f2 that only release locks. */
+static void find_tail(struct values *v)
+{
+	const struct model_thread *t = &v->model->thread[v->goal.other];
+	uint64_t from = v->goal.f2 + 1, tail = t->n;
+	size_t i = model_access_at(t, from), op = model_ops_before(t, from);
+	size_t low = 0, high = t->nsyncs;
+
+	if (i < t->naccesses && t->access[i].at < tail)
+		tail = t->access[i].at;
+	while (op < t->nops && !t->op[op].acquire && t->op[op].at < tail)
+		op++;
+	if (op < t->nops && t->op[op].at < tail)
+		tail = t->op[op].at;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (t->sync[mid] < from)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low < t->nsyncs && t->sync[low] < tail)
+		tail = t->sync[low];
+	v->tail = tail;
+}
+
+void values_set_goal(struct values *v, const struct schedule_goal *goal, uint32_t var, bool alike)
+{
+	const struct model_thread *t = &v->model->thread[goal->thread];
+	const struct model_access *e1;
+
+	v->goal = *goal;
+	v->var = var;
+	v->alike = false;
+	find_tail(v);
+	if (!alike)
+		return;
+	e1 = &t->access[model_access_at(t, goal->e1)];
+	v->alike = is_read_of(v, e1) && find_like_f(v, e1->place) && find_like_first(v, e1->place);
+}
+
+/* Is this access of f's thread one that may be changed on purpose? */
+static bool may_change(const struct values *v, const struct model_access *a)
+{
+	uint64_t at;
+
+	if (!v->alike || !is_read_of(v, a) || a->at < v->first_alike || a->at >= v->goal.f ||
+	    a->from == MODEL_NONE || a->from_thread != v->goal.thread)
+		return false;
+	at = v->model->thread[v->goal.thread].access[a->from].at;
+	return v->goal.e1 <= at && at <= v->end;
+}
+
+/* Did a read of x in A, between e1 and g, at the same place, see this write in the run? */
+static bool was_seen_by_like(struct values *v, const struct model_access *read,
+			     const struct value *now)
+{
+	const struct model_thread *t = &v->model->thread[v->goal.thread];
+
+	for (size_t i = model_access_at(t, v->goal.e1); i < t->naccesses; i++) {
+		const struct model_access *a = &t->access[i];
+
+		v->model->steps++;
+		if (a->at >= v->g)
+			break;
+		if (is_read_of(v, a) && a->place == read->place && is_same_write(a, now))
+			return true;
+	}
+	return false;
+}
+
+bool values_sees_same(struct values *v, const struct model_access *a)
+{
+	return is_same_write(a, value_of(v, a->var));
+}
+
+bool values_is_exempt(const struct values *v, const struct model_access *a)
+{
+	return (v->f_is_free && a->at == v->goal.f2) || may_change(v, a);
+}
+
+static bool may_read(struct values *v, uint32_t thread, const struct model_access *a,
+		     const struct value *now)
+{
+	if (is_same_write(a, now) || (thread == v->goal.thread && a->at == v->goal.e2) ||
+	    (thread == v->goal.other && a->at == v->goal.f2 && v->f_is_free))
+		return true;
+	if (thread != v->goal.other || !may_change(v, a) || !was_seen_by_like(v, a, now))
+		return false;
+	MEM_GROW(v->changed, v->changed_cap, v->nchanged + 1);
+	v->changed[v->nchanged++] = a->at;
+	return true;
+}
+
+/* A key for the write that a read saw in the run, or for the current write. */
+static uint64_t waiting_key(uint32_t var, uint32_t thread, uint32_t access)
+{
+	return access ? (uint64_t)thread << 32 | access : 1ull << 63 | var;
+}
+
+static uint64_t key_of_read(const struct model_access *a)
+{
+	return waiting_key(a->var, a->from_thread, a->from + 1);
+}
+
+void values_expect_reads(struct values *v, uint32_t thread, uint64_t from, uint64_t to)
+{
+	const struct model_thread *t = &v->model->thread[thread];
+
+	for (size_t i = model_access_at(t, from); i < t->naccesses && t->access[i].at < to; i++) {
+		const struct model_access *a = &t->access[i];
+		uint32_t n;
+
+		v->model->steps++;
+		if (!a->reads || (thread == v->goal.other && a->at == v->goal.f2 && v->f_is_free))
+			continue;
+		n = map_get(&v->waiting, key_of_read(a));
+		map_set(&v->waiting, key_of_read(a), n == MAP_NONE ? 1 : n + 1);
+		v->has_waiting = true;
+	}
+}
+
+/* Have all reads that are expected to see the current write seen it, except for this access? */
+static bool is_overwritable(const struct values *v, const struct model_access *a,
+			    const struct value *now)
+{
+	uint32_t n;
+
+	if (!v->has_waiting)
+		return true;
+	n = map_get(&v->waiting, waiting_key(a->var, now->thread, now->access));
+	return n == MAP_NONE || n <= (a->reads && is_same_write(a, now));
+}
+
+/* The thread makes its `index`-th access. */
+static bool make_access(struct values *v, uint32_t thread, size_t index)
+{
+	const struct model_access *a = &v->model->thread[thread].access[index];
+	struct value *now = value_of(v, a->var);
+
+	v->model->steps++;
+	if ((a->reads && !may_read(v, thread, a, now)) ||
+	    (a->writes && !is_overwritable(v, a, now)) ||
+	    model_go(v->model, thread, a->at + 1) != MODEL_THERE)
+		return false;
+	if (a->reads && v->has_waiting) {
+		uint32_t n = map_get(&v->waiting, key_of_read(a));
+
+		if (n != MAP_NONE && n)
+			map_set(&v->waiting, key_of_read(a), n - 1);
+	}
+	if (a->writes) {
+		now->thread = thread;
+		now->access = (uint32_t)index + 1;
+	}
+	return true;
+}
+
+/* Returns the index of a thread's next access. */
+static size_t find_next_access(struct values *v, uint32_t thread)
+{
+	const struct model_thread *t = &v->model->thread[thread];
+	size_t i = v->next[thread];
+
+	if ((i && t->access[i - 1].at >= t->position) ||
+	    (i < t->naccesses && t->access[i].at < t->position))
+		i = model_access_at(t, t->position);
+	return i;
+}
+
+bool values_go(struct values *v, uint32_t thread, uint64_t position)
+{
+	const struct model_thread *t = &v->model->thread[thread];
+	size_t i = find_next_access(v, thread);
+
+	for (; i < t->naccesses && t->access[i].at < position; i++) {
+		if (t->access[i].at > t->position &&
+		    model_go(v->model, thread, t->access[i].at) != MODEL_THERE)
+			return false;
+		if (!make_access(v, thread, i))
+			return false;
+		v->next[thread] = i + 1;
+	}
+	return t->position >= position || model_go(v->model, thread, position) == MODEL_THERE;
+}
+
+bool values_execute(struct values *v, const struct model_schedule *s)
+{
+	const struct model_thread *t = v->model->thread;
+	uint64_t end = 0;
+
+	values_reset(v);
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i].thread == v->goal.other)
+			end = s->v[i].to;
+	v->f_is_free = end <= v->tail;
+	for (size_t i = 0; i < s->n; i++)
+		if (t[s->v[i].thread].position != s->v[i].from ||
+		    !values_go(v, s->v[i].thread, s->v[i].to))
+			return false;
+	return true;
+}

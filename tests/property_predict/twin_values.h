@@ -1,0 +1,43 @@
+/*
+ * The brute-force twin of feasibility in `predict`: it tries all correct reorderings
+ * of a small trace. It shares no code with the engine.
+ *
+ * Definition: a read sees the last write (or update) of its variable before it; if
+ * there is none, the initial value. An interleaving (twin_predict.h) that has e1, f and
+ * e2, or e1, f1, f2 and e2, in this order and ends with e2 is a correct reordering if
+ * every read sees the same write as in the trace. An update reads and writes. Exempt are
+ *
+ *  - e2;
+ *  - f (or f2), if its thread does nothing after it in the interleaving but release
+ *    locks, begin and end blocks, and access variables that it alone accesses or that
+ *    no thread writes;
+ *  - a read that the cut changes on purpose, in patterns of one variable, if e1 is a
+ *    plain read and the block A of e1 has the same label as the block B of f. After e1,
+ *    A must have an access g of the variable: the first with the place and operation of
+ *    f. In B, before f, there must be a plain read at the place of e1: r0 is the last.
+ *    A plain read of the variable from r0 to f that saw a write of A, after e1, in the
+ *    trace may see in the interleaving what a plain read of the variable in A, from e1
+ *    to g, at the same place, saw in the trace.
+ *
+ * Included by: tests/property_predict.
+ */
+#ifndef ATOMSAN_TESTS_PROPERTY_PREDICT_TWIN_VALUES_H
+#define ATOMSAN_TESTS_PROPERTY_PREDICT_TWIN_VALUES_H
+
+#include "twin_predict.h"
+
+/*
+ * Is there a correct reordering for these steps? Event numbers count from 1. With
+ * `strict`, no read may be changed on purpose.
+ */
+bool twin_values_feasible(const struct twin_predict *w, const uint64_t *steps, size_t nsteps,
+			  bool strict);
+
+/*
+ * Is the schedule, which must be legal (twin_predict_legal()), a correct reordering? If
+ * it is not, `what` says why. Adds the number of changed reads to *changed.
+ */
+bool twin_values_correct(const struct twin_predict *w, const uint64_t *schedule, size_t n,
+			 const uint64_t *steps, size_t nsteps, uint64_t *changed, struct str *what);
+
+#endif
