@@ -93,6 +93,11 @@ static void set_problem(struct problem *p, const struct twin_predict *w, const u
 	p->nsteps = nsteps;
 	for (size_t i = 0; i < nsteps; i++)
 		p->step[i] = (uint32_t)steps[i] - 1;
+	/* f1 and f2 may come in any order. */
+	if (nsteps == 4 && p->step[1] > p->step[2]) {
+		p->step[1] = (uint32_t)steps[2] - 1;
+		p->step[2] = (uint32_t)steps[1] - 1;
+	}
 	p->alike = nsteps == 3 && find_alike(p);
 }
 

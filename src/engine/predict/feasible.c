@@ -125,8 +125,9 @@ bool feasible_can_be(struct feasible *s, const struct feasible_goal *goal)
 {
 	s->nearly = 0;
 	s->values.f_is_free = false;
-	for (int alike = 0; alike <= goal->alike; alike++) {
-		values_set_goal(&s->values, &goal->goal, goal->var, alike);
+	for (int alike = 0; alike <= (goal->alike != VALUES_EXACT); alike++) {
+		values_set_goal(&s->values, &goal->goal, goal->var,
+				alike ? goal->alike : VALUES_EXACT);
 		if (alike && !s->values.alike)
 			break;
 		if (close_first_part(s, CLOSURE_NEEDS, goal->goal.e1 + 1))
@@ -232,8 +233,9 @@ static bool run_in_order(struct feasible *s)
 bool feasible_is(struct feasible *s, const struct feasible_goal *goal,
 		 const struct model_schedule *schedule)
 {
-	for (int alike = 0; alike <= goal->alike; alike++) {
-		values_set_goal(&s->values, &goal->goal, goal->var, alike);
+	for (int alike = 0; alike <= (goal->alike != VALUES_EXACT); alike++) {
+		values_set_goal(&s->values, &goal->goal, goal->var,
+				alike ? goal->alike : VALUES_EXACT);
 		if (alike && !s->values.alike)
 			break;
 		if (values_execute(&s->values, schedule))
@@ -431,8 +433,9 @@ static bool try_cuts(struct feasible *s)
 
 bool feasible_make(struct feasible *s, const struct feasible_goal *goal)
 {
-	for (int alike = 0; alike <= goal->alike; alike++) {
-		values_set_goal(&s->values, &goal->goal, goal->var, alike);
+	for (int alike = 0; alike <= (goal->alike != VALUES_EXACT); alike++) {
+		values_set_goal(&s->values, &goal->goal, goal->var,
+				alike ? goal->alike : VALUES_EXACT);
 		if (alike && !s->values.alike)
 			break;
 		if (try_cuts(s))

@@ -45,7 +45,7 @@ struct feasible {
 struct feasible_goal {
 	struct schedule_goal goal;
 	uint32_t var; /* x */
-	bool alike;   /* reads may be changed on purpose */
+	enum values_alike alike;
 };
 
 /* The model must be ready, and stays the caller's. `whole`: it has the whole trace. */

@@ -23,6 +23,7 @@
 #include "engine/predict/feasible.h"
 #include "engine/predict/model.h"
 #include "engine/predict/options.h"
+#include "engine/predict/others.h"
 #include "engine/predict/pairs.h"
 #include "engine/predict/schedule.h"
 #include "engine/predict/two.h"
@@ -44,15 +45,20 @@ enum { COMPARISON = 8 };
 #define FEASIBLE_EFFORT (1ull << 25)
 enum { FEASIBLE_EFFORT_EVENT = 8 };
 
+/* Candidates of one look for which other events are tried. */
+enum { OTHERS_TRIES = 2 };
+
 enum fate { UNTRIED, FAILED, POSSIBLE, FEASIBLE };
 
 /* The best schedule so far for candidates that look the same. */
 struct best {
-	size_t candidate;
+	size_t index; /* of the candidate that it began with */
+	struct candidate candidate;
 	struct model_schedule made;
 	enum fate fate;
 	uint64_t *changed; /* events of f's thread: reads that are changed on purpose */
 	size_t nchanged;
+	unsigned others; /* candidates for which others_find() was called */
 };
 
 enum pass { SHARING, WITNESSES, SCHEDULES };
@@ -273,7 +279,7 @@ static void add_region(const struct predict *p, struct finding *f, const struct 
 
 static void emit(struct predict *p, const struct best *best)
 {
-	const struct candidate *c = &p->candidates.v[best->candidate];
+	const struct candidate *c = &best->candidate;
 	const struct witness *pair = pair_of(p, c), *single = single_of(p, c);
 	struct finding *f = finding_new();
 
@@ -309,16 +315,17 @@ static void emit(struct predict *p, const struct best *best)
  * Can the code of e1 and e2 be the code of f? If a region has no block, its label is not known for
  * f: then the places decide.
  */
-static bool are_alike(const struct predict *p, const struct witness *pair,
-		      const struct witness *single)
+static enum values_alike are_alike(const struct predict *p, const struct witness *pair,
+				   const struct witness *single)
 {
 	const struct witness_tx *a = &p->witnesses.tx[pair->tx];
 	const struct witness_tx *b = &p->witnesses.tx[single->tx];
 
 	if (single->e1 || pair->op1 != OP_READ)
-		return false;
-	return pair->flags & WITNESS_IN_REGION ? pair->place1 && single->place2
-					       : b->begin && a->label == b->label;
+		return VALUES_EXACT;
+	if (pair->flags & WITNESS_IN_REGION)
+		return pair->place1 && single->place2 ? VALUES_IN_REGIONS : VALUES_EXACT;
+	return b->begin && a->label == b->label ? VALUES_IN_BLOCKS : VALUES_EXACT;
 }
 
 static struct feasible_goal goal_of(const struct predict *p, const struct candidate *c)
@@ -367,7 +374,7 @@ static void note_changed(const struct predict *p, const struct feasible *v, stru
 static void try_candidate(struct predict *p, struct scheduler *s, struct feasible *v,
 			  struct best *out, bool only_feasible)
 {
-	struct feasible_goal goal = goal_of(p, &p->candidates.v[out->candidate]);
+	struct feasible_goal goal = goal_of(p, &out->candidate);
 	uint64_t steps = p->model.steps;
 	bool can = !p->ignore_values && !feasible_is_used_up(p) && feasible_can_be(v, &goal);
 
@@ -408,7 +415,7 @@ static void free_best(struct best *best)
 /* Keep what was found for a candidate, unless its look has something as good. */
 static void keep_best(struct predict *p, struct best *found)
 {
-	struct best *best = &p->best[p->candidates.v[found->candidate].look];
+	struct best *best = &p->best[found->candidate.look];
 
 	if (p->all && found->fate >= POSSIBLE)
 		emit(p, found);
@@ -416,6 +423,7 @@ static void keep_best(struct predict *p, struct best *found)
 		struct best old = *best;
 
 		*best = *found;
+		best->others = old.others;
 		*found = old;
 	}
 	free_best(found);
@@ -427,10 +435,38 @@ static void emit_best(struct predict *p)
 	for (size_t i = 0; i < p->candidates.n; i++) {
 		struct best *best = &p->best[p->candidates.v[i].look];
 
-		if (best->fate < POSSIBLE || best->candidate != i)
+		if (best->fate < POSSIBLE || best->index != i)
 			continue;
 		emit(p, best);
 		free_best(best);
+	}
+}
+
+/*
+ * A witness stands for many events with its look, and the first of them need not be the feasible
+ * ones: try others, near in time.
+ */
+static void try_others(struct predict *p, struct scheduler *s, struct feasible *v, size_t index)
+{
+	uint32_t look = p->candidates.v[index].look;
+	struct candidate other[OTHERS_MAX];
+	size_t n;
+
+	if (p->ignore_values || feasible_is_used_up(p) || p->best[look].others == OTHERS_TRIES)
+		return;
+	p->best[look].others++;
+	n = others_find(&p->witnesses, &p->model, &p->candidates.v[index], other);
+	for (size_t i = 0; i < n; i++) {
+		struct best found = {.index = index, .candidate = other[i]};
+
+		try_candidate(p, s, v, &found, true);
+		if (found.fate != FEASIBLE) {
+			free_best(&found);
+			continue;
+		}
+		p->fate[index] = FEASIBLE;
+		keep_best(p, &found);
+		return;
 	}
 }
 
@@ -447,7 +483,7 @@ static void try_all(struct predict *p)
 	s.searched = p->searched;
 	for (size_t i = 0; i < p->candidates.n; i++) {
 		const struct candidate *c = &p->candidates.v[i];
-		struct best found = {.candidate = i, .fate = p->fate[i]};
+		struct best found = {.index = i, .candidate = *c, .fate = p->fate[i]};
 
 		if (!(p->regions >> region_kind_of(p, pair_of(p, c)) & 1))
 			continue;
@@ -459,6 +495,8 @@ static void try_all(struct predict *p)
 		try_candidate(p, &s, &v, &found, p->best[c->look].fate == POSSIBLE);
 		p->fate[i] = found.fate;
 		keep_best(p, &found);
+		if (p->fate[i] != FEASIBLE)
+			try_others(p, &s, &v, i);
 	}
 	emit_best(p);
 	for (size_t i = 0; i < p->candidates.nlooks; i++)

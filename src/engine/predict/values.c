@@ -103,12 +103,12 @@ static bool is_read_of(const struct values *v, const struct model_access *a)
 }
 
 /* Find g. Returns false if there is none. */
-static bool find_like_f(struct values *v, strref first_place)
+static bool find_like_f(struct values *v, strref first_place, bool in_region)
 {
 	const struct model_thread *t = &v->model->thread[v->goal.thread];
 	const struct model_thread *u = &v->model->thread[v->goal.other];
 	const struct model_access *f = &u->access[model_access_at(u, v->goal.f)];
-	const struct model_block *block = model_block_at(t, v->goal.e1);
+	const struct model_block *block = in_region ? NULL : model_block_at(t, v->goal.e1);
 	size_t first = model_access_at(t, v->goal.e1 + 1);
 
 	for (size_t i = first; i < t->naccesses && i < first + VALUES_ALIKE; i++) {
@@ -131,10 +131,10 @@ static bool find_like_f(struct values *v, strref first_place)
 }
 
 /* Find r0. Returns false if there is none. */
-static bool find_like_first(struct values *v, strref first_place)
+static bool find_like_first(struct values *v, strref first_place, bool in_region)
 {
 	const struct model_thread *t = &v->model->thread[v->goal.other];
-	const struct model_block *block = model_block_at(t, v->goal.f);
+	const struct model_block *block = in_region ? NULL : model_block_at(t, v->goal.f);
 	size_t f = model_access_at(t, v->goal.f);
 
 	for (size_t i = f; i > 0 && f - i < VALUES_ALIKE; i--) {
@@ -178,7 +178,8 @@ static void find_tail(struct values *v)
 	v->tail = tail;
 }
 
-void values_set_goal(struct values *v, const struct schedule_goal *goal, uint32_t var, bool alike)
+void values_set_goal(struct values *v, const struct schedule_goal *goal, uint32_t var,
+		     enum values_alike alike)
 {
 	const struct model_thread *t = &v->model->thread[goal->thread];
 	const struct model_access *e1;
@@ -187,10 +188,11 @@ void values_set_goal(struct values *v, const struct schedule_goal *goal, uint32_
 	v->var = var;
 	v->alike = false;
 	find_tail(v);
-	if (!alike)
+	if (alike == VALUES_EXACT)
 		return;
 	e1 = &t->access[model_access_at(t, goal->e1)];
-	v->alike = is_read_of(v, e1) && find_like_f(v, e1->place) && find_like_first(v, e1->place);
+	v->alike = is_read_of(v, e1) && find_like_f(v, e1->place, alike == VALUES_IN_REGIONS) &&
+		   find_like_first(v, e1->place, alike == VALUES_IN_REGIONS);
 }
 
 /* Is this access of f's thread one that may be changed on purpose? */

@@ -58,8 +58,11 @@ struct values {
 void values_init(struct values *v, struct model *model);
 void values_free(struct values *v);
 
-/* Set the goal. With `alike`, reads may be changed on purpose. */
-void values_set_goal(struct values *v, const struct schedule_goal *goal, uint32_t var, bool alike);
+/* May reads be changed on purpose, and where do A and f's block end? */
+enum values_alike { VALUES_EXACT, VALUES_IN_BLOCKS, VALUES_IN_REGIONS };
+
+void values_set_goal(struct values *v, const struct schedule_goal *goal, uint32_t var,
+		     enum values_alike alike);
 
 /* Put all threads back to the start, and all variables to their initial values. */
 void values_reset(struct values *v);
