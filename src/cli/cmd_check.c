@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -81,26 +82,18 @@ static void drop_suppressed(struct engine_result *res)
 		res->stats[res->nstats++] = (struct engine_stat){"findings_suppressed", n};
 }
 
-static bool is_only_possible(const struct finding *f, void *arg)
+/* With --feasible, say how many predictions were hidden because they are only possible. */
+static void print_hidden(const struct engine_result *res)
 {
-	(void)arg;
-	return !finding_counts(f);
-}
+	for (size_t i = 0; i < res->nstats; i++) {
+		uint64_t n = res->stats[i].value;
 
-/* With --feasible: drop the predictions that are only possible, and say how many they were. */
-static void drop_only_possible(struct engine_result *res)
-{
-	size_t n;
-
-	if (!o->predict.only_feasible || strcmp(res->ops->name, "predict"))
-		return;
-	n = finding_list_drop(&res->findings, is_only_possible, NULL);
-	if (n && !printing_asked.quiet)
-		note("%zu finding%s hidden because of --feasible: only locks, forks and joins "
-		     "allow %s",
+		if (strcmp(res->stats[i].name, "findings_hidden") || !n || printing_asked.quiet)
+			continue;
+		note("%" PRIu64 " finding%s hidden because of --feasible: only locks, forks and "
+		     "joins allow %s",
 		     n, n == 1 ? "" : "s", n == 1 ? "it" : "them");
-	if (res->nstats < ENGINE_STATS_MAX)
-		res->stats[res->nstats++] = (struct engine_stat){"findings_hidden", n};
+	}
 }
 
 /* The suspects of --first-run or --second-run. */
@@ -176,7 +169,7 @@ static size_t run_engines(struct reader *r, const struct engine_ops **ops, size_
 		progress_end();
 		drop_left_out(r, &results[i]);
 		drop_suppressed(&results[i]);
-		drop_only_possible(&results[i]);
+		print_hidden(&results[i]);
 		if (!err_is_set(&first))
 			first = *err;
 		err->text[0] = 0;

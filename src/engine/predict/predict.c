@@ -82,7 +82,8 @@ struct predict {
 	unsigned regions;        /* the kinds to look at: a bit for each enum region_kind */
 	uint64_t feasible_steps; /* of these, on the way to feasible schedules */
 	uint64_t feasible;       /* findings */
-	bool all, two, lean, unscheduled, unsearched, ignore_values;
+	uint64_t hidden;         /* findings that are only possible */
+	bool all, two, lean, unscheduled, unsearched, ignore_values, only_feasible;
 	bool gave_up; /* `effort` was not enough */
 };
 
@@ -118,6 +119,7 @@ static void *predict_create(const void *options, struct finding_sink *sink)
 	p->unscheduled = o->unscheduled;
 	p->ignore_values = o->ignore_values;
 	p->unsearched = o->unsearched;
+	p->only_feasible = o->only_feasible;
 	p->effort = o->effort;
 	p->two = o->vars == 2;
 	p->lean = o->lean;
@@ -281,7 +283,13 @@ static void emit(struct predict *p, const struct best *best)
 {
 	const struct candidate *c = &best->candidate;
 	const struct witness *pair = pair_of(p, c), *single = single_of(p, c);
-	struct finding *f = finding_new();
+	struct finding *f;
+
+	if (p->only_feasible && best->fate != FEASIBLE) {
+		p->hidden++;
+		return;
+	}
+	f = finding_new();
 
 	f->status = FINDING_PREDICTED;
 	f->kind = "pattern";
@@ -618,6 +626,8 @@ static size_t predict_stats(void *engine, struct engine_stat stats[ENGINE_STATS_
 	stats[n++] = (struct engine_stat){"schedules_searched", p->searches};
 	stats[n++] = (struct engine_stat){"states_searched", p->searched};
 	stats[n++] = (struct engine_stat){"feasible", p->feasible};
+	if (p->only_feasible)
+		stats[n++] = (struct engine_stat){"findings_hidden", p->hidden};
 	if (p->effort)
 		stats[n++] = (struct engine_stat){"gave_up", p->gave_up};
 	if (p->witnesses.two)
