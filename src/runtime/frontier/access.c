@@ -15,13 +15,13 @@ enum outcome { NEEDS_LOCK, KNOWN, NOTED };
 
 /* Use the entry for this cell; what it kept for another one is published first. */
 static inline void repeat_take_over(struct rt_thread *t, struct rt_repeat *r, uint64_t word,
-				    uint64_t kept, uintptr_t address, uintptr_t pc)
+				    uint64_t in_cell, uintptr_t address, uintptr_t pc)
 {
-	if (RT_UNLIKELY(r->kept) && r->kept != kept && r->word >= t->time.dead)
-		cell_publish_kept(r);
+	if (RT_UNLIKELY(r->in_cell) && r->in_cell != in_cell && r->word >= t->time.dead)
+		cell_publish_repeat(r);
 	__atomic_store_n(&r->word, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&r->address, address, __ATOMIC_RELEASE);
-	__atomic_store_n(&r->kept, kept, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->in_cell, in_cell, __ATOMIC_RELEASE);
 	r->pc = pc;
 	__atomic_store_n(&r->word, word, __ATOMIC_RELEASE);
 }
@@ -38,9 +38,9 @@ static inline void renew_word(struct rt_thread *t, struct shadow_cell *cell, int
 
 	if (alone) {
 		__atomic_store_n(&cell->w[i], renewed, __ATOMIC_RELAXED);
-		if (!r->kept || r->word < t->time.dead)
+		if (!r->in_cell || r->word < t->time.dead)
 			repeat_take_over(t, r, renewed, 0, address, pc);
-	} else if (r->kept != word || (r->address ^ address) & ~7ul) {
+	} else if (r->in_cell != word || (r->address ^ address) & ~7ul) {
 		repeat_take_over(t, r, renewed, word, address, pc);
 	} else if (r->word < t->time.limit) {
 		r->pc = pc;
@@ -53,13 +53,13 @@ static inline void renew_word(struct rt_thread *t, struct shadow_cell *cell, int
  * only if they are of one stretch and one clock, with the older age: see can_stand_for() in
  * cell.c.
  */
-static inline enum outcome keep_read(struct rt_thread *t, uint64_t readers, uintptr_t address,
-				     uint64_t what, uintptr_t pc)
+static inline enum outcome note_shared_cell_read(struct rt_thread *t, uint64_t readers,
+						 uintptr_t address, uint64_t what, uintptr_t pc)
 {
 	struct rt_repeat *r = &t->shadow.repeat[address >> 3 & (RT_REPEATS - 1)];
 	uint64_t word = t->time.now | what;
 
-	if (r->kept != readers || (r->address ^ address) & ~7ul) {
+	if (r->in_cell != readers || (r->address ^ address) & ~7ul) {
 		repeat_take_over(t, r, word, readers, address, pc);
 		return NOTED;
 	}
@@ -76,9 +76,9 @@ static inline enum outcome keep_read(struct rt_thread *t, uint64_t readers, uint
 		if (r->word >= t->time.raised)
 			word = r->word | what;
 		else
-			cell_publish_kept(r);
+			cell_publish_repeat(r);
 	} else if (r->word >= t->time.dead && r->word & ~what & SHADOW_BYTES) {
-		cell_publish_kept(r);
+		cell_publish_repeat(r);
 	}
 	r->pc = pc;
 	__atomic_store_n(&r->word, word, __ATOMIC_RELEASE);
@@ -171,10 +171,10 @@ access_cell_unlocked(struct rt_thread *t, struct shadow_cell *cell, uintptr_t ad
 
 	if (!word_is_mine(t, w0)) {
 		if (RT_UNLIKELY(shadow_readers(w0))) {
-			if (what & SHADOW_WRITE || (!access_is_kept(t, w0, address, what) &&
+			if (what & SHADOW_WRITE || (!access_is_in_entry(t, w0, address, what) &&
 						    !are_writes_known(t, cell, w1, what)))
 				return NEEDS_LOCK;
-			return keep_read(t, w0, address, what, pc);
+			return note_shared_cell_read(t, w0, address, what, pc);
 		}
 		if (!w1)
 			return add_first_word(t, cell, w0, what) ? NOTED : NEEDS_LOCK;

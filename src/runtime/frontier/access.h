@@ -53,12 +53,13 @@ ACCESS_FAST bool access_is_in_cell(const struct rt_thread *t, uint64_t limit, bo
  * Has the thread kept a read of all these bytes of a read-shared cell for itself? Then no thread
  * has written them since, and all earlier writes are ordered before that read.
  */
-static inline bool access_is_kept(const struct rt_thread *t, uint64_t readers, uintptr_t address,
-				  uint64_t what)
+static inline bool access_is_in_entry(const struct rt_thread *t, uint64_t readers,
+				      uintptr_t address, uint64_t what)
 {
 	const struct rt_repeat *r = &t->shadow.repeat[address >> 3 & (RT_REPEATS - 1)];
 
-	return r->kept == readers && !((r->address ^ address) & ~7ul) && (r->word & what) == what;
+	return r->in_cell == readers && !((r->address ^ address) & ~7ul) &&
+	       (r->word & what) == what;
 }
 
 /*
@@ -118,20 +119,20 @@ ACCESS_FAST bool access_needs_nothing(bool write, uintptr_t address, uint32_t si
 	if (write || !shadow_readers(head) || RT_UNLIKELY(!t->shadow.reads))
 		return false;
 	e = line_read_entry(t->shadow.reads, address, 0);
-	return e->kept == head && word_is_young(t, e->head) && !(bits & ~e->r);
+	return e->shared_head == head && word_is_young(t, e->head) && !(bits & ~e->r);
 }
 
 /* The result: nothing is to be done; recorded, except in the history; neither. */
 enum access_outcome { ACCESS_KNOWN, ACCESS_NOTED, ACCESS_ELSEWHERE };
 
-/* Record a read of a read-shared line, whose head is `kept`, in the first of the two entries. */
-ACCESS_FAST enum access_outcome access_note_shared_read(struct rt_thread *t, uint64_t kept,
+/* Record a read of the read-shared line with this head, in the first of the two entries. */
+ACCESS_FAST enum access_outcome access_note_shared_read(struct rt_thread *t, uint64_t shared_head,
 							uint64_t bits, uintptr_t address,
 							uintptr_t pc)
 {
 	struct rt_read *e = line_read_entry(t->shadow.reads, address, 0);
 
-	if (e->kept == kept && word_is_young(t, e->head)) {
+	if (e->shared_head == shared_head && word_is_young(t, e->head)) {
 		if (!(bits & ~e->r))
 			return ACCESS_KNOWN;
 		if (e->head < t->time.raised || !history_has_room(t, pc))
@@ -140,10 +141,11 @@ ACCESS_FAST enum access_outcome access_note_shared_read(struct rt_thread *t, uin
 		return ACCESS_NOTED;
 	}
 	if (e->head >= t->time.dead ||
-	    (e->kept != kept && line_read_entry(t->shadow.reads, address, 1)->kept == kept) ||
+	    (e->shared_head != shared_head &&
+	     line_read_entry(t->shadow.reads, address, 1)->shared_head == shared_head) ||
 	    !history_has_room(t, pc))
 		return ACCESS_ELSEWHERE;
-	line_begin_read_entry(e, kept, t->time.now, bits);
+	line_begin_read_entry(e, shared_head, t->time.now, bits);
 	return ACCESS_NOTED;
 }
 

@@ -31,7 +31,7 @@ uint64_t cell_renewed_word(uint64_t word, uintptr_t address)
 }
 
 /* The read of a read-shared cell that the slot's thread keeps for itself; 0: there is none. */
-static uint64_t find_kept_read(uint32_t slot, uint64_t readers, uintptr_t address)
+static uint64_t find_own_read(uint32_t slot, uint64_t readers, uintptr_t address)
 {
 	const struct rt_repeat *r = __atomic_load_n(&slot_public[slot].repeat, __ATOMIC_ACQUIRE);
 	uint64_t word;
@@ -40,7 +40,7 @@ static uint64_t find_kept_read(uint32_t slot, uint64_t readers, uintptr_t addres
 		return 0;
 	r += address >> 3 & (RT_REPEATS - 1);
 	word = __atomic_load_n(&r->word, __ATOMIC_ACQUIRE);
-	if (__atomic_load_n(&r->kept, __ATOMIC_ACQUIRE) != readers ||
+	if (__atomic_load_n(&r->in_cell, __ATOMIC_ACQUIRE) != readers ||
 	    (__atomic_load_n(&r->address, __ATOMIC_ACQUIRE) ^ address) & ~7ul ||
 	    __atomic_load_n(&r->word, __ATOMIC_ACQUIRE) != word)
 		return 0;
@@ -166,12 +166,12 @@ static void words_load(struct words *ws, struct shadow_cell *cell)
 
 static void words_drop_dead(struct words *ws)
 {
-	uint32_t kept = 0;
+	uint32_t left = 0;
 
 	for (uint32_t i = 0; i < ws->n; i++)
 		if (!word_is_dead(ws->v[i]))
-			ws->v[kept++] = ws->v[i];
-	ws->n = kept;
+			ws->v[left++] = ws->v[i];
+	ws->n = left;
 }
 
 /* Add a word. False: no memory for a list, and nothing was changed. */
@@ -240,7 +240,7 @@ static void words_add_readers(struct rt_thread *t, struct words *ws, struct shad
 			      uintptr_t address, uint64_t what)
 {
 	for (uint32_t i = 1, n = __atomic_load_n(&slot_count, __ATOMIC_ACQUIRE); i < n; i++) {
-		uint64_t word = find_kept_read(i, ws->readers, address);
+		uint64_t word = find_own_read(i, ws->readers, address);
 
 		if (!word)
 			continue;
@@ -290,7 +290,7 @@ static inline uint64_t cut_word(uint64_t word, uint64_t added)
 void cell_add(struct shadow_cell *cell, uint64_t added)
 {
 	uint64_t w0 = cell->w[0], w1 = cell->w[1];
-	uint32_t kept = 0;
+	uint32_t left = 0;
 	struct words ws;
 
 	RT_ASSERT(is_access(added) && shadow_cell_is_locked(cell));
@@ -309,22 +309,22 @@ void cell_add(struct shadow_cell *cell, uint64_t added)
 		uint64_t word = cut_word(ws.v[i], added);
 
 		if (word)
-			ws.v[kept++] = word;
+			ws.v[left++] = word;
 	}
-	ws.n = kept;
+	ws.n = left;
 	if (words_add(&ws, cell, added))
 		words_store(&ws, cell);
 }
 
-void cell_publish_kept(const struct rt_repeat *r)
+void cell_publish_repeat(const struct rt_repeat *r)
 {
 	struct shadow_cell *cell = shadow_find(SHADOW_DATA, r->address);
 	struct shadow_stripe *stripe = shadow_stripe(r->address);
 
 	RT_ASSERT(cell && is_access(r->word));
-	if (!shadow_readers(r->kept)) {
+	if (!shadow_readers(r->in_cell)) {
 		for (int i = 0; i < 2; i++) {
-			uint64_t old = r->kept;
+			uint64_t old = r->in_cell;
 
 			__atomic_compare_exchange_n(&cell->w[i], &old, r->word, false,
 						    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -332,7 +332,7 @@ void cell_publish_kept(const struct rt_repeat *r)
 		return;
 	}
 	rt_lock_ranked(&stripe->lock, RT_STRIPE);
-	if (cell->w[0] == r->kept)
+	if (cell->w[0] == r->in_cell)
 		cell_add(cell, r->word);
 	rt_unlock(&stripe->lock);
 }
@@ -343,7 +343,7 @@ void cell_publish_kept(const struct rt_repeat *r)
  */
 static void words_take_edges(struct rt_thread *t, struct words *ws, uint64_t what, bool *fresh)
 {
-	uint32_t kept = 0;
+	uint32_t left = 0;
 
 	for (uint32_t i = 0; i < ws->n; i++) {
 		uint64_t word = ws->v[i];
@@ -370,9 +370,9 @@ static void words_take_edges(struct rt_thread *t, struct words *ws, uint64_t wha
 			break;
 		}
 		if (word & SHADOW_BYTES)
-			ws->v[kept++] = word;
+			ws->v[left++] = word;
 	}
-	ws->n = kept;
+	ws->n = left;
 }
 
 /* Take the word at `i` out, with all of the thread's words that can be merged with it. */
@@ -542,7 +542,7 @@ static inline uint64_t lock_byte(uintptr_t address)
 static void words_take_lock_edges(struct rt_thread *t, struct words *ws, uintptr_t address,
 				  bool shared)
 {
-	uint32_t kept = 0;
+	uint32_t left = 0;
 	bool fresh = false;
 
 	for (uint32_t i = 0; i < ws->n; i++) {
@@ -566,16 +566,16 @@ static void words_take_lock_edges(struct rt_thread *t, struct words *ws, uintptr
 					continue;
 			}
 		}
-		ws->v[kept++] = word;
+		ws->v[left++] = word;
 	}
-	ws->n = kept;
+	ws->n = left;
 }
 
 /* Add the release of a lock. False: no memory, and the cell is as it was. */
 static bool words_add_release(struct rt_thread *t, struct words *ws, struct shadow_cell *cell,
 			      uintptr_t address, bool shared)
 {
-	uint32_t kept = 0;
+	uint32_t left = 0;
 
 	for (uint32_t i = 0; i < ws->n; i++) {
 		uint64_t word = ws->v[i];
@@ -583,9 +583,9 @@ static bool words_add_release(struct rt_thread *t, struct words *ws, struct shad
 				       : (word & SHADOW_WRITE) != 0;
 
 		if (!(replaced && word & lock_byte(address)))
-			ws->v[kept++] = word;
+			ws->v[left++] = word;
 	}
-	ws->n = kept;
+	ws->n = left;
 	return words_add(ws, cell, t->time.now | lock_byte(address) | (shared ? 0 : SHADOW_WRITE));
 }
 

@@ -71,7 +71,7 @@ uint64_t cell_renewed_word(uint64_t word, uintptr_t address);
  */
 void cell_add(struct shadow_cell *cell, uint64_t word);
 /* The thread is about to forget an access that it kept for itself: put it into its cell. */
-void cell_publish_kept(const struct rt_repeat *r);
+void cell_publish_repeat(const struct rt_repeat *r);
 
 /*
  * An access of the bytes from `address` to `end`, which lie in one line that is in cells. Takes the

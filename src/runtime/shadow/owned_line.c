@@ -37,11 +37,11 @@ static void keep_place(struct rt_thread *t, uint64_t bits, bool write, uintptr_t
 	struct rt_repeat *r = &t->shadow.repeat[address >> 3 & (RT_REPEATS - 1)];
 	uint64_t bytes = bits >> (address & 56) & SHADOW_BYTES;
 
-	if (r->kept && r->word >= t->time.dead)
+	if (r->in_cell && r->word >= t->time.dead)
 		return;
 	__atomic_store_n(&r->word, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&r->address, address, __ATOMIC_RELEASE);
-	__atomic_store_n(&r->kept, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&r->in_cell, 0, __ATOMIC_RELEASE);
 	r->pc = pc;
 	__atomic_store_n(&r->word, t->time.now | bytes | (write ? SHADOW_WRITE : 0),
 			 __ATOMIC_RELEASE);
@@ -191,16 +191,16 @@ enum line_outcome line_extend_age(struct rt_thread *t, struct shadow_line *l, ui
 /* --- read-shared lines --- */
 
 /* The thread's entry for the line, or else one that is free or dead. NULL: there is none. */
-static struct rt_read *find_read_entry(struct rt_thread *t, uint64_t kept, uintptr_t address)
+static struct rt_read *find_read_entry(struct rt_thread *t, uint64_t shared_head, uintptr_t address)
 {
 	struct rt_read *any = NULL;
 
 	for (uint32_t i = 0; i < 2; i++) {
 		struct rt_read *e = line_read_entry(t->shadow.reads, address, i);
 
-		if (e->kept == kept)
+		if (e->shared_head == shared_head)
 			return e;
-		if (!any && (!e->kept || e->head < t->time.dead))
+		if (!any && (!e->shared_head || e->head < t->time.dead))
 			any = e; /* its older reads are dead, too */
 	}
 	return any;
@@ -213,10 +213,12 @@ static struct rt_read *find_read_entry(struct rt_thread *t, uint64_t kept, uintp
  * history has the details, and for the verdict a transaction is one. False: there are old reads of
  * another transaction.
  */
-static bool begin_read_stretch(struct rt_thread *t, struct rt_read *e, uint64_t kept, uint64_t bits)
+static bool begin_read_stretch(struct rt_thread *t, struct rt_read *e, uint64_t shared_head,
+			       uint64_t bits)
 {
 	struct rt_read_old *o = line_read_entry_old(t->shadow.reads, e);
-	bool same = e->kept == kept, old = same && e->head & RT_READ_OLD && o->head >= t->time.dead;
+	bool same = e->shared_head == shared_head,
+	     old = same && e->head & RT_READ_OLD && o->head >= t->time.dead;
 
 	if (same && e->head >= t->time.dead && e->r & ~bits) {
 		uint64_t head = old ? o->head : e->head, r = e->r | (old ? o->r : 0);
@@ -224,30 +226,31 @@ static bool begin_read_stretch(struct rt_thread *t, struct rt_read *e, uint64_t 
 		RT_ASSERT(!old || o->head <= e->head);
 		if (old && (!t->blocks.txn || head < t->blocks.txn_begin))
 			return false;
-		__atomic_store_n(&e->kept, 0, __ATOMIC_RELEASE);
+		__atomic_store_n(&e->shared_head, 0, __ATOMIC_RELEASE);
 		__atomic_store_n(&o->r, r, __ATOMIC_RELEASE);
 		__atomic_store_n(&o->head, head, __ATOMIC_RELEASE);
 		old = true;
 	}
-	line_begin_read_entry(e, kept, t->time.now | (old ? RT_READ_OLD : 0), bits);
+	line_begin_read_entry(e, shared_head, t->time.now | (old ? RT_READ_OLD : 0), bits);
 	return true;
 }
 
-/* Record a read of a read-shared line, whose head is `kept`. */
-static enum line_outcome note_shared_read(struct rt_thread *t, struct shadow_line *l, uint64_t kept,
-					  uint64_t bits, uintptr_t address, uintptr_t pc)
+/* Record a read of a read-shared line, whose head is `shared_head`. */
+static enum line_outcome note_shared_read(struct rt_thread *t, struct shadow_line *l,
+					  uint64_t shared_head, uint64_t bits, uintptr_t address,
+					  uintptr_t pc)
 {
-	struct rt_read *e = find_read_entry(t, kept, address);
+	struct rt_read *e = find_read_entry(t, shared_head, address);
 	enum line_outcome one = LINE_NOTED;
 
-	RT_ASSERT(line_state(kept) == LINE_READ_SHARED);
+	RT_ASSERT(line_state(shared_head) == LINE_READ_SHARED);
 	if (!e) {
 		/* The thread reads too many lines at a time: do not share this one again soon. */
 		readers_were_written(address);
 		return LINE_NEEDS_CELLS;
 	}
-	if (e->kept != kept || !word_in_stretch(t, e->head)) {
-		if (!begin_read_stretch(t, e, kept, bits))
+	if (e->shared_head != shared_head || !word_in_stretch(t, e->head)) {
+		if (!begin_read_stretch(t, e, shared_head, bits))
 			return LINE_NEEDS_CELLS;
 	} else {
 		if (e->head < t->time.limit || e->head < t->time.raised)
@@ -255,26 +258,26 @@ static enum line_outcome note_shared_read(struct rt_thread *t, struct shadow_lin
 					  pc);
 		else if (!(bits & ~e->r))
 			one = LINE_KNOWN;
-		if (one == LINE_NEEDS_CELLS && begin_read_stretch(t, e, kept, bits))
+		if (one == LINE_NEEDS_CELLS && begin_read_stretch(t, e, shared_head, bits))
 			one = LINE_NOTED;
 		else if (one == LINE_NOTED)
 			__atomic_store_n(&e->r, e->r | bits, __ATOMIC_RELAXED);
 	}
 	RT_COMPILER_BARRIER();
-	return __atomic_load_n(&l->head, __ATOMIC_RELAXED) == kept ? one : LINE_NEEDS_CELLS;
+	return __atomic_load_n(&l->head, __ATOMIC_RELAXED) == shared_head ? one : LINE_NEEDS_CELLS;
 }
 
 /* One thread has only read the line, and another one comes to read it, too: make it read-shared. */
 static bool share_for_reading(struct shadow_line *l, uint64_t head, uintptr_t address)
 {
-	uint64_t kept;
+	uint64_t shared_head;
 
 	RT_ASSERT(line_state(head) == LINE_OWNED);
 	if (shadow_serial || l->w || head & LINE_BENEATH || !readers_are_due(line_start(address)))
 		return false;
-	kept = readers_new() | (head & LINE_USED_CELLS);
-	if (!__atomic_compare_exchange_n(&l->head, &head, kept | LINE_BUSY, false, __ATOMIC_ACQ_REL,
-					 __ATOMIC_RELAXED))
+	shared_head = readers_new() | (head & LINE_USED_CELLS);
+	if (!__atomic_compare_exchange_n(&l->head, &head, shared_head | LINE_BUSY, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return false;
 	if (__atomic_load_n(&l->w, __ATOMIC_ACQUIRE)) {
 		__atomic_store_n(&l->head, head, __ATOMIC_RELEASE);
@@ -282,7 +285,7 @@ static bool share_for_reading(struct shadow_line *l, uint64_t head, uintptr_t ad
 	}
 	/* If the first reader sets bits just now, its head is still one of its words. */
 	__atomic_store_n(&l->first_head, head, __ATOMIC_RELEASE);
-	__atomic_store_n(&l->head, kept, __ATOMIC_RELEASE);
+	__atomic_store_n(&l->head, shared_head, __ATOMIC_RELEASE);
 	return true;
 }
 
@@ -378,9 +381,9 @@ static void wait_for_claim(struct shadow_line *l, uint64_t head)
  * A read-shared line is written, or a reader cannot keep its reads: add the reads of all threads to
  * the cells. False: all of them were dead.
  */
-static bool add_shared_reads(const struct shadow_line *l, uint64_t kept, uintptr_t address)
+static bool add_shared_reads(const struct shadow_line *l, uint64_t shared_head, uintptr_t address)
 {
-	bool added = kept & LINE_BENEATH || add_to_cells(l->first_head, l->r, 0, 0, address);
+	bool added = shared_head & LINE_BENEATH || add_to_cells(l->first_head, l->r, 0, 0, address);
 
 	for (uint32_t i = 1, n = __atomic_load_n(&slot_count, __ATOMIC_ACQUIRE); i < n; i++) {
 		struct rt_read *table = __atomic_load_n(&slot_public[i].reads, __ATOMIC_ACQUIRE);
@@ -396,7 +399,7 @@ static bool add_shared_reads(const struct shadow_line *l, uint64_t kept, uintptr
 					       : 0;
 			uint64_t old_r = old ? __atomic_load_n(&o->r, __ATOMIC_ACQUIRE) : 0;
 
-			if (__atomic_load_n(&e->kept, __ATOMIC_ACQUIRE) != kept ||
+			if (__atomic_load_n(&e->shared_head, __ATOMIC_ACQUIRE) != shared_head ||
 			    __atomic_load_n(&e->head, __ATOMIC_ACQUIRE) != head)
 				continue;
 			RT_ASSERT(shadow_slot(head) == i && (!old || shadow_slot(old) == i));
@@ -531,7 +534,7 @@ enum line_outcome line_close(struct rt_thread *t, struct shadow_line *l, uint64_
 			     uintptr_t address, uintptr_t pc)
 {
 	struct shadow_cell *cell = shadow_find(SHADOW_DATA, line_start(address));
-	uint64_t kept = 0;
+	uint64_t shared_head = 0;
 	enum owner owner;
 	bool in_cells;
 	uint32_t *lock;
@@ -548,8 +551,8 @@ enum line_outcome line_close(struct rt_thread *t, struct shadow_line *l, uint64_
 								   : OWNER_OTHERS;
 	if (in_cells && owner == OWNER_OTHERS && !write && !shadow_serial &&
 	    are_cells_only_read(cell) && readers_are_due(line_start(address))) {
-		kept = readers_new() | LINE_USED_CELLS | LINE_BENEATH;
-		__atomic_store_n(&l->head, kept, __ATOMIC_RELEASE);
+		shared_head = readers_new() | LINE_USED_CELLS | LINE_BENEATH;
+		__atomic_store_n(&l->head, shared_head, __ATOMIC_RELEASE);
 	} else if (in_cells && owner == OWNER_OTHERS) {
 		l->last_owner += line_vain_attempts(l->last_owner) < LINE_VAIN;
 	} else if (in_cells) {
@@ -563,8 +566,8 @@ enum line_outcome line_close(struct rt_thread *t, struct shadow_line *l, uint64_
 				 __ATOMIC_RELEASE);
 	}
 	unlock_stripe(lock);
-	if (kept)
-		return note_shared_read(t, l, kept, bits, address, pc);
+	if (shared_head)
+		return note_shared_read(t, l, shared_head, bits, address, pc);
 	return owner != OWNER_OTHERS ? LINE_NOTED : LINE_NEEDS_CELLS;
 }
 

@@ -229,14 +229,14 @@ static inline struct rt_read_old *line_read_entry_old(struct rt_read *table,
 }
 
 /* Begin a stretch of an entry, with one read. Other threads may be looking at the entry. */
-static inline void line_begin_read_entry(struct rt_read *e, uint64_t kept, uint64_t now,
+static inline void line_begin_read_entry(struct rt_read *e, uint64_t shared_head, uint64_t now,
 					 uint64_t bits)
 {
-	__atomic_store_n(&e->kept, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&e->shared_head, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&e->renewed, 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&e->r, bits, __ATOMIC_RELEASE);
 	__atomic_store_n(&e->head, now, __ATOMIC_RELEASE);
-	__atomic_store_n(&e->kept, kept, __ATOMIC_RELEASE);
+	__atomic_store_n(&e->shared_head, shared_head, __ATOMIC_RELEASE);
 }
 
 #endif

@@ -47,16 +47,16 @@ struct thread_gate {
 struct rt_repeat {
 	uint64_t word;         /* the access as a word */
 	uintptr_t address, pc; /* the memory; the instruction */
-	uint64_t kept; /* the word that the cell still holds instead; 0: the cell holds `word` */
+	uint64_t in_cell; /* the word that the cell still holds instead; 0: the cell holds `word` */
 };
 enum { RT_REPEATS = 1 << 13 };
 
 /* What the thread has read of a read-shared line: shadow/owned_line.h. */
 struct rt_read {
-	uint64_t kept;    /* the line's head; 0: no entry */
-	uint64_t head;    /* time of the reads, and RT_READ_OLD */
-	uint64_t r;       /* the bytes read */
-	uint64_t renewed; /* which cells were read again later, and when */
+	uint64_t shared_head; /* the line's head; 0: no entry */
+	uint64_t head;        /* time of the reads, and RT_READ_OLD */
+	uint64_t r;           /* the bytes read */
+	uint64_t renewed;     /* which cells were read again later, and when */
 } __attribute__((aligned(32)));
 /*
  * Reads of the same line in an earlier stretch that are not dead yet. They have a table of their
