@@ -6,6 +6,9 @@
 
 #include "base/banned.h"
 
+/* Memory that only a schedule accesses gets names as long as there are not more than this. */
+enum { OTHERS_MAX = 64 };
+
 static bool same(const char *a, const char *b)
 {
 	return a && b && !strcmp(a, b);
@@ -32,13 +35,15 @@ void memory_names_add(struct finding *f, const char *name, const char *location,
 		m->field = m->field ? m->field : keep(f, field);
 		return;
 	}
-	/* A finding accesses few pieces of memory, so the list grows by one. */
-	list = arena_alloc(&f->arena, (f->nmemory + 1) * sizeof *list);
-	if (f->nmemory)
-		memcpy(list, f->memory, f->nmemory * sizeof *list);
-	list[f->nmemory++] =
+	/* The list is full if its length is a power of two. */
+	if (!(f->nmemory & (f->nmemory - 1))) {
+		list = arena_alloc(&f->arena, (2 * f->nmemory + 1) * sizeof *list);
+		if (f->nmemory)
+			memcpy(list, f->memory, f->nmemory * sizeof *list);
+		f->memory = list;
+	}
+	f->memory[f->nmemory++] =
 		(struct finding_memory){keep(f, name), keep(f, location), keep(f, field)};
-	f->memory = list;
 }
 
 const char *memory_names_find(const struct finding *f, const char *location)
@@ -102,7 +107,7 @@ const char *memory_names_other(struct finding *f, const char *expression, const 
 {
 	const char *name = expression ? expression : field;
 
-	if (!name)
+	if (!name || f->nmemory >= OTHERS_MAX)
 		return keep(f, location);
 	name = keep(f, make_unique(f, name));
 	memory_names_add(f, name, location, NULL);

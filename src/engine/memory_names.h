@@ -30,7 +30,10 @@ const char *memory_names_find(const struct finding *f, const char *location);
 /* Choose the names, and put them into the steps and the finding. Does nothing the second time. */
 void memory_names_settle(struct finding *f);
 
-/* Returns a name for memory that no step accesses: the first that is not NULL, and unique. */
+/*
+ * Returns a name for memory that no step accesses: the first that is not NULL, and unique. A long
+ * schedule accesses much memory: then only the first pieces get names.
+ */
 const char *memory_names_other(struct finding *f, const char *expression, const char *field,
 			       const char *location);
 
