@@ -38,6 +38,7 @@ typedef struct {
 } table;
 
 int use(int v);
+void use_both(int v, int w);
 struct node *node_get(int i);
 void mutex_take(pthread_mutex_t *m);
 
@@ -222,6 +223,14 @@ void arguments(struct node *p)
 //= r4 p->in.a node.in.a
 //= r4 p->arr[p->in.a]
 
+/* gcc marks both at the name of the function: then neither has a name. */
+void two_arguments(struct node *p, struct node *q)
+{
+	use_both(p->x, q->x);
+}
+//= r4 p->x node.x
+//= r4 q->x node.x
+
 int conditions(struct node *p)
 {
 	if (p->x > 3 && p->in.a)
@@ -329,8 +338,9 @@ int shadowed(struct node *p, int n)
 
 		n += p->b;
 	}
-	return n;
+	return n + p->x;
 }
+//= r4 p->x node.x
 //= r8 q->next node.next
 //= r4 p->b inner.b
 
