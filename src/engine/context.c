@@ -46,21 +46,23 @@ struct block {
 	struct locks held;
 };
 
-struct read {
+struct use {
 	uint32_t var;
+	enum op op;
+	strref place;
 	uint64_t event;
 };
 
-/* Reads of one stretch with locks that are kept; if there are more, the older are forgotten. */
-enum { READS_MAX = 1 << 16 };
+/* Accesses under locks that are kept; if there are more, the older are forgotten. */
+enum { USES_MAX = 1 << 16, USES_KEPT = 16 };
 
 /* What a thread is in the middle of. */
 struct open {
 	struct block block[DEPTH_MAX];
 	size_t depth; /* may be more than DEPTH_MAX */
 	struct locks held;
-	struct read *reads; /* since it has held any lock */
-	size_t nreads, reads_cap;
+	struct use *uses; /* since it has held any lock */
+	size_t nuses, uses_cap;
 };
 
 struct context {
@@ -199,6 +201,44 @@ static void fill_held_since(const struct wanted *w, const struct names *names,
 	}
 }
 
+/* Is it a variable that this thread accesses in one of the finding's steps? */
+static bool is_var_of_thread(const struct finding *f, const char *thread, uint32_t var)
+{
+	for (size_t i = 0; i < f->nsteps; i++)
+		if (f->steps[i].var == var && f->steps[i].thread && thread &&
+		    !strcmp(f->steps[i].thread, thread))
+			return true;
+	return false;
+}
+
+/* Of the accesses under a lock, add the last ones of the variables that matter. */
+static void fill_uses(const struct wanted *w, const struct names *names, const struct open *open,
+		      uint32_t var)
+{
+	struct finding_step *s = w->step;
+	size_t found[USES_KEPT], n = 0;
+
+	for (size_t i = open->nuses; i-- > 0 && n < USES_KEPT;)
+		if (is_var_of_thread(w->f, s->thread, open->uses[i].var))
+			found[n++] = i;
+	if (!n)
+		return;
+	s->uses = arena_alloc(&w->f->arena, n * sizeof *s->uses);
+	while (n) {
+		const struct use *u = &open->uses[found[--n]];
+		struct finding_use use = {
+			.event = u->event,
+			.var = u->var,
+			.reads = u->op != OP_WRITE,
+			.writes = u->op != OP_READ,
+		};
+
+		if (use.reads && u->var == var)
+			use.stack = tell_stack(w->f, names, u->place);
+		s->uses[s->nuses++] = use;
+	}
+}
+
 static void fill_step(const struct wanted *w, const struct names *names, const struct open *open,
 		      const struct event *e)
 {
@@ -212,9 +252,7 @@ static void fill_step(const struct wanted *w, const struct names *names, const s
 	fill_held_since(w, names, &open->held);
 	if (!op_is_access(e->op))
 		return;
-	for (size_t i = open->nreads; i-- > 0 && !s->last_read;)
-		if (open->reads[i].var == e->operand)
-			s->last_read = open->reads[i].event;
+	fill_uses(w, names, open, e->operand);
 }
 
 static void fill_move(const struct wanted *w, const struct names *names, const struct event *e)
@@ -244,7 +282,7 @@ static void track_lock(struct open *open, const struct event *e, uint64_t number
 
 	if (e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED) {
 		if (!locks->n)
-			open->nreads = 0;
+			open->nuses = 0;
 		if (locks->n < LOCKS_MAX)
 			locks->v[locks->n++] =
 				(struct lock){e->operand, e->op == OP_ACQUIRE_SHARED, number};
@@ -268,12 +306,12 @@ static void track_access(struct context *c, struct open *open, const struct even
 			MEM_GROW0(c->updated, c->nupdated, word + 1);
 		c->updated[word] |= 1ull << e->operand % 64;
 	}
-	if (e->op == OP_WRITE || !open->held.n)
+	if (!open->held.n)
 		return;
-	if (open->nreads == READS_MAX)
-		open->nreads = 0;
-	MEM_GROW(open->reads, open->reads_cap, open->nreads + 1);
-	open->reads[open->nreads++] = (struct read){e->operand, number};
+	if (open->nuses == USES_MAX)
+		open->nuses = 0;
+	MEM_GROW(open->uses, open->uses_cap, open->nuses + 1);
+	open->uses[open->nuses++] = (struct use){e->operand, e->op, e->place, number};
 }
 
 /* Follow what the thread does after the steps at this event were filled in. */
@@ -358,7 +396,7 @@ void context_add(struct engine_result *results, size_t n, struct reader *r)
 	read_all(&c, r);
 	fill_updated(&c);
 	for (size_t i = 0; i < c.nthreads; i++)
-		mem_free(c.threads[i].reads);
+		mem_free(c.threads[i].uses);
 	mem_free(c.updated);
 	mem_free(c.v);
 	mem_free(c.threads);

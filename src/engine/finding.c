@@ -16,8 +16,8 @@ const char *const region_kind_names[REGION_KINDS] = {
 const char *const finding_class_names[CLASSES] = {
 	[CLASS_STALE_WRITE] = "stale write",         [CLASS_CHECK_THEN_ACT] = "check then act",
 	[CLASS_SEVERAL] = "several variables",       [CLASS_OTHER] = "other",
-	[CLASS_LOCK_ORDER] = "lock order",           [CLASS_ATOMIC_VARIABLE] = "atomic variable",
-	[CLASS_SYNCHRONISATION] = "synchronisation",
+	[CLASS_LOCK_ORDER] = "lock order",           [CLASS_WEAK] = "weak",
+	[CLASS_ATOMIC_VARIABLE] = "atomic variable", [CLASS_SYNCHRONISATION] = "synchronisation",
 };
 
 struct finding *finding_new(void)

@@ -75,6 +75,14 @@ struct finding_thread {
 	struct finding_stack created;
 };
 
+/* An access near a step. */
+struct finding_use {
+	uint64_t event;
+	uint32_t var; /* as in finding_step */
+	bool reads, writes;
+	struct finding_stack stack; /* of a read of the step's own variable */
+};
+
 /* One operation that proves the finding. Consecutive steps conflict or are in one transaction. */
 struct finding_step {
 	const char *thread;
@@ -87,6 +95,7 @@ struct finding_step {
 	const char *place;       /* or NULL */
 	const char *begin_place; /* of that begin, or NULL */
 	struct finding_stack stack;
+	uint32_t var; /* the number of the variable that it accesses, in the trace */
 	/*
 	 * Locks that the thread held before this step, so without the one that the step
 	 * acquires: "l", "l (shared)". NULL: the engine does not say.
@@ -101,9 +110,13 @@ struct finding_step {
 	size_t nblocks;
 	/* What context_add() also finds out, for rank.h; not printed. */
 	uint64_t *held_since; /* for each of `held`: the event that acquired it; or NULL */
-	uint64_t last_read;   /* the thread's last read of the operand before this step, if it held
-				 a lock from then on; else 0 */
-	bool updated;         /* the operand is also changed by atomic operations */
+	/*
+	 * The thread's accesses of the variables of its steps before this step, the oldest first,
+	 * since when it has held any lock without a break; the last ones if they are many.
+	 */
+	struct finding_use *uses;
+	size_t nuses;
+	bool updated; /* the operand is also changed by atomic operations */
 	/* What the source calls the operand at this step, "acc->balance"; or NULL. */
 	const char *expression;
 };
@@ -146,6 +159,7 @@ enum finding_class {
 	CLASS_SEVERAL,        /* several variables that belong together */
 	CLASS_OTHER,
 	CLASS_LOCK_ORDER,      /* only the order of lock operations */
+	CLASS_WEAK,            /* little says that the accesses are meant to belong together */
 	CLASS_ATOMIC_VARIABLE, /* one variable, which is used by atomic operations */
 	CLASS_SYNCHRONISATION, /* a spin wait, a hand-made lock, a callback without the lock */
 	CLASSES
@@ -231,7 +245,13 @@ struct finding_sink {
 };
 
 /* Findings that are recognised and counted, but shown only with -v. */
-enum finding_hidden { HIDDEN_ATOMIC, HIDDEN_SYNCHRONISATION, HIDDEN_POSSIBLE, HIDDEN_KINDS };
+enum finding_hidden {
+	HIDDEN_WEAK,
+	HIDDEN_ATOMIC,
+	HIDDEN_SYNCHRONISATION,
+	HIDDEN_POSSIBLE,
+	HIDDEN_KINDS
+};
 
 /*
  * The usual sink: keeps findings in order. Unless `all` is set, it keeps only the

@@ -428,6 +428,7 @@ static void write_hidden(struct json_emit *j, const struct finding_list *l)
 	json_emit_u64(j, "atomic_variable", l->hidden[HIDDEN_ATOMIC]);
 	json_emit_u64(j, "synchronisation", l->hidden[HIDDEN_SYNCHRONISATION]);
 	json_emit_u64(j, "possible", l->hidden[HIDDEN_POSSIBLE]);
+	json_emit_u64(j, "weak", l->hidden[HIDDEN_WEAK]);
 	json_emit_close(j);
 }
 

@@ -447,6 +447,7 @@ static void get_result(struct load *l, const struct json *j, struct engine_resul
 	res->findings.hidden[HIDDEN_ATOMIC] = get_number(l, hidden, "atomic_variable");
 	res->findings.hidden[HIDDEN_SYNCHRONISATION] = get_number(l, hidden, "synchronisation");
 	res->findings.hidden[HIDDEN_POSSIBLE] = get_number(l, hidden, "possible");
+	res->findings.hidden[HIDDEN_WEAK] = get_number(l, hidden, "weak");
 	list = get_list(l, j, "findings", &n);
 	for (const struct json *m = list ? list->first : NULL; m; m = m->next) {
 		struct finding *f;

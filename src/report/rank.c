@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "report/region.h"
+#include "report/source.h"
 #include "report/stack.h"
 #include "report/step.h"
 
@@ -126,13 +127,145 @@ static const char *find_released(const struct finding *f, const struct rank_cut 
 	return NULL;
 }
 
-/* Did the thread read the variable again under the lock before it wrote? Then it is not stale. */
-static bool is_read_again(const struct rank_cut *cut, size_t lock)
+/*
+ * The lock under which the last step and the other thread exclude each other, whatever is held at
+ * the first step; its position in after->held, SIZE_MAX if there is none.
+ */
+static size_t find_protecting(const struct finding *f, const struct rank_cut *cut)
+{
+	for (size_t i = 0; i < cut->after->nheld; i++)
+		if (cut->after->held[i] &&
+		    is_held_between(f, cut, cut->after->held[i], !is_shared(cut->after->held[i])))
+			return i;
+	return SIZE_MAX;
+}
+
+/*
+ * Was this access in the critical section of the last step: after the first step, and since the
+ * lock at this position was acquired?
+ */
+static bool is_in_section(const struct rank_cut *cut, size_t lock, const struct finding_use *u)
+{
+	return u->event > cut->before->event && u->event > cut->after->held_since[lock];
+}
+
+/*
+ * The next read of the variable in the critical section of the last step, before that step; NULL
+ * if there is no more. `u` is the one before, NULL at first.
+ */
+static const struct finding_use *next_read_again(const struct rank_cut *cut, size_t lock,
+						 const struct finding_use *u)
 {
 	const struct finding_step *after = cut->after;
 
-	return after->last_read > cut->before->event && after->held_since &&
-	       after->held_since[lock] && after->last_read > after->held_since[lock];
+	if (lock == SIZE_MAX || !after->held_since || !after->held_since[lock])
+		return NULL;
+	for (u = u ? u + 1 : after->uses; u && u < after->uses + after->nuses; u++)
+		if (u->var == after->var && u->reads && is_in_section(cut, lock, u))
+			return u;
+	return NULL;
+}
+
+/* Did the thread read the variable again under the lock before it wrote? Then it is not stale. */
+static bool is_read_again(const struct rank_cut *cut, size_t lock)
+{
+	return next_read_again(cut, lock, NULL);
+}
+
+/* Does a critical section at one end of the cut use both variables? */
+static bool is_used_together(const struct rank_cut *cut)
+{
+	const struct finding_step *before = cut->before, *after = cut->after;
+
+	for (size_t i = 0; i < before->nuses; i++)
+		if (before->uses[i].var == after->var)
+			return true;
+	for (size_t i = 0; i < after->nuses && after->held_since; i++)
+		for (size_t k = 0; k < after->nheld; k++)
+			if (after->uses[i].var == before->var && after->held_since[k] &&
+			    is_in_section(cut, k, &after->uses[i]))
+				return true;
+	return false;
+}
+
+/* The innermost block of a step, by its begin; 0 outside blocks. */
+static uint64_t innermost_block(const struct finding_step *s)
+{
+	return s->nblocks ? s->blocks[s->nblocks - 1].begin : s->begin;
+}
+
+/*
+ * Does the other thread access both variables in one step of its own: in one critical section, or
+ * without locks in one function?
+ */
+static bool is_together_between(const struct finding *f, const struct rank_cut *cut)
+{
+	const struct finding_step *a = &f->steps[cut->from], *b = &f->steps[cut->to];
+
+	if (!step_same_name(a->thread, b->thread))
+		return false;
+	if (!a->nheld && !b->nheld)
+		return innermost_block(a) == innermost_block(b);
+	for (size_t i = 0; i < a->nheld; i++) {
+		size_t k = a->held[i] ? find_held(b, a->held[i]) : SIZE_MAX;
+
+		if (k != SIZE_MAX &&
+		    (!a->held_since || !b->held_since || a->held_since[i] == b->held_since[k]))
+			return true;
+	}
+	return false;
+}
+
+/* --- source lines --- */
+
+static bool is_same_frame(const struct finding_frame *x, const struct finding_frame *y)
+{
+	return x && y && step_same_name(x->file, y->file) && x->line == y->line &&
+	       x->column == y->column;
+}
+
+/* Add the source line of the innermost frame in the program's own code. */
+static bool add_source(struct str *b, const struct finding_stack *stack)
+{
+	const struct finding_frame *frame = stack_own_frame(stack);
+
+	return frame && source_add_line(b, frame->file, frame->line);
+}
+
+/* Does the line compare for equality? Then it sees a change. */
+static bool is_comparison(const struct finding_stack *stack)
+{
+	struct str text = STR_INIT;
+	bool found = add_source(&text, stack) && (strstr(text.s, "==") || strstr(text.s, "!=")) &&
+		     !strstr(text.s, "&&");
+
+	str_free(&text);
+	return found;
+}
+
+/* Are these different lines with the same text? */
+static bool is_same_text(const struct finding_stack *a, const struct finding_stack *b)
+{
+	const struct finding_frame *x = stack_own_frame(a), *y = stack_own_frame(b);
+	struct str s = STR_INIT, t = STR_INIT;
+	bool same = x && y && x->line != y->line && add_source(&s, a) && add_source(&t, b) &&
+		    !strcmp(s.s, t.s);
+
+	str_free(&s);
+	str_free(&t);
+	return same;
+}
+
+/* Does the source line contain a word of the list, which ends with NULL? */
+static bool has_source_word(const struct finding_stack *stack, const char *const *words)
+{
+	struct str text = STR_INIT;
+	bool found = false;
+
+	for (add_source(&text, stack); *words && !found; words++)
+		found = strcasestr(text.s, *words);
+	str_free(&text);
+	return found;
 }
 
 /* --- predicates: each says why, in `why`, if it holds --- */
@@ -217,21 +350,26 @@ static bool is_lock_word(struct look *l)
 	return true;
 }
 
-static bool is_same_place(const struct finding_step *a, const struct finding_step *b)
+/* Did the function make both accesses at one place, also in functions that it called? */
+static bool is_same_place(const struct finding *f, const struct finding_step *a,
+			  const struct finding_step *b)
 {
-	const struct finding_frame *x = stack_own_frame(&a->stack), *y = stack_own_frame(&b->stack);
-
-	if (x && y)
-		return step_same_name(x->file, y->file) && x->line == y->line &&
-		       x->column == y->column;
-	return a->place && step_same_name(a->place, b->place);
+	if (!a->stack.n || !b->stack.n)
+		return a->place && step_same_name(a->place, b->place);
+	for (size_t i = 0; i < a->stack.n && i < b->stack.n; i++) {
+		if (!is_same_frame(&a->stack.v[i], &b->stack.v[i]))
+			return false;
+		if (step_same_name(a->stack.v[i].function, region_name(f)))
+			return true;
+	}
+	return a->stack.n == b->stack.n;
 }
 
 static bool is_polling(struct look *l)
 {
 	if (!l->f->recorded || !l->cut.before || !has_one_variable(l->f) ||
 	    !is_op(l->cut.before, "r") || !is_op(l->cut.after, "r") ||
-	    !is_same_place(l->cut.before, l->cut.after))
+	    !is_same_place(l->f, l->cut.before, l->cut.after))
 		return false;
 	str_add(&l->why, "a loop reads ");
 	add_variable(&l->why, l->cut.after);
@@ -261,6 +399,111 @@ static bool is_callback(struct look *l)
 			return true;
 		}
 	return false;
+}
+
+static bool is_sequence_name(const char *operand)
+{
+	static const char *const words[] = {"seq", "version", "generation", "epoch"};
+	const char *dot = operand ? strrchr(operand, '.') : NULL, *name = dot ? dot : operand;
+
+	for (size_t i = 0; name && i < sizeof words / sizeof words[0]; i++)
+		if (strcasestr(name, words[i]))
+			return true;
+	return false;
+}
+
+/* The counter of a seqlock: readers compare it, the writer raises it twice. */
+static bool is_sequence(struct look *l)
+{
+	const struct rank_cut *cut = &l->cut;
+	const struct finding_step *s;
+
+	if (!l->f->recorded || !cut->before || cut->before->nheld || cut->after->nheld ||
+	    (is_op(cut->before, "r") != is_op(cut->after, "r") && !is_op(cut->after, "u")))
+		return false;
+	s = is_sequence_name(cut->before->operand)  ? cut->before
+	    : is_sequence_name(cut->after->operand) ? cut->after
+						    : NULL;
+	if (!s)
+		return false;
+	add_variable(&l->why, s);
+	str_add(&l->why, " is a counter by which readers recognise a change");
+	return true;
+}
+
+/* Loads the variable, and then changes it by an atomic operation that does not compare it. */
+static bool is_change_without_comparison(struct look *l)
+{
+	static const char *const blind[] = {"fetch_", "++",   "--",   "+=",       "-=", "_inc",
+					    "_dec",   "_add", "_sub", "exchange", NULL},
+				 *const compares[] = {"compare",         "cas",
+						      "cmpxchg",         "exchange_weak",
+						      "exchange_strong", NULL};
+	const struct finding_stack *stack;
+
+	if (!l->cut.before || !has_one_variable(l->f) || !is_op(l->cut.before, "r") ||
+	    !is_op(l->cut.after, "u"))
+		return false;
+	stack = &l->cut.after->stack;
+	if (has_source_word(stack, compares) || !has_source_word(stack, blind))
+		return false;
+	str_add(&l->why, "read, then changed by an atomic operation that does not compare it");
+	return true;
+}
+
+/* Makes the check again, or reads the variable anew, under the lock. */
+static bool is_checked_again(struct look *l)
+{
+	const struct rank_cut *cut = &l->cut;
+	const struct finding_frame *first;
+	const struct finding_use *u;
+	size_t lock;
+
+	if (!l->f->recorded || !cut->before || !is_same_variable(cut) || !is_access(cut->after))
+		return false;
+	first = is_op(cut->before, "r") ? stack_own_frame(&cut->before->stack) : NULL;
+	lock = find_protecting(l->f, cut);
+	u = next_read_again(cut, lock, NULL);
+	if (is_op(cut->before, "r") && !cut->before->nheld && lock != SIZE_MAX &&
+	    (u || is_op(cut->after, "r"))) {
+		str_add(&l->why, "read without a lock, and then checked again under it");
+		return true;
+	}
+	if (is_op(cut->before, "w") && is_op(cut->after, "w") && u) {
+		str_add(&l->why, "each critical section reads the variable anew");
+		return true;
+	}
+	for (; u; u = next_read_again(cut, lock, u))
+		if (is_comparison(&u->stack) || is_same_frame(stack_own_frame(&u->stack), first)) {
+			str_add(&l->why, "the check is made again under the lock");
+			return true;
+		}
+	return false;
+}
+
+/* The second read is compared with what is expected. */
+static bool is_compared(struct look *l)
+{
+	const struct rank_cut *cut = &l->cut;
+
+	if (!l->f->recorded || !cut->before || !is_same_variable(cut) || !is_op(cut->after, "r") ||
+	    l->f->acts)
+		return false;
+	if (!is_same_text(&cut->before->stack, &cut->after->stack) &&
+	    (!cut->after->nheld || !is_comparison(&cut->after->stack)))
+		return false;
+	str_add(&l->why, "the second read is a check that sees the change");
+	return true;
+}
+
+/* Two writes by a function that is no block. */
+static bool is_pair_of_writes(struct look *l)
+{
+	if (l->f->region.kind != REGION_PAIR || !l->cut.before || !is_op(l->cut.before, "w") ||
+	    !is_op(l->cut.after, "w") || !is_same_variable(&l->cut))
+		return false;
+	str_add(&l->why, "two writes in a function that is not one step");
+	return true;
 }
 
 static bool is_atomic_variable(struct look *l)
@@ -328,7 +571,8 @@ static bool is_act_on_check(struct look *l)
 	if (!l->cut.before || is_same_variable(&l->cut) || !reads_then_writes(&l->cut))
 		return false;
 	lock = find_released(l->f, &l->cut, &index);
-	if (!lock)
+	if (!lock || is_read_again(&l->cut, index) || is_used_together(&l->cut) ||
+	    !is_together_between(l->f, &l->cut))
 		return false;
 	add_variable(&l->why, l->cut.before);
 	str_add(&l->why, " is read, then ");
@@ -348,20 +592,53 @@ static bool is_act_on_first_read(struct look *l)
 	return true;
 }
 
-/* Another transaction uses both variables. */
+static bool has_two_variables(const struct look *l)
+{
+	return l->cut.before && !is_same_variable(&l->cut) && is_access(l->cut.before) &&
+	       is_access(l->cut.after);
+}
+
+/* Another transaction reads both variables, or writes both, as one step. */
 static bool is_several_variables(struct look *l)
 {
+	const struct rank_cut *cut = &l->cut;
 	const struct finding_step *s = l->f->steps;
+	bool reads;
 
-	if (!l->cut.before || is_same_variable(&l->cut) || !is_access(l->cut.before) ||
-	    !is_access(l->cut.after))
+	if (!has_two_variables(l))
 		return false;
-	if (!step_same_name(s[l->cut.from].thread, s[l->cut.to].thread))
+	reads = is_op(cut->before, "r");
+	if (reads != is_op(cut->after, "r") || is_op(&s[cut->from], "r") == reads ||
+	    is_op(&s[cut->to], "r") == reads || is_used_together(cut) ||
+	    !is_together_between(l->f, cut))
+		return false;
+	add_variable(&l->why, cut->before);
+	str_add(&l->why, " and ");
+	add_variable(&l->why, cut->after);
+	str_add(&l->why, reads ? " are written together by the other thread"
+			       : " are read together by the other thread");
+	return true;
+}
+
+/* Predicted for two variables, but nothing says that they belong together. */
+static bool is_loose_pair(struct look *l)
+{
+	if (!l->f->recorded || l->f->status != FINDING_PREDICTED || !has_two_variables(l))
 		return false;
 	add_variable(&l->why, l->cut.before);
 	str_add(&l->why, " and ");
 	add_variable(&l->why, l->cut.after);
-	str_add(&l->why, " are used together by both threads");
+	str_add(&l->why, " do not seem to belong together");
+	return true;
+}
+
+/* Counters and flags that are changed by atomic operations, each by itself. */
+static bool is_pair_of_atomics(struct look *l)
+{
+	if (!l->f->recorded || l->f->status != FINDING_PREDICTED || !has_two_variables(l) ||
+	    !is_updated(l->f))
+		return false;
+	str_add(&l->why, "about variables that are changed by atomic operations, each by itself");
 	return true;
 }
 
@@ -420,13 +697,20 @@ static const struct rule {
 	{is_lock_word, CLASS_SYNCHRONISATION},
 	{is_polling, CLASS_SYNCHRONISATION},
 	{is_callback, CLASS_SYNCHRONISATION},
+	{is_sequence, CLASS_SYNCHRONISATION},
+	{is_change_without_comparison, CLASS_CHECK_THEN_ACT},
 	{is_atomic_variable, CLASS_ATOMIC_VARIABLE},
+	{is_pair_of_atomics, CLASS_ATOMIC_VARIABLE},
 	{is_lock_order, CLASS_LOCK_ORDER},
+	{is_checked_again, CLASS_WEAK},
+	{is_compared, CLASS_WEAK},
+	{is_pair_of_writes, CLASS_WEAK},
 	{is_stale_write, CLASS_STALE_WRITE},
 	{is_stale_write_without_lock, CLASS_CHECK_THEN_ACT},
 	{is_act_on_check, CLASS_CHECK_THEN_ACT},
 	{is_act_on_first_read, CLASS_CHECK_THEN_ACT},
 	{is_several_variables, CLASS_SEVERAL},
+	{is_loose_pair, CLASS_WEAK},
 	{is_any, CLASS_OTHER},
 };
 

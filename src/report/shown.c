@@ -22,6 +22,8 @@ static enum finding_hidden hidden_kind(const struct finding *f)
 {
 	if (f->feasible == FEASIBLE_NO && f->status == FINDING_PREDICTED)
 		return HIDDEN_POSSIBLE;
+	if (f->rank_class == CLASS_WEAK)
+		return HIDDEN_WEAK;
 	if (f->rank_class == CLASS_ATOMIC_VARIABLE)
 		return HIDDEN_ATOMIC;
 	return f->rank_class == CLASS_SYNCHRONISATION ? HIDDEN_SYNCHRONISATION : HIDDEN_KINDS;
@@ -266,6 +268,7 @@ size_t shown_count(const struct finding_list *l)
 uint64_t shown_add_hidden(struct str *b, const struct finding_list *l)
 {
 	static const char *const texts[HIDDEN_KINDS] = {
+		[HIDDEN_WEAK] = "probably not meant as one step",
 		[HIDDEN_ATOMIC] = "about one atomic variable",
 		[HIDDEN_SYNCHRONISATION] = "in code that synchronises threads",
 		[HIDDEN_POSSIBLE] = "merely possible",

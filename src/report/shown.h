@@ -8,6 +8,7 @@
  * by rank.h and numbered; all findings of a cause have its number as their rank. Shown by default
  * are those that are worth it; the others are counted, and shown with -v:
  *
+ *  - accesses that are probably not meant to belong together;
  *  - cycles on one atomic variable;
  *  - spin waits, hand-made locks and other synchronisation;
  *  - predictions that follow only locks (FEASIBLE_NO).

@@ -42,6 +42,16 @@ static bool read_line(FILE *f, uint32_t line, struct str *text)
 	return at == line && text->n;
 }
 
+bool source_add_line(struct str *b, const char *path, uint32_t line)
+{
+	FILE *f = path && line ? source_open(path) : NULL;
+	bool found = f && read_line(f, line, b);
+
+	if (f)
+		fclose(f);
+	return found;
+}
+
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';

@@ -16,9 +16,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/str.h"
+
 /* Print the line; nothing if the file cannot be read or the line does not exist or is blank. */
 void source_quote(FILE *out, size_t indent, const char *path, uint32_t line, uint32_t column,
 		  bool color);
+
+/* Add the text of a line. Returns false if it cannot be read. */
+bool source_add_line(struct str *b, const char *path, uint32_t line);
 
 /* Open a regular file (a pipe could block); NULL if that fails. */
 FILE *source_open(const char *path);

@@ -70,6 +70,7 @@ static void fill(struct bench *b)
 	b->result[0].findings.hidden[HIDDEN_ATOMIC] = 3;
 	b->result[0].findings.hidden[HIDDEN_SYNCHRONISATION] = 4;
 	b->result[0].findings.hidden[HIDDEN_POSSIBLE] = 5;
+	b->result[0].findings.hidden[HIDDEN_WEAK] = 6;
 	emit(b, f);
 	emit(b, cycle(nasty, N(nasty), RESTS_ON_DATA));
 	emit(b, cycle(no_blame, N(no_blame), RESTS_ON_NOTHING));

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <unistd.h>
 
 #include "report_fixture.h"
 #include "report/rank.h"
@@ -80,7 +81,8 @@ static void assert_class(struct finding *f, enum finding_class wanted, const cha
 static void test_stale_write(void **state)
 {
 	struct finding *f;
-	uint64_t before[] = {4}, after[] = {15}, long_ago[] = {1};
+	uint64_t before[] = {4}, after[] = {12}, long_ago[] = {1};
+	struct finding_use again = {.event = 15, .reads = true};
 
 	(void)state;
 	assert_class(ops("r", "w", "w", m), CLASS_STALE_WRITE, "under m, which was released");
@@ -99,13 +101,23 @@ static void test_stale_write(void **state)
 	f = ops("r", "w", "w", m);
 	f->steps[0].held_since = before;
 	f->steps[2].held_since = after;
-	f->steps[2].last_read = 16;
+	f->steps[2].uses = &again;
+	f->steps[2].nuses = 1;
 	assert_class(f, CLASS_OTHER, "after it was read again");
 	/* It was read again, but before the lock was released. */
 	f = ops("r", "w", "w", m);
 	f->steps[0].held_since = before;
 	f->steps[2].held_since = after;
-	f->steps[2].last_read = 6;
+	f->steps[2].uses = &again;
+	f->steps[2].nuses = 1;
+	again.event = 6;
+	assert_class(f, CLASS_STALE_WRITE, "released in between");
+	again = (struct finding_use){.event = 15, .writes = true};
+	f = ops("r", "w", "w", m);
+	f->steps[0].held_since = before;
+	f->steps[2].held_since = after;
+	f->steps[2].uses = &again;
+	f->steps[2].nuses = 1;
 	assert_class(f, CLASS_STALE_WRITE, "released in between");
 }
 
@@ -130,19 +142,72 @@ static void test_check_then_act(void **state)
 	assert_class(f, CLASS_CHECK_THEN_ACT, "and then written");
 	assert_class(pattern(guarded, N(guarded)), CLASS_CHECK_THEN_ACT,
 		     "x is read, then y written, under m, which was released");
+	guarded[2].held = n;
+	assert_class(pattern(guarded, N(guarded)), CLASS_WEAK, "do not seem");
+}
+
+/* A finding over two variables: T1 does `before` to x and `after` to y, T2 does the others. */
+static struct finding *two(const char *before, const char *on_x, const char *on_y,
+			   const char *after)
+{
+	struct finding_step s[] = {step("T1", 5, before, "x"), step("T2", 10, on_x, "x"),
+				   step("T2", 11, on_y, "y"), step("T1", 16, after, "y")};
+
+	for (size_t i = 0; i < N(s); i++)
+		s[i].var = (uint32_t)s[i].operand[0];
+	return pattern(s, N(s));
+}
+
+/* Under the lock m at the steps i and k, since these events. */
+static void hold(struct finding *f, size_t i, uint64_t *since_i, size_t k, uint64_t *since_k)
+{
+	f->steps[i].held = f->steps[k].held = m;
+	f->steps[i].nheld = f->steps[k].nheld = 1;
+	f->steps[i].held_since = since_i;
+	f->steps[k].held_since = since_k;
 }
 
 static void test_several(void **state)
 {
-	struct finding_step torn[] = {step("T1", 5, "w", "x"), step("T2", 10, "r", "x"),
-				      step("T2", 11, "r", "y"), step("T1", 16, "w", "y")};
+	uint64_t old[] = {4}, new[] = {12}, of_x[] = {9}, of_y[] = {11};
+	struct finding_use both = {.event = 8, .var = 'x', .reads = true};
+	struct finding *f;
 	struct finding_step far[] = {step("T1", 5, "w", "x"),  step("T2", 10, "r", "x"),
 				     step("T2", 11, "w", "z"), step("T3", 12, "r", "z"),
 				     step("T3", 13, "w", "y"), step("T1", 16, "r", "y")};
 
 	(void)state;
-	assert_class(pattern(torn, N(torn)), CLASS_SEVERAL, "x and y are used together");
-	assert_class(pattern(far, N(far)), CLASS_OTHER, "no serial order");
+	assert_class(two("w", "r", "r", "w"), CLASS_SEVERAL, "x and y are read together");
+	assert_class(two("r", "w", "w", "r"), CLASS_SEVERAL, "x and y are written together");
+	assert_class(two("w", "r", "w", "r"), CLASS_WEAK, "do not seem to belong together");
+	assert_class(two("r", "w", "r", "w"), CLASS_WEAK, "do not seem to belong together");
+	assert_class(two("u", "r", "r", "u"), CLASS_ATOMIC_VARIABLE, "each by itself");
+	/* The other thread reads them in two functions, or in two critical sections. */
+	f = two("w", "r", "r", "w");
+	f->steps[2].begin = 11;
+	assert_class(f, CLASS_WEAK, "do not seem");
+	f = two("w", "r", "r", "w");
+	hold(f, 1, of_x, 2, of_x);
+	assert_class(f, CLASS_SEVERAL, "read together");
+	f = two("w", "r", "r", "w");
+	hold(f, 1, of_x, 2, of_y);
+	assert_class(f, CLASS_WEAK, "do not seem");
+	/* The last critical section of the thread uses both variables, or the one before did. */
+	f = two("r", "w", "w", "r");
+	hold(f, 0, old, 3, new);
+	f->steps[3].uses = &both;
+	f->steps[3].nuses = 1;
+	assert_class(f, CLASS_SEVERAL, "written together");
+	f = two("r", "w", "w", "r");
+	hold(f, 0, old, 3, new);
+	f->steps[3].uses = &both;
+	f->steps[3].nuses = 1;
+	both.event = 15;
+	assert_class(f, CLASS_WEAK, "do not seem");
+	f = pattern(far, N(far));
+	f->kind = "cycle";
+	f->status = FINDING_OBSERVED;
+	assert_class(f, CLASS_OTHER, "no serial order");
 }
 
 static void test_other(void **state)
@@ -206,6 +271,99 @@ static void test_synchronisation(void **state)
 	f = ops("u", "r", "u", NULL);
 	f->steps[0].stack = f->steps[2].stack = (struct finding_stack){plain, 1};
 	assert_class(f, CLASS_ATOMIC_VARIABLE, "only about x");
+}
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *out = fopen(path, "w");
+
+	assert_non_null(out);
+	fputs(text, out);
+	fclose(out);
+}
+
+/* What the source says decides between findings of the same shape. */
+static void test_source(void **state)
+{
+	char path[] = "/tmp/rank-XXXXXX";
+	struct finding_frame line[6];
+	uint64_t old[] = {4}, new[] = {12};
+	struct finding_use again = {.event = 15, .reads = true};
+	struct finding *f;
+
+	(void)state;
+	close(mkstemp(path));
+	write_file(path, "if (x < y)\nif (x < y)\nif (x == BUSY)\nx++;\n"
+			 "while (!atomic_compare_exchange_weak(&x, &a, b))\n");
+	for (uint32_t i = 1; i < N(line); i++)
+		line[i] = (struct finding_frame){"f", path, NULL, i};
+
+	/* The second read: the same check, a comparison, or a use. */
+	f = ops("r", "w", "r", m);
+	f->steps[0].stack = (struct finding_stack){&line[1], 1};
+	f->steps[2].stack = (struct finding_stack){&line[2], 1};
+	assert_class(f, CLASS_WEAK, "sees the change");
+	f = ops("r", "w", "r", m);
+	f->steps[0].stack = (struct finding_stack){&line[1], 1};
+	f->steps[2].stack = (struct finding_stack){&line[3], 1};
+	assert_class(f, CLASS_WEAK, "sees the change");
+	f = ops("r", "w", "r", m);
+	f->steps[0].stack = (struct finding_stack){&line[1], 1};
+	f->steps[2].stack = (struct finding_stack){&line[4], 1};
+	assert_class(f, CLASS_OTHER, "read twice");
+
+	/* Between the first read and the write, a read that checks, or only one that uses. */
+	for (int checks = 0; checks < 2; checks++) {
+		f = ops("r", "w", "w", m);
+		hold(f, 0, old, 2, new);
+		f->steps[2].uses = &again;
+		f->steps[2].nuses = 1;
+		again.stack = (struct finding_stack){&line[checks ? 3 : 4], 1};
+		assert_class(f, checks ? CLASS_WEAK : CLASS_OTHER,
+			     checks ? "check is made again" : "after it was read again");
+	}
+
+	/* An atomic change that compares, or not. */
+	f = ops("r", "u", "u", NULL);
+	f->steps[2].stack = (struct finding_stack){&line[4], 1};
+	assert_class(f, CLASS_CHECK_THEN_ACT, "does not compare it");
+	f = ops("r", "u", "u", NULL);
+	f->steps[2].stack = (struct finding_stack){&line[5], 1};
+	assert_class(f, CLASS_ATOMIC_VARIABLE, "only about x");
+	unlink(path);
+}
+
+static void test_weak(void **state)
+{
+	uint64_t old[] = {4}, new[] = {12};
+	struct finding_use again = {.event = 15, .reads = true};
+	struct finding *f;
+
+	(void)state;
+	/* x++ twice, each under the lock. */
+	f = ops("w", "r", "w", m);
+	hold(f, 0, old, 2, new);
+	f->steps[2].uses = &again;
+	f->steps[2].nuses = 1;
+	assert_class(f, CLASS_WEAK, "reads the variable anew");
+	/* Double-checked locking. */
+	f = ops("r", "w", "w", m);
+	f->steps[0].nheld = 0;
+	f->steps[2].held_since = new;
+	f->steps[2].uses = &again;
+	f->steps[2].nuses = 1;
+	assert_class(f, CLASS_WEAK, "checked again under it");
+	f = ops("r", "w", "w", m);
+	f->steps[0].nheld = 0;
+	f->steps[2].held_since = new;
+	assert_class(f, CLASS_CHECK_THEN_ACT, "without a lock");
+	/* Two writes belong together in a function, not in a part of one. */
+	f = ops("w", "r", "w", NULL);
+	f->region = (struct finding_region){REGION_PAIR, "worker", NULL, "it is"};
+	assert_class(f, CLASS_WEAK, "two writes");
+	f = ops("w", "r", "w", NULL);
+	f->steps[0].operand = f->steps[1].operand = f->steps[2].operand = "p.sequence";
+	assert_class(f, CLASS_SYNCHRONISATION, "p.sequence is a counter");
 }
 
 /* The function is called with the lock, and calls back without it. */
@@ -450,6 +608,8 @@ int main(void)
 		cmocka_unit_test(test_lock_order),
 		cmocka_unit_test(test_atomic_variable),
 		cmocka_unit_test(test_synchronisation),
+		cmocka_unit_test(test_source),
+		cmocka_unit_test(test_weak),
 		cmocka_unit_test(test_callback),
 		cmocka_unit_test(test_region),
 		cmocka_unit_test(test_callers),
