@@ -81,8 +81,6 @@ void shown_add_cause(struct str *b, const struct finding *f)
 	add_part(b, region_name(f));
 	/* A stretch or round may begin at any of several places. */
 	add_part(b, f->region.kind > REGION_MARKED ? NULL : region_place(f));
-	if (f->rank_class == CLASS_LOCK_ORDER)
-		return;
 	if (f->evicted || !rank_find_cut(f, &cut)) {
 		str_fmt(b, "%016" PRIx64, f->fingerprint);
 		return;

@@ -65,6 +65,21 @@ function many(n) {
   return file;
 }
 
+// A report about a run: the second finding has the cause of the third, which is the most important.
+function ranked() {
+  const finding = (name, line, column, rank, count) => ({
+    status: "observed", kind: "cycle", rests_on: "data", event: rank + column,
+    transaction: { thread: "T1", label: name, begin: 1, place: null }, blame: { thread: "T1", label: name, begin: 1, refuted: [name], place: null },
+    variable: "cache->size", pattern: "r-w-w",
+    steps: [["T1", "r"], ["T2", "w"], ["T1", "w"]].map(([thread, op], k) => ({ thread, event: 10 * rank + k, op, operand: "cache->size", label: name, begin: thread === "T1" ? 1 : 2, place: `/home/me/a/very/long/path/of/lmdb/mdb.c:${line}:${column + (k === 2)}`, locks: ["m"] })),
+    schedule: null, fingerprint: `${line}${column}`.padStart(16, "0"), count, recorded: true, rank, class: rank === 1 ? "stale write" : "other",
+    reasons: [rank === 1 ? "read, then written, under mutex m, which was released in between" : "read twice, and changed in between", "seen in this run"],
+    region: { kind: "function", name, place: "mdb.c:1", why: "functions usually are, unless they wait" },
+  });
+  const results = [{ engine: "frontier", verdict: "violation", stats: {}, findings: [finding("get", 17, 4, 2, 1), finding("put", 3928, 9, 1, 2), finding("put", 3928, 5, 1, 3)], hidden: { atomic_variable: 4, synchronisation: 0, possible: 2, weak: 0 } }];
+  return { tool: "atomsan", version: "0", format: 1, source: { trace: "run.atrace", events: 99, threads: 2, transactions: 9, variables: 1, locks: 1, skipped: 0, error: null }, results };
+}
+
 const nasty = {
   tool: "atomsan", version: "0", format: 1,
   source: { trace: "</script><script>alert(1)</script>", events: 1, threads: 2, transactions: 1, variables: 1, locks: 0, skipped: 2, error: "it <b>broke</b>" },
@@ -123,6 +138,8 @@ async function tests() {
   assert.equal(spawnSync(join(bin, "atomsan"), ["run", "--format=html", "-o", live, "./slow"], { cwd: work, env }).status, 66);
   writeFileSync(join(work, "nasty.json"), JSON.stringify(nasty));
   const bad = make("nasty", work, "report", "nasty.json");
+  writeFileSync(join(work, "ranks.json"), JSON.stringify(ranked()));
+  const ranks = make("ranks", work, "report", "ranks.json");
   const large = make("many", work, "report", many(10000));
 
   browser = await Browser.start();
@@ -245,6 +262,19 @@ async function tests() {
     await page.key("k");
     await page.key("o");
     assert.equal(await page.run(count(".overview")), 1);
+  });
+
+  await test("ranks and causes", ranks, {}, async (page) => {
+    assert.match(await page.run(text("#overview-title")), /^2 findings/);
+    assert.deepEqual(await page.run(`[...document.querySelectorAll(".ranking .what")].map((e) => e.textContent)`), ["put · cache->size · mdb.c:3928", "get · cache->size · mdb.c:17"]);
+    assert.match(await page.run(text(".ranking .faint")), /^read, then written/);
+    assert.match(await page.run(text(".left-out")), /^6 findings are not shown: 4 about one atomic variable, 2 merely possible/);
+    // The list shows the base name and the line, and counts what has the same cause.
+    await page.run(`(() => { const e = document.querySelector('select[aria-label="group by"]'); e.value = ""; e.dispatchEvent(new Event("change")); })()`);
+    assert.deepEqual(await page.run(`[...document.querySelectorAll(".row.item .where")].map((e) => e.textContent)`), ["observed mdb.c:3928 · ×5", "observed mdb.c:17"]);
+    await page.mouse(".ranking li:nth-child(2) button", true);
+    assert.match(await page.run(text(".finding .rank")), /^Rank 2: read twice, and changed in between; seen in this run\./);
+    assert.match(await page.run(text(".finding .region")), /^About function get; it is assumed to be meant as atomic: functions usually are/);
   });
 
   await test("ten thousand findings", large, {}, async (page) => {

@@ -111,6 +111,7 @@ export function tie(before, step) {
 
 function subjectOf(f) {
   const block = f.blame ?? f.transaction;
+  if (f.region?.name) return f.region.name;
   if (f.kind === "cycle" && !f.blame && f.status === "observed") return "no single block";
   if (block?.label) return block.label;
   if (block?.begin) return `block at event ${block.begin}`;
@@ -133,8 +134,21 @@ function whereOfFinding(f) {
   return parsePlace((f.blame ?? f.transaction)?.place);
 }
 
-// Sorts similar findings by importance: observed before predicted, data before lock order, blamed before not blamed.
-export const rank = (f) => (f.status === "predicted" ? 4 : 0) + (f.rests_on === "locks" ? 2 : 0) + (f.blame ? 0 : 1);
+// For sorting: the report's own ranks. Older reports have none: observed before predicted, data before lock order.
+export const byRank = (a, b) => (a.rank && b.rank && a.rank - b.rank) || guess(a) - guess(b);
+const guess = (f) => (f.status === "predicted" ? 4 : 0) + (f.rests_on === "locks" ? 2 : 0) + (f.blame ? 0 : 1);
+
+// In a report about a run, findings with the same rank have the same cause. The first one stands for all; the best of
+// them has no more than the others say, except that data says more than lock order.
+function causes(list) {
+  const found = new Map();
+  for (const f of [...list].sort(byRank)) {
+    const key = f.recorded && f.rank ? f.rank : f;
+    if (found.has(key)) found.get(key).count += f.count;
+    else found.set(key, f);
+  }
+  return [...found.values()];
+}
 
 // A live finding has no event numbers; its `order` fields stand in for them.
 function order(f) {
@@ -150,7 +164,8 @@ function order(f) {
 
 export const findings = [];
 for (const result of report.results) {
-  for (const f of result.findings) {
+  const ranked = result.findings.some((f) => f.rank && f.recorded);
+  for (const f of ranked ? causes(result.findings) : result.findings) {
     order(f);
     const where = whereOfFinding(f);
     f.engine = result.engine;
@@ -158,7 +173,8 @@ for (const result of report.results) {
     f.subject = subjectOf(f);
     f.about = variableOf(f);
     f.file = where ? shortPath(where.file) : "(unknown)";
-    f.where = where ? placeText(where, true) : f.event ? `event ${f.event}` : "";
+    f.where = where ? baseName(where.file) + ":" + where.line : f.event ? `event ${f.event}` : "";
+    f.place = where ? placeText(where, true) : f.where;
     f.haystack = null;
     findings.push(f);
   }
@@ -167,7 +183,7 @@ for (const result of report.results) {
 // All text that the search looks at; built at the first search.
 export function haystack(f) {
   if (f.haystack === null) {
-    const words = [f.subject, f.about, f.where, f.status, f.engine, f.title, f.pattern ?? "", f.fingerprint];
+    const words = [f.subject, f.about, f.place, f.status, ...(f.reasons ?? []), f.engine, f.title, f.pattern ?? "", f.fingerprint];
     for (const step of f.steps) {
       words.push(step.thread ?? "", step.operand ?? "", step.label ?? "", step.place ?? "");
       for (const frame of step.stack ?? []) words.push(frame.function ?? "", frame.file ? shortPath(frame.file) : "");
@@ -175,6 +191,21 @@ export function haystack(f) {
     f.haystack = words.join("\n").toLowerCase();
   }
   return f.haystack;
+}
+
+// What is left out of the report, in words; null if nothing is.
+const HIDDEN = {
+  weak: "probably not meant as one step",
+  atomic_variable: "about one atomic variable",
+  synchronisation: "in code that synchronises threads",
+  possible: "merely possible",
+};
+export const hidden = { n: 0, text: "" };
+for (const [name, words] of Object.entries(HIDDEN)) {
+  const n = report.results.reduce((sum, result) => sum + (result.hidden?.[name] ?? 0), 0);
+  if (!n) continue;
+  hidden.text += `${hidden.n ? ", " : ""}${n.toLocaleString("en")} ${words}`;
+  hidden.n += n;
 }
 
 export function count(list, by) {

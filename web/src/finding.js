@@ -24,6 +24,16 @@ function story(f) {
   return out;
 }
 
+const REGIONS = { function: "function", marked: "marked block", stretch: "the code between two waits in", round: "one round of a loop in", pair: "two accesses in" };
+
+// Why it is worth reading, and what it is about.
+function worth(f) {
+  return [
+    f.reasons?.length ? h("p", { class: "rank" }, h("b", null, f.rank ? `Rank ${f.rank}: ` : "Reason: "), f.reasons.join("; ") + ".") : null,
+    f.region && f.recorded ? h("p", { class: "faint region" }, `About ${REGIONS[f.region.kind] ?? ""} ${f.region.name ?? ""}${f.region.why ? `; it is assumed to be meant as atomic: ${f.region.why}` : ""}.`) : null,
+  ];
+}
+
 function locksText(step) {
   if (!step.locks) return "unknown";
   return step.locks.length ? step.locks.map((name) => plainName(name) ?? "?").join(", ") : "none";
@@ -111,7 +121,7 @@ export function findingView(f) {
       h("p", { class: "crumbs" }, h("span", { class: "badge " + f.status, title: statusText(f) }, f.status), ` finding ${f.number}`, block?.place ? [" · begins at ", shortPlace(block.place)] : null),
       h("h2", { id: "finding-title", tabindex: "-1" }, f.title.replace(/ \((observed|predicted|confirmed)\)$/, "").replace(/^./, (c) => c.toUpperCase())),
     ),
-    h("div", { class: "story" }, story(f), h("p", { class: "faint" }, statusText(f))),
+    h("div", { class: "story" }, story(f), worth(f), h("p", { class: "faint" }, statusText(f))),
     svg
       ? h(
           "section",

@@ -63,8 +63,8 @@ export function listView({ choose, toggle }) {
         onclick: () => choose(f),
       },
       h("span", { class: "stripe " + f.status, "aria-hidden": "true" }),
-      h("span", { class: "what" }, h("b", null, f.subject), f.about !== "(none)" && f.about !== f.subject ? h("span", { class: "about" }, " · " + f.about) : null),
-      h("span", { class: "where" }, h("span", { class: "status " + f.status }, f.status), f.where ? " " + f.where : "", f.count > 1 ? ` · ×${f.count}` : ""),
+      h("span", { class: "what" }, f.rank && f.recorded ? h("span", { class: "about" }, `${f.rank}. `) : null, h("b", null, f.subject), f.about !== "(none)" && f.about !== f.subject ? h("span", { class: "about" }, " · " + f.about) : null),
+      h("span", { class: "where" }, h("span", { class: "status " + f.status }, f.status), f.where ? h("span", { title: f.place }, " " + f.where) : "", f.count > 1 ? ` · ×${f.count}` : ""),
     );
   }
 

@@ -1,7 +1,7 @@
 // The page: filters and list on the left, the overview or a finding on the right.
 
 import { h, icon, plural } from "./dom.js";
-import { count, findings, haystack, rank, report, shortPath, sourceName } from "./data.js";
+import { byRank, count, findings, haystack, report, shortPath, sourceName } from "./data.js";
 import { findingView } from "./finding.js";
 import { listView } from "./list.js";
 import { overview } from "./overview.js";
@@ -80,7 +80,7 @@ function fillList() {
     for (const [name, members] of groups) {
       rows.push({ group: name, n: members.length, closed: closed.has(name) });
       if (closed.has(name)) position += members.length;
-      else for (const f of members.sort((a, b) => rank(a) - rank(b))) rows.push({ f, position: ++position, of: shown.length });
+      else for (const f of members.sort(byRank)) rows.push({ f, position: ++position, of: shown.length });
     }
   }
   list.set(rows);
@@ -121,7 +121,7 @@ const main = h("main", { id: "main", tabindex: "-1" });
 function show(f, focus = true) {
   current = f;
   currentView = f ? findingView(f) : null;
-  main.replaceChildren(currentView?.view ?? overview(shown, filter, pick));
+  main.replaceChildren(currentView?.view ?? overview(shown, filter, pick, show));
   if (focus) main.scrollTop = 0;
   list.choose(f);
   home.setAttribute("aria-pressed", String(!f));
@@ -189,5 +189,5 @@ setTheme();
 refresh();
 // If all findings are about one block, show the most important one at once.
 const alone = new Set(findings.map((f) => f.subject + f.status)).size === 1 && findings.length < 9;
-show(findings[+location.hash.slice(1) - 1] ?? (alone ? [...findings].sort((a, b) => rank(a) - rank(b))[0] : null));
+show(findings[+location.hash.slice(1) - 1] ?? (alone ? [...findings].sort(byRank)[0] : null));
 document.documentElement.dataset.ready = "yes";

@@ -1,7 +1,7 @@
 // Counts of the findings; each count is also a filter.
 
 import { h, plural } from "./dom.js";
-import { count, engines, findings, report, shortPath, sourceName } from "./data.js";
+import { byRank, count, engines, findings, hidden, report, shortPath, sourceName } from "./data.js";
 
 const SHOWN = 12;
 
@@ -33,11 +33,40 @@ function bars(title, by, list, pick, chosen) {
   );
 }
 
+// The findings of a run, the most important first.
+function ranking(list, show) {
+  const ranked = list.filter((f) => f.rank && f.recorded).sort(byRank);
+  if (!ranked.length) return null;
+  return h(
+    "section",
+    { class: "ranking", "aria-label": "the most important findings" },
+    h("h3", null, "Begin with these"),
+    h(
+      "ol",
+      null,
+      ranked.slice(0, SHOWN).map((f) =>
+        h(
+          "li",
+          null,
+          h(
+            "button",
+            { type: "button", title: f.place, onclick: () => show(f) },
+            h("span", { class: "num" }, `${f.rank}.`),
+            h("span", { class: "what" }, h("b", null, f.subject), f.about !== "(none)" ? ` · ${f.about}` : "", f.where ? ` · ${f.where}` : ""),
+            h("span", { class: "faint" }, f.reasons?.[0] ?? ""),
+          ),
+        ),
+      ),
+    ),
+    ranked.length > SHOWN ? h("p", { class: "faint" }, `and ${(ranked.length - SHOWN).toLocaleString("en")} more in the list`) : null,
+  );
+}
+
 function big(n, noun, many) {
   return h("div", { class: "big" }, h("b", null, n.toLocaleString("en")), " ", n === 1 ? noun : (many ?? noun + "s"));
 }
 
-export function overview(shown, filter, pick) {
+export function overview(shown, filter, pick, show) {
   const { source } = report;
   const nothing = !findings.length;
   return h(
@@ -57,6 +86,8 @@ export function overview(shown, filter, pick) {
     ),
     source.error ? h("p", { class: "warning", role: "alert" }, `The trace broke off: ${source.error}. This report covers only the events before that.`) : null,
     source.skipped ? h("p", { class: "warning" }, `${plural(source.skipped, "impossible event")} ${source.skipped === 1 ? "was" : "were"} skipped.`) : null,
+    hidden.n ? h("p", { class: "faint left-out" }, `${plural(hidden.n, "finding")} ${hidden.n === 1 ? "is" : "are"} not shown: ${hidden.text}. The option -v shows ${hidden.n === 1 ? "it" : "them"}.`) : null,
+    ranking(shown, show),
     nothing
       ? null
       : h(
@@ -83,7 +114,7 @@ export function overview(shown, filter, pick) {
               "tr",
               null,
               h("th", { scope: "row" }, result.engine),
-              h("td", { class: "num" }, result.findings.length.toLocaleString("en")),
+              h("td", { class: "num" }, findings.filter((f) => f.engine === result.engine).length.toLocaleString("en")),
               h("td", { class: "num" }, (result.stats.seconds ?? 0).toFixed(3)),
               h("td", null, engines.get(result.engine)?.finding ?? ""),
               h("td", null, engines.get(result.engine)?.silence ?? ""),
