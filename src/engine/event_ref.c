@@ -31,7 +31,7 @@ struct finding_step event_ref_step(struct finding *f, const struct names *names,
 		.place = tell_string(f, names, s->place),
 		.begin_place = tell_string(f, names, s->begin_place),
 		.stack = tell_stack(f, names, s->place),
-		.var = op_is_access(s->op) ? s->operand : UINT32_MAX,
+		.var = op_is_access(s->op) || s->op == OP_FREE ? s->operand : UINT32_MAX,
 	};
 
 	tell_step_operand(f, names, &e, &step);

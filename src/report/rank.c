@@ -39,7 +39,7 @@ static bool is_op(const struct finding_step *s, const char *op)
 
 static bool is_access(const struct finding_step *s)
 {
-	return is_op(s, "r") || is_op(s, "w") || is_op(s, "u");
+	return is_op(s, "r") || is_op(s, "w") || is_op(s, "u") || is_op(s, "free");
 }
 
 /* Is it read, and then written by an operation that does not read? */
@@ -294,6 +294,16 @@ static void add_variable(struct str *b, const struct finding_step *s)
 		step_add_without_aside(b, s->operand);
 	else
 		str_add(b, "the variable");
+}
+
+static bool is_freed_between(struct look *l)
+{
+	for (size_t i = l->cut.from; l->cut.before && i <= l->cut.to; i++)
+		if (is_op(&l->f->steps[i], "free")) {
+			str_add(&l->why, "another thread frees the memory between its uses");
+			return true;
+		}
+	return false;
 }
 
 /* Does a function's name say that it is part of a lock, a latch or the like? */
@@ -693,6 +703,7 @@ static const struct rule {
 	bool (*holds)(struct look *l);
 	enum finding_class means;
 } rules[] = {
+	{is_freed_between, CLASS_CHECK_THEN_ACT},
 	{is_in_synchronisation, CLASS_SYNCHRONISATION},
 	{is_lock_word, CLASS_SYNCHRONISATION},
 	{is_polling, CLASS_SYNCHRONISATION},

@@ -134,6 +134,7 @@ static void test_check_then_act(void **state)
 
 	(void)state;
 	assert_class(ops("r", "w", "w", NULL), CLASS_CHECK_THEN_ACT, "without a lock");
+	assert_class(ops("r", "free", "r", m), CLASS_CHECK_THEN_ACT, "frees the memory");
 	/* Loaded, then stored: lost although both are atomic. */
 	assert_class(ops("r", "u", "w", NULL), CLASS_CHECK_THEN_ACT, "without a lock");
 	assert_class(pattern(other_locks, N(other_locks)), CLASS_CHECK_THEN_ACT, "keeps the other");
