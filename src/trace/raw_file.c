@@ -7,12 +7,27 @@
 
 #include "base/banned.h"
 
+static bool is_empty(const struct raw_chunk *c)
+{
+	const struct raw_unit *first = (const struct raw_unit *)(const void *)(c + 1);
+
+	return !(first->what >> 48 & 0xff);
+}
+
+/*
+ * If a program is killed while it appends a copy of a chunk, the chunk is there twice. The first in
+ * the file is whole, or it has been emptied because the copy is.
+ */
 static int compare_numbers(const void *a, const void *b)
 {
 	const struct raw_chunk *x = *(const struct raw_chunk *const *)a;
 	const struct raw_chunk *y = *(const struct raw_chunk *const *)b;
 
-	return (x->number > y->number) - (x->number < y->number);
+	if (x->number != y->number)
+		return x->number > y->number ? 1 : -1;
+	if (is_empty(x) != is_empty(y))
+		return is_empty(x) ? 1 : -1;
+	return (x > y) - (x < y);
 }
 
 static int add_chunk(struct raw_file *f, const struct raw_chunk *c, size_t offset, struct err *err)
@@ -91,14 +106,17 @@ static bool enter_next_chunk(struct raw_cursor *c)
 {
 	const struct raw_chunk *chunk;
 
-	if (c->next_chunk == c->thread->n)
-		return false;
-	chunk = c->thread->chunk[c->next_chunk];
-	if (chunk->number != c->next_chunk) {
+	do {
+		if (c->next_chunk == c->thread->n)
+			return false;
+		chunk = c->thread->chunk[c->next_chunk++];
+	} while (chunk->number < c->number);
+	if (chunk->number != c->number) {
+		c->next_chunk = c->thread->n;
 		c->broken = true;
 		return false;
 	}
-	c->next_chunk++;
+	c->number++;
 	c->at = (const struct raw_unit *)(const void *)(chunk + 1);
 	c->end = (const struct raw_unit *)(const void *)((const char *)chunk + chunk->bytes);
 	c->base = chunk->base;

@@ -50,7 +50,8 @@ struct raw_item {
 /* A position in the units of one thread. */
 struct raw_cursor {
 	const struct raw_thread *thread;
-	size_t next_chunk;
+	size_t next_chunk; /* index of the next chunk */
+	uint32_t number;   /* the number that it should have */
 	const struct raw_unit *at, *end;
 	uint64_t base, pc_high, last; /* last: time of the last unit */
 	bool broken;                  /* the thread's chunks make no sense from here on */

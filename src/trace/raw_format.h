@@ -11,6 +11,10 @@
  *	chunk   = header unit*            the units of one thread, until the chunk's end
  *	                                  or the first unit whose operation is RAW_NONE
  *
+ * A thread appends copies of a chunk that it uses again and again. If the program is
+ * killed meanwhile, the chunk may be there twice, with the same number: the first in
+ * the file counts, unless it has no units.
+ *
  * A unit is 16 bytes: {address:48 operation:8 aux:8} {time:32 pc:32}. `time` counts
  * from the chunk's base; `pc` is the low half of a return address, and the
  * chunk's header has its high half. RAW_TIME and RAW_PC_HIGH change the base and

@@ -539,7 +539,7 @@ static size_t events_in(size_t size)
 	return n;
 }
 
-/* Pages without a chunk are skipped; a repeated or missing chunk ends its thread. */
+/* Pages without a chunk are skipped; a missing chunk ends its thread. */
 static void odd_chunks(void **state)
 {
 	(void)state;
@@ -558,6 +558,30 @@ static void odd_chunks(void **state)
 	chunk_at(3)->number = 1;
 	str_addn(&file, "left over", 9);
 	assert_int_equal(events_in(file.n), 3);
+}
+
+/* A chunk that is there twice counts once: the first in the file, or the other if that is empty. */
+static void repeated_chunk(void **state)
+{
+	struct raw_unit *unit;
+
+	(void)state;
+	for (uint32_t i = 0; i < 4; i++) {
+		raw_put(&b, 0, i, RAW_BARRIER, A, 8, 1);
+		if (i == 1) /* two units in this chunk */
+			raw_put(&b, 0, i, RAW_BARRIER, A, 8, 1);
+		raw_cut_chunk(&b, 0);
+	}
+	raw_assemble(&b, &file); /* chunks 4, 3, 2, 1, 0; the last is empty */
+	assert_int_equal(events_in(file.n), 5);
+	/* Chunk 2 becomes another chunk 1, and 3 becomes 2. */
+	chunk_at(3)->number = 1;
+	chunk_at(2)->number = 2;
+	chunk_at(1)->number = 3;
+	assert_int_equal(events_in(file.n), 3);
+	unit = (struct raw_unit *)(void *)(chunk_at(3) + 1);
+	unit->what = 0;
+	assert_int_equal(events_in(file.n), 4);
 }
 
 /* Which events units have become: a thread's last unit, other units, single bytes of a unit. */
@@ -727,6 +751,7 @@ int main(void)
 		TEST(deep),
 		TEST(malformed),
 		TEST(odd_chunks),
+		TEST(repeated_chunk),
 	};
 
 	return cmocka_run_group_tests(tests, fixture_setup, fixture_teardown);

@@ -18,11 +18,15 @@
 
 struct raw_header *record_header;
 
+/* Bytes that are reserved together if chunks are appended. */
+enum { AHEAD = 1 << 20 };
+
 static int file = -1;
 static struct stat identity; /* of the file */
 static char path[4096];      /* its name; the folder of a temporary file */
 static char folder[1024];    /* for temporary files; "": the usual one */
 static bool has_name;
+static uint64_t reserved;  /* end of the space that is reserved */
 static uint32_t file_lock; /* the file's end, and opening the file again */
 
 void record_file_init(char **environment)
@@ -166,22 +170,31 @@ static int open_again(void)
 }
 
 /*
- * Reserve space in the file. Returns 0 or an error number.
+ * Reserve space in the file up to `end`, and `ahead` more if there is room. Returns 0 or an error
+ * number.
  *
  * The program may have closed our descriptor and use the number for a file of its own, which must
  * not be touched. The size of files may be limited: then growing one is a fatal signal, not an
  * error.
  */
-static int reserve_space(uint64_t at, size_t bytes)
+static int reserve_space(uint64_t end, size_t ahead)
 {
-	struct rlimit limit;
+	struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
 	int error = is_our_file(file) ? 0 : open_again();
 
-	if (error)
+	if (error || end <= reserved)
 		return error;
-	if (!syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) && at + bytes > limit.rlim_cur)
+	syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit);
+	if (end > limit.rlim_cur)
 		return EFBIG;
-	return posix_fallocate(file, (off_t)at, (off_t)bytes);
+	if (end + ahead > limit.rlim_cur ||
+	    posix_fallocate(file, (off_t)reserved, (off_t)(end + ahead - reserved))) {
+		ahead = 0;
+		error = posix_fallocate(file, (off_t)reserved, (off_t)(end - reserved));
+	}
+	if (!error)
+		reserved = end + ahead;
+	return error;
 }
 
 static bool fail_to_open(int error)
@@ -205,7 +218,8 @@ bool record_file_open(bool temporary)
 	file = temporary ? open_temporary() : open_named();
 	if (file < 0 || fstat(file, &identity) || ftruncate(file, 0))
 		return fail_to_open(errno);
-	error = reserve_space(0, RAW_PAGE);
+	reserved = 0;
+	error = reserve_space(RAW_PAGE, 0);
 	if (error)
 		return fail_to_open(error);
 	record_header = mmap(NULL, RAW_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -228,26 +242,60 @@ static bool is_within_limit(uint64_t bytes)
 	return has_name || bytes <= (uint64_t)(mib > 0 ? mib : 0) << 20;
 }
 
-void *record_file_grow(size_t bytes, struct record_failure *why)
+/* Take space at the end of the file. Returns where it is; 0, and why, if there is none. */
+static uint64_t take_space(size_t bytes, size_t ahead, struct record_failure *why)
 {
-	void *part = MAP_FAILED;
 	uint64_t at;
 
 	/* One at a time: another thread may be about to open the file again. */
 	rt_lock(&file_lock);
 	at = record_header->end;
 	*why = (struct record_failure){.doing = "writing to"};
-	if (is_within_limit(at + bytes)) {
-		why->error = reserve_space(at, bytes);
-		if (!why->error) {
-			part = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file,
-				    (off_t)at);
-			*why = (struct record_failure){"mapping", errno};
+	if (!is_within_limit(at + bytes)) {
+		at = 0;
+	} else {
+		why->error = reserve_space(at + bytes, ahead);
+		if (why->error)
+			at = 0;
+		else
 			record_header->end = at + bytes;
-		}
 	}
 	rt_unlock(&file_lock);
-	return part == MAP_FAILED ? NULL : part;
+	return at;
+}
+
+void *record_file_grow(size_t bytes, struct record_failure *why)
+{
+	uint64_t at = take_space(bytes, 0, why);
+	void *part;
+
+	if (!at)
+		return NULL;
+	part = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)at);
+	if (part != MAP_FAILED)
+		return part;
+	*why = (struct record_failure){"mapping", errno};
+	return NULL;
+}
+
+bool record_file_append(const void *from, size_t bytes, struct record_failure *why)
+{
+	uint64_t at = take_space(bytes, AHEAD, why);
+
+	while (at && bytes) {
+		long done = syscall(SYS_pwrite64, file, from, bytes, at);
+
+		if (done < 0 && errno == EINTR)
+			continue;
+		if (done <= 0) {
+			why->error = done ? errno : EIO;
+			return false;
+		}
+		from = (const char *)from + done;
+		bytes -= (size_t)done;
+		at += (size_t)done;
+	}
+	return at;
 }
 
 void record_file_child(bool keep_name)

@@ -34,6 +34,8 @@ const char *record_file_name(void);
 int record_file_descriptor(void);
 /* Make the file larger, and map the new part. Returns NULL, and why, if that is not possible. */
 void *record_file_grow(size_t bytes, struct record_failure *why);
+/* Add a copy of these bytes to the file. Returns false, and why, if that is not possible. */
+bool record_file_append(const void *from, size_t bytes, struct record_failure *why);
 /* In a forked child: give up the parent's file. `keep_name`: the child's file is named after it. */
 void record_file_child(bool keep_name);
 

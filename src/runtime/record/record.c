@@ -18,10 +18,12 @@
 
 /*
  * Bytes of a thread's first chunk. It is small, since many threads do not live long; each of the
- * next three chunks is four times as large as the one before.
+ * next two chunks is four times as large as the one before. The last one stays mapped, since new
+ * pages of a mapped file are expensive: when it is full, a copy is appended to the file.
  */
-enum { CHUNK_FIRST = 1 << 12 };
-_Static_assert(CHUNK_FIRST << 6 <= (int)RAW_CHUNK_MAX, "readers accept the largest chunk");
+enum { CHUNK_FIRST = 1 << 12, CHUNKS_MAPPED = 3 };
+_Static_assert(CHUNK_FIRST << 2 * (CHUNKS_MAPPED - 1) <= (int)RAW_CHUNK_MAX,
+	       "readers accept the largest chunk");
 
 /*
  * Stop, and print why, once: the program goes on unrecorded. `error` is 0 if predict_size is used
@@ -94,39 +96,78 @@ static bool record_fork_child(struct rt_thread *t)
 	return false;
 }
 
-/* Give the thread a new chunk. False: the recorder is not at work, or has just stopped. */
-static bool begin_chunk(struct rt_thread *t, uint64_t time, uintptr_t pc)
+static void record_thread_gone(struct rt_thread *t)
 {
-	size_t bytes = CHUNK_FIRST << 2 * (t->rec.nchunks < 3 ? t->rec.nchunks : 3);
-	struct record_failure why;
-	struct raw_chunk *c;
-
 	if (t->rec.chunk)
 		munmap(t->rec.chunk, t->rec.chunk_bytes);
 	t->rec.chunk = NULL;
 	t->rec.log.next = t->rec.log.end = NULL;
-	if (!rt_recording)
-		return false;
-	c = record_file_grow(bytes, &why);
-	if (!c) {
+}
+
+/* Map the thread's next chunk. False: that is not possible, and recording has stopped. */
+static bool map_chunk(struct rt_thread *t)
+{
+	size_t bytes = CHUNK_FIRST << 2 * t->rec.nchunks;
+	struct record_failure why;
+
+	record_thread_gone(t);
+	t->rec.chunk = record_file_grow(bytes, &why);
+	if (!t->rec.chunk) {
 		stop_recording(why.doing, why.error);
 		return false;
 	}
+	t->rec.chunk_bytes = bytes;
 	if (!t->rec.nchunks)
 		__atomic_fetch_add(&record_header->threads, 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+/*
+ * Append a copy of the thread's chunk to the file, and empty the chunk. If the thread is killed
+ * meanwhile, the file has the chunk twice at most: a reader takes the copy, and then the chunk as
+ * far as it has been changed. False: recording has stopped.
+ */
+static bool append_chunk(struct rt_thread *t)
+{
+	struct raw_chunk *c = t->rec.chunk;
+	struct record_failure why;
+	uint64_t *unit = (uint64_t *)(c + 1);
+
+	if (!record_file_append(c, t->rec.chunk_bytes, &why)) {
+		stop_recording(why.doing, why.error);
+		return false;
+	}
+	/* Without its first unit it is empty, whatever comes behind. */
+	unit[0] = 0;
+	RT_COMPILER_BARRIER();
+	c->number = t->rec.nchunks;
+	RT_COMPILER_BARRIER();
+	__builtin_memset(unit, 0, t->rec.chunk_bytes - sizeof *c);
+	return true;
+}
+
+/* Give the thread a new chunk. False: the recorder is not at work, or has just stopped. */
+static bool begin_chunk(struct rt_thread *t, uint64_t time, uintptr_t pc)
+{
+	struct raw_chunk *c;
+
+	t->rec.log.next = t->rec.log.end = NULL;
+	if (!rt_recording || !(t->rec.nchunks < CHUNKS_MAPPED ? map_chunk(t) : append_chunk(t))) {
+		record_thread_gone(t);
+		return false;
+	}
+	c = t->rec.chunk;
 	t->rec.log.base = time;
 	t->rec.log.pc_high = pc & ~0xffffffffull;
 	c->thread = t->id;
 	c->number = t->rec.nchunks++;
-	c->bytes = (uint32_t)bytes;
+	c->bytes = (uint32_t)t->rec.chunk_bytes;
 	c->base = t->rec.log.base;
 	c->pc_high = t->rec.log.pc_high;
 	RT_COMPILER_BARRIER();
 	c->magic = RAW_CHUNK_MAGIC;
-	t->rec.chunk = c;
-	t->rec.chunk_bytes = bytes;
 	t->rec.log.next = (uint64_t *)(c + 1);
-	t->rec.log.end = (uint64_t *)((char *)c + bytes);
+	t->rec.log.end = (uint64_t *)((char *)c + t->rec.chunk_bytes);
 	return true;
 }
 
@@ -233,14 +274,6 @@ static void record_text(struct rt_thread *t, enum raw_op op, uint64_t address, c
 		to[i] = text[i];
 	put_unit(t, unit_what(op, address, units), unit_when(t, time, 0));
 	t->rec.log.next += 2 * (size_t)units;
-}
-
-static void record_thread_gone(struct rt_thread *t)
-{
-	if (t->rec.chunk)
-		munmap(t->rec.chunk, t->rec.chunk_bytes);
-	t->rec.chunk = NULL;
-	t->rec.log.next = t->rec.log.end = NULL;
 }
 
 /* --- events --- */

@@ -1,6 +1,6 @@
 /*
  * The recorder: a tool that writes every event into a file (trace/raw_format.h), as a
- * unit in a chunk of the thread. The file is mapped into memory, so that nothing is lost
+ * unit in a chunk of the thread. The chunk is mapped from the file, so that nothing is lost
  * however the program ends.
  *
  * It records for prediction, too (the option `predict`): into a temporary file, which the reporter
