@@ -1,11 +1,12 @@
 /*
  * reuse ROUNDS [WIDE]: a block of memory is allocated, updated and freed again and again, at the
- * same address. Only in the last round does another thread write to it, too. With WIDE, the program
- * accesses WIDE other words before.
+ * same address. Only in the last round does another thread write to it, too, and in an ordinary run
+ * after the update. With WIDE, the program accesses WIDE other words before.
  */
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
+#include <time.h>
 
 static sem_t filled, done;
 static long *shared;
@@ -19,8 +20,11 @@ static __attribute__((noinline)) void update(long *p)
 
 static void *first(void *arg)
 {
+	static const struct timespec while_the_other_updates = {0, 50000000};
+
 	(void)arg;
 	sem_wait(&filled);
+	nanosleep(&while_the_other_updates, NULL);
 	*shared = 1;
 	sem_post(&done);
 	return NULL;
@@ -37,12 +41,13 @@ static void *second(void *arg)
 		long *p = malloc(sizeof *p * 16);
 
 		*p = 0;
-		update(p);
 		if (i + 1 == n[0]) {
 			shared = p;
 			sem_post(&filled);
-			sem_wait(&done);
 		}
+		update(p);
+		if (i + 1 == n[0])
+			sem_wait(&done);
 		free(p);
 	}
 	free(wide);

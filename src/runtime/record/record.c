@@ -137,7 +137,7 @@ static bool append_chunk(struct rt_thread *t)
 		stop_recording(why.doing, why.error);
 		return false;
 	}
-	/* Without its first unit it is empty, whatever comes behind. */
+	/* Without its first unit it is empty, whatever follows. */
 	unit[0] = 0;
 	RT_COMPILER_BARRIER();
 	c->number = t->rec.nchunks;
