@@ -135,7 +135,10 @@ static void start_runtime(int argc, char **argv, char **environment)
 	modules_note();
 	if (rt_options.verbosity)
 		rt_say("version %s, process %d%s%s", atomsan_rt_version, getpid(),
-		       rt_recording ? ", records to " : "", rt_recording ? rt_options.record : "");
+		       rt_recording ? ", records to " : "",
+		       !rt_recording        ? ""
+		       : *rt_options.record ? rt_options.record
+					    : "a temporary file");
 	if (on_exit(at_exit, NULL) || at_quick_exit(at_quick_exit_last))
 		rt_say("no memory for an exit handler: the exit status will not show findings");
 }
