@@ -110,9 +110,14 @@ static void follow_links(struct closure *c, uint32_t thread, uint64_t before)
 	uint32_t id = c->model->thread[thread].first_links;
 
 	while (id) {
-		const struct model_links *l = &c->model->links[id - 1];
+		struct model_links *l = &c->model->links[id - 1];
 		size_t low = 0, high = l->n;
 
+		/* It is often where the last search ended. */
+		if (l->last < high && l->v[l->last].at >= before)
+			high = l->last;
+		if (l->last && l->v[l->last - 1].at < before)
+			low = l->last;
 		while (low < high) {
 			size_t mid = (low + high) / 2;
 
@@ -121,6 +126,7 @@ static void follow_links(struct closure *c, uint32_t thread, uint64_t before)
 			else
 				high = mid;
 		}
+		l->last = low;
 		if (low)
 			closure_want(c, l->thread, l->v[low - 1].position);
 		c->model->steps++;

@@ -322,10 +322,23 @@ void model_ready(struct model *m)
 }
 
 /* Returns the run that contains an event, by its number or by its position. */
-static size_t find_run(const struct model_thread *t, uint64_t key, bool number)
+static size_t find_run(struct model_thread *t, uint64_t key, bool number)
 {
 	size_t low = 0, high = t->nruns;
 
+	/* It is often near the last one. */
+	if (t->last_run < high &&
+	    (number ? t->run[t->last_run].event : t->run[t->last_run].at) <= key)
+		low = t->last_run;
+	else
+		high = t->last_run < high ? t->last_run + 1 : high;
+	for (size_t step = 4; low + step < high; step *= 4) {
+		if ((number ? t->run[low + step].event : t->run[low + step].at) > key) {
+			high = low + step;
+			break;
+		}
+		low += step;
+	}
 	while (high - low > 1) {
 		size_t mid = (low + high) / 2;
 
@@ -334,12 +347,13 @@ static size_t find_run(const struct model_thread *t, uint64_t key, bool number)
 		else
 			high = mid;
 	}
+	t->last_run = low;
 	return low;
 }
 
 uint64_t model_position(const struct model *m, uint32_t thread, uint64_t event)
 {
-	const struct model_thread *t = &m->thread[thread];
+	struct model_thread *t = &m->thread[thread];
 	const struct model_run *run = &t->run[find_run(t, event, true)];
 
 	return run->at + (event - run->event);
@@ -347,7 +361,7 @@ uint64_t model_position(const struct model *m, uint32_t thread, uint64_t event)
 
 uint64_t model_first_from(const struct model *m, uint32_t thread, uint64_t event)
 {
-	const struct model_thread *t = &m->thread[thread];
+	struct model_thread *t = &m->thread[thread];
 	size_t run = find_run(t, event, true);
 	uint64_t end = run + 1 < t->nruns ? t->run[run + 1].at : t->n, at;
 
@@ -359,7 +373,7 @@ uint64_t model_first_from(const struct model *m, uint32_t thread, uint64_t event
 
 uint64_t model_event(const struct model *m, uint32_t thread, uint64_t position)
 {
-	const struct model_thread *t = &m->thread[thread];
+	struct model_thread *t = &m->thread[thread];
 	const struct model_run *run = &t->run[find_run(t, position, false)];
 
 	return run->event + (position - run->at);
@@ -415,7 +429,7 @@ size_t model_list(const struct model *m, const struct model_schedule *s, uint64_
 	size_t n = 0;
 
 	for (const struct model_part *p = s->v; p < s->v + s->n; p++) {
-		const struct model_thread *t = &m->thread[p->thread];
+		struct model_thread *t = &m->thread[p->thread];
 		size_t run = out ? find_run(t, p->from, false) : 0;
 
 		for (uint64_t at = p->from; out && at < p->to; at++) {

@@ -68,6 +68,7 @@ struct model_link {
 struct model_links {
 	struct model_link *v;
 	size_t n, cap;
+	size_t last;        /* where the last search ended */
 	uint32_t thread;    /* the other one */
 	uint32_t next_list; /* of the same thread: index into model.links */
 };
@@ -113,6 +114,7 @@ struct model_thread {
 	size_t nruns, nops, nneeds, naccesses, nblocks, nsyncs;
 	size_t run_cap, op_cap, need_cap, access_cap, block_cap, sync_cap;
 	uint64_t n;           /* events */
+	size_t last_run;      /* where the last search for a run ended */
 	uint32_t first_links; /* 1 + index into model.links; 0: none */
 
 	/* Where the thread is now: */

@@ -390,7 +390,7 @@ static void try_candidate(struct predict *p, struct scheduler *s, struct feasibl
 	if (only_feasible && !can)
 		return;
 	out->fate = FAILED;
-	if (schedule_make(s, &goal.goal)) {
+	if (!only_feasible && schedule_make(s, &goal.goal)) {
 		out->made = feasible_copy(&p->model.done);
 		if (model_execute(&p->model, &out->made))
 			out->fate = POSSIBLE;
