@@ -46,7 +46,7 @@ enum { COMPARISON = 8 };
 enum { FEASIBLE_EFFORT_EVENT = 8 };
 
 /* Candidates of one look for which other events are tried. */
-enum { OTHERS_TRIES = 2 };
+enum { OTHERS_TRIES = 1 };
 
 enum fate { UNTRIED, FAILED, POSSIBLE, FEASIBLE };
 
@@ -389,7 +389,8 @@ static void try_candidate(struct predict *p, struct scheduler *s, struct feasibl
 	p->feasible_steps += p->model.steps - steps;
 	if (only_feasible && !can)
 		return;
-	out->fate = FAILED;
+	if (!only_feasible)
+		out->fate = FAILED;
 	if (!only_feasible && schedule_make(s, &goal.goal)) {
 		out->made = feasible_copy(&p->model.done);
 		if (model_execute(&p->model, &out->made))
