@@ -19,6 +19,8 @@ struct problem {
 	const struct twin_predict *w;
 	uint32_t step[TWIN_STEPS]; /* indices of events */
 	size_t nsteps;
+	bool locked; /* reads may be changed because of the lock: */
+	bool lock[TWIN_LOCKS];
 	bool alike;     /* reads may be changed on purpose: */
 	uint32_t g, r0; /* indices of events */
 	uint64_t *seen;
@@ -86,6 +88,24 @@ static bool find_alike(struct problem *p)
 	return false;
 }
 
+static uint8_t held_at(const struct problem *p, uint32_t i, uint32_t lock)
+{
+	return p->w->held[event_of(p, i)->thread][p->w->where[i]][lock];
+}
+
+/* Finds the locks that are held at e1, f and e2. Returns false if there are none. */
+static bool find_locks(struct problem *p)
+{
+	bool any = false;
+
+	for (uint32_t l = 0; l < TWIN_LOCKS; l++) {
+		p->lock[l] = held_at(p, p->step[0], l) && held_at(p, p->step[1], l) &&
+			     held_at(p, p->step[2], l);
+		any |= p->lock[l];
+	}
+	return any && writes(event_of(p, p->step[1])) && event_of(p, p->step[0])->op == OP_READ;
+}
+
 static void set_problem(struct problem *p, const struct twin_predict *w, const uint64_t *steps,
 			size_t nsteps)
 {
@@ -99,6 +119,7 @@ static void set_problem(struct problem *p, const struct twin_predict *w, const u
 		p->step[2] = (uint32_t)steps[1] - 1;
 	}
 	p->alike = nsteps == 3 && find_alike(p);
+	p->locked = nsteps == 3 && find_locks(p);
 }
 
 /* May event i see this write because the cut changes it on purpose? */
@@ -116,6 +137,29 @@ static bool is_changed_on_purpose(const struct problem *p, uint32_t i, uint32_t 
 		    place_of(p, k) == place_of(p, i) && saw(p, k) == write)
 			return true;
 	return false;
+}
+
+/* May event i see any write because of a lock? */
+static bool is_changed_under_lock(const struct problem *p, uint32_t i)
+{
+	uint32_t e1 = p->step[0], f = p->step[1], e2 = p->step[2], was = saw(p, i);
+	uint32_t var = event_of(p, f)->operand;
+	const uint32_t *block = p->w->block;
+	bool held = false;
+
+	if (!p->locked || !is_plain_read(p, i, var) || i >= f || !was || was - 1 < e1 ||
+	    event_of(p, i)->thread != event_of(p, f)->thread ||
+	    event_of(p, was - 1)->thread != event_of(p, e1)->thread ||
+	    (block[f] && block[i] != block[f]) ||
+	    (block[e1] ? block[was - 1] != block[e1] : was - 1 > e2))
+		return false;
+	for (uint32_t k = i + 1; k < f; k++)
+		if (event_of(p, k)->thread == event_of(p, f)->thread && writes(event_of(p, k)) &&
+		    event_of(p, k)->operand == var)
+			return false;
+	for (uint32_t l = 0; l < TWIN_LOCKS; l++)
+		held |= p->lock[l] && held_at(p, i, l);
+	return held;
 }
 
 /* Puts the state into the set. Returns false if it was there. */
@@ -175,7 +219,8 @@ static bool execute(const struct problem *p, struct state *s, uint32_t thread)
 	if (reads(e) && s->write[e->operand] != saw(p, i) && i != e2) {
 		if (i == f)
 			s->stopped = true;
-		else if (!is_changed_on_purpose(p, i, s->write[e->operand]))
+		else if (!is_changed_on_purpose(p, i, s->write[e->operand]) &&
+			 !is_changed_under_lock(p, i))
 			return false;
 	}
 	if (writes(e))
@@ -211,6 +256,7 @@ bool twin_values_feasible(const struct twin_predict *w, const uint64_t *steps, s
 
 	set_problem(&p, w, steps, nsteps);
 	p.alike &= !strict;
+	p.locked &= !strict;
 	yes = search(&p, &start);
 	while (p.nused)
 		seen[used[--p.nused]] = 0;
@@ -237,7 +283,8 @@ bool twin_values_correct(const struct twin_predict *w, const uint64_t *schedule,
 
 		if (reads(e) && write[e->operand] != saw(&p, i) && i != e2 &&
 		    !(i == f && f_is_free)) {
-			if (!is_changed_on_purpose(&p, i, write[e->operand])) {
+			if (!is_changed_on_purpose(&p, i, write[e->operand]) &&
+			    !is_changed_under_lock(&p, i)) {
 				str_fmt(what, "event %u sees event %u, not %u", i + 1,
 					write[e->operand], saw(&p, i));
 				return false;

@@ -17,7 +17,11 @@
  *    f. In B, before f, there must be a plain read at the place of e1: r0 is the last.
  *    A plain read of the variable from r0 to f that saw a write of A, after e1, in the
  *    trace may see in the interleaving what a plain read of the variable in A, from e1
- *    to g, at the same place, saw in the trace.
+ *    to g, at the same place, saw in the trace;
+ *  - another such read, if e1 is a plain read, f writes, and one lock is held at e1, e2
+ *    and f. In the block of f, if it is in one, a plain read of the variable after the
+ *    last write by f's thread before f, with such a lock held, that saw a write of A,
+ *    after e1, in the trace may see any write.
  *
  * Included by: tests/property_predict.
  */

@@ -125,11 +125,10 @@ bool feasible_can_be(struct feasible *s, const struct feasible_goal *goal)
 {
 	s->nearly = 0;
 	s->values.f_is_free = false;
-	for (int alike = 0; alike <= (goal->alike != VALUES_EXACT); alike++) {
-		values_set_goal(&s->values, &goal->goal, goal->var,
-				alike ? goal->alike : VALUES_EXACT);
-		if (alike && !s->values.alike)
-			break;
+	for (size_t i = 0; i < sizeof goal->alike / sizeof goal->alike[0]; i++) {
+		values_set_goal(&s->values, &goal->goal, goal->var, goal->alike[i]);
+		if (i && !s->values.alike)
+			continue;
 		if (close_first_part(s, CLOSURE_NEEDS, goal->goal.e1 + 1))
 			return true;
 	}
@@ -233,11 +232,10 @@ static bool run_in_order(struct feasible *s)
 bool feasible_is(struct feasible *s, const struct feasible_goal *goal,
 		 const struct model_schedule *schedule)
 {
-	for (int alike = 0; alike <= (goal->alike != VALUES_EXACT); alike++) {
-		values_set_goal(&s->values, &goal->goal, goal->var,
-				alike ? goal->alike : VALUES_EXACT);
-		if (alike && !s->values.alike)
-			break;
+	for (size_t i = 0; i < sizeof goal->alike / sizeof goal->alike[0]; i++) {
+		values_set_goal(&s->values, &goal->goal, goal->var, goal->alike[i]);
+		if (i && !s->values.alike)
+			continue;
 		if (values_execute(&s->values, schedule))
 			return true;
 	}
@@ -433,11 +431,10 @@ static bool try_cuts(struct feasible *s)
 
 bool feasible_make(struct feasible *s, const struct feasible_goal *goal)
 {
-	for (int alike = 0; alike <= (goal->alike != VALUES_EXACT); alike++) {
-		values_set_goal(&s->values, &goal->goal, goal->var,
-				alike ? goal->alike : VALUES_EXACT);
-		if (alike && !s->values.alike)
-			break;
+	for (size_t i = 0; i < sizeof goal->alike / sizeof goal->alike[0]; i++) {
+		values_set_goal(&s->values, &goal->goal, goal->var, goal->alike[i]);
+		if (i && !s->values.alike)
+			continue;
 		if (try_cuts(s))
 			return true;
 		for (int is_free = 1; s->is_short && is_free >= 0; is_free--)

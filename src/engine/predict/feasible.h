@@ -44,8 +44,8 @@ struct feasible {
 
 struct feasible_goal {
 	struct schedule_goal goal;
-	uint32_t var; /* x */
-	enum values_alike alike;
+	uint32_t var;               /* x */
+	enum values_alike alike[3]; /* to be tried one after the other */
 };
 
 /* The model must be ready, and stays the caller's. `whole`: it has the whole trace. */

@@ -46,7 +46,7 @@ enum { COMPARISON = 8 };
 enum { FEASIBLE_EFFORT_EVENT = 8 };
 
 /* Candidates of one look for which other events are tried. */
-enum { OTHERS_TRIES = 1 };
+enum { OTHERS_TRIES = 4 };
 
 enum fate { UNTRIED, FAILED, POSSIBLE, FEASIBLE };
 
@@ -355,7 +355,8 @@ static struct feasible_goal goal_of(const struct predict *p, const struct candid
 				.f2 = model_position(&p->model, other, single->e2),
 			},
 		.var = p->witnesses.entry[pair->entry].var,
-		.alike = are_alike(p, pair, single),
+		.alike = {VALUES_EXACT, are_alike(p, pair, single),
+			  single->e1 ? VALUES_EXACT : VALUES_LOCKED},
 	};
 }
 

@@ -178,6 +178,53 @@ static void find_tail(struct values *v)
 	v->tail = tail;
 }
 
+static bool holds_lock(const struct model_thread *t, uint64_t position, uint32_t lock)
+{
+	size_t nops = model_ops_before(t, position);
+	uint32_t op = MODEL_NONE;
+
+	while ((op = model_next_held(t, nops, op)) != MODEL_NONE)
+		if (t->op[op].lock == lock)
+			return true;
+	return false;
+}
+
+/* Find a lock that is held at e1, e2 and f. Returns false if there is none. */
+static bool find_lock(struct values *v)
+{
+	const struct model_thread *t = &v->model->thread[v->goal.thread];
+	const struct model_thread *u = &v->model->thread[v->goal.other];
+	size_t nops = model_ops_before(t, v->goal.e1);
+	uint32_t op = MODEL_NONE;
+
+	while ((op = model_next_held(t, nops, op)) != MODEL_NONE) {
+		v->lock = t->op[op].lock;
+		if (holds_lock(t, v->goal.e2, v->lock) && holds_lock(u, v->goal.f, v->lock))
+			return true;
+	}
+	return false;
+}
+
+/* Find the reads of f's thread that may change because a lock protects x. */
+static bool find_locked(struct values *v)
+{
+	const struct model_thread *t = &v->model->thread[v->goal.thread];
+	const struct model_thread *u = &v->model->thread[v->goal.other];
+	const struct model_block *a = model_block_at(t, v->goal.e1);
+	const struct model_block *b = model_block_at(u, v->goal.f);
+	size_t f = model_access_at(u, v->goal.f), i = f;
+
+	if (!u->access[f].writes || !find_lock(v))
+		return false;
+	for (; i > 0 && f - i < VALUES_ALIKE; i--, v->model->steps++)
+		if ((b && u->access[i - 1].at < b->begin) ||
+		    (u->access[i - 1].var == v->var && u->access[i - 1].writes))
+			break;
+	v->first_alike = u->access[i].at;
+	v->end = a && a->end > v->goal.e2 ? a->end : v->goal.e2;
+	return true;
+}
+
 void values_set_goal(struct values *v, const struct schedule_goal *goal, uint32_t var,
 		     enum values_alike alike)
 {
@@ -191,6 +238,11 @@ void values_set_goal(struct values *v, const struct schedule_goal *goal, uint32_
 	if (alike == VALUES_EXACT)
 		return;
 	e1 = &t->access[model_access_at(t, goal->e1)];
+	v->locked = alike == VALUES_LOCKED;
+	if (v->locked) {
+		v->alike = is_read_of(v, e1) && find_locked(v);
+		return;
+	}
 	v->alike = is_read_of(v, e1) && find_like_f(v, e1->place, alike == VALUES_IN_REGIONS) &&
 		   find_like_first(v, e1->place, alike == VALUES_IN_REGIONS);
 }
@@ -204,7 +256,8 @@ static bool may_change(const struct values *v, const struct model_access *a)
 	    a->from == MODEL_NONE || a->from_thread != v->goal.thread)
 		return false;
 	at = v->model->thread[v->goal.thread].access[a->from].at;
-	return v->goal.e1 <= at && at <= v->end;
+	return v->goal.e1 <= at && at <= v->end &&
+	       (!v->locked || holds_lock(&v->model->thread[v->goal.other], a->at, v->lock));
 }
 
 /* Did a read of x in A, between e1 and g, at the same place, see this write in the run? */
@@ -213,6 +266,8 @@ static bool was_seen_by_like(struct values *v, const struct model_access *read,
 {
 	const struct model_thread *t = &v->model->thread[v->goal.thread];
 
+	if (v->locked)
+		return true;
 	for (size_t i = model_access_at(t, v->goal.e1); i < t->naccesses; i++) {
 		const struct model_access *a = &t->access[i];
 

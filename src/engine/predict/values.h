@@ -14,6 +14,10 @@
  *    comes before f. Then reads of x from the last r0 to f that saw a write of A, after
  *    e1, in the run may see what a read of x in A, from e1 to g, at the same place, saw
  *    in the run: A went on to g after it, so f's thread goes on to f.
+ *  - a read that the cut changes on purpose, if a lock protects x. That is: e1 is a read
+ *    of x, f writes x, and one lock is held at e1, e2 and f. Reads of x by f's thread
+ *    since its last write of x, in f's block, with that lock held, that saw a write of A,
+ *    after e1, in the run may see any write.
  *
  * Included by: the files of predict/.
  */
@@ -43,8 +47,10 @@ struct values {
 	struct schedule_goal goal;
 	uint32_t var; /* x */
 	/* Reads that may be changed on purpose: */
-	bool alike;           /* there may be some */
-	uint64_t first_alike; /* position of r0 */
+	bool alike;  /* there may be some */
+	bool locked; /* because a lock protects x: */
+	uint32_t lock;
+	uint64_t first_alike; /* position of r0, or after the last write of x before f */
 	uint64_t g, end;      /* of e1's thread: g; the end of A */
 	uint64_t tail;        /* up to here, f's thread only releases locks after f2 */
 	bool f_is_free;       /* it goes no further, so f2 may see another write */
@@ -59,7 +65,7 @@ void values_init(struct values *v, struct model *model);
 void values_free(struct values *v);
 
 /* May reads be changed on purpose, and where do A and f's block end? */
-enum values_alike { VALUES_EXACT, VALUES_IN_BLOCKS, VALUES_IN_REGIONS };
+enum values_alike { VALUES_EXACT, VALUES_IN_BLOCKS, VALUES_IN_REGIONS, VALUES_LOCKED };
 
 void values_set_goal(struct values *v, const struct schedule_goal *goal, uint32_t var,
 		     enum values_alike alike);
