@@ -12,14 +12,15 @@ enum { SLOTS = 1 << 20 };
 struct state {
 	uint32_t pos[TWIN_THREADS];
 	uint32_t write[TWIN_VARS];
-	bool stopped; /* f saw another write: its thread may only release locks */
+	bool stopped; /* f's thread saw another write from f on: it must not reach its tail */
 };
 
 struct problem {
 	const struct twin_predict *w;
 	uint32_t step[TWIN_STEPS]; /* indices of events */
 	size_t nsteps;
-	bool locked; /* reads may be changed because of the lock: */
+	uint32_t tail; /* position in the thread of f */
+	bool locked;   /* reads may be changed because of the lock: */
 	bool lock[TWIN_LOCKS];
 	bool alike;     /* reads may be changed on purpose: */
 	uint32_t g, r0; /* indices of events */
@@ -106,6 +107,60 @@ static bool find_locks(struct problem *p)
 	return any && writes(event_of(p, p->step[1])) && event_of(p, p->step[0])->op == OP_READ;
 }
 
+/* Does the event only release a lock, or even less? */
+static bool is_harmless(const struct problem *p, uint32_t i)
+{
+	const struct event *e = event_of(p, i);
+	bool written = false, shared = false;
+
+	if (!op_is_access(e->op))
+		return e->op == OP_RELEASE || e->op == OP_RELEASE_SHARED || e->op == OP_BEGIN ||
+		       e->op == OP_END;
+	for (uint32_t k = 0; k < p->w->t->n; k++) {
+		if (!op_is_access(event_of(p, k)->op) || event_of(p, k)->operand != e->operand)
+			continue;
+		written |= writes(event_of(p, k));
+		shared |= event_of(p, k)->thread != e->thread;
+	}
+	return !written || !shared;
+}
+
+/* Returns the position after the sections that the thread of f is in at f; or after f. */
+static uint32_t find_sections_end(const struct problem *p, uint32_t f)
+{
+	uint32_t thread = event_of(p, f)->thread, at = p->w->where[f], end = at + 1;
+
+	for (uint32_t l = 0; l < TWIN_LOCKS; l++) {
+		uint32_t k = at;
+
+		if (!p->w->held[thread][at][l])
+			continue;
+		while (k < p->w->n[thread] && p->w->held[thread][k + 1][l])
+			k++;
+		if (k == p->w->n[thread])
+			return at + 1;
+		if (k + 1 > end)
+			end = k + 1;
+	}
+	for (uint32_t k = at + 1; k < end; k++) {
+		enum op op = (enum op)event_of(p, p->w->event[thread][k])->op;
+
+		if (op >= OP_FORK && op <= OP_BARRIER)
+			return at + 1;
+	}
+	return end;
+}
+
+static uint32_t find_tail(const struct problem *p)
+{
+	uint32_t f = p->step[p->nsteps - 2], thread = event_of(p, f)->thread;
+	uint32_t tail = find_sections_end(p, f);
+
+	while (tail < p->w->n[thread] && is_harmless(p, p->w->event[thread][tail]))
+		tail++;
+	return tail;
+}
+
 static void set_problem(struct problem *p, const struct twin_predict *w, const uint64_t *steps,
 			size_t nsteps)
 {
@@ -118,6 +173,7 @@ static void set_problem(struct problem *p, const struct twin_predict *w, const u
 		p->step[1] = (uint32_t)steps[2] - 1;
 		p->step[2] = (uint32_t)steps[1] - 1;
 	}
+	p->tail = find_tail(p);
 	p->alike = nsteps == 3 && find_alike(p);
 	p->locked = nsteps == 3 && find_locks(p);
 }
@@ -182,24 +238,6 @@ static bool add_state(struct problem *p, const struct state *s)
 	return true;
 }
 
-/* May f's thread do this after f saw another write? */
-static bool is_harmless(const struct problem *p, uint32_t i)
-{
-	const struct event *e = event_of(p, i);
-	bool written = false, shared = false;
-
-	if (!op_is_access(e->op))
-		return e->op == OP_RELEASE || e->op == OP_RELEASE_SHARED || e->op == OP_BEGIN ||
-		       e->op == OP_END;
-	for (uint32_t k = 0; k < p->w->t->n; k++) {
-		if (!op_is_access(event_of(p, k)->op) || event_of(p, k)->operand != e->operand)
-			continue;
-		written |= writes(event_of(p, k));
-		shared |= event_of(p, k)->thread != e->thread;
-	}
-	return !written || !shared;
-}
-
 /* Executes the thread's next event. Returns false if it cannot happen, or not like this. */
 static bool execute(const struct problem *p, struct state *s, uint32_t thread)
 {
@@ -209,7 +247,7 @@ static bool execute(const struct problem *p, struct state *s, uint32_t thread)
 	if (!twin_predict_enabled(p->w, s->pos, thread))
 		return false;
 	i = p->w->event[thread][s->pos[thread]];
-	if (s->stopped && thread == event_of(p, f)->thread && !is_harmless(p, i))
+	if (s->stopped && thread == event_of(p, f)->thread && p->w->where[i] >= p->tail)
 		return false;
 	e = event_of(p, i);
 	for (size_t k = 1; k < p->nsteps; k++)
@@ -217,7 +255,7 @@ static bool execute(const struct problem *p, struct state *s, uint32_t thread)
 		    s->pos[event_of(p, p->step[k - 1])->thread] <= p->w->where[p->step[k - 1]])
 			return false;
 	if (reads(e) && s->write[e->operand] != saw(p, i) && i != e2) {
-		if (i == f)
+		if (thread == event_of(p, f)->thread && i >= f && p->w->where[i] < p->tail)
 			s->stopped = true;
 		else if (!is_changed_on_purpose(p, i, s->write[e->operand]) &&
 			 !is_changed_under_lock(p, i))
@@ -273,16 +311,18 @@ bool twin_values_correct(const struct twin_predict *w, const uint64_t *schedule,
 	set_problem(&p, w, steps, nsteps);
 	f = p.step[nsteps - 2];
 	e2 = p.step[nsteps - 1];
-	for (size_t i = n; i-- > 0 && schedule[i] - 1 != f;)
-		f_is_free &= event_of(&p, (uint32_t)schedule[i] - 1)->thread !=
-				     event_of(&p, f)->thread ||
-			     is_harmless(&p, (uint32_t)schedule[i] - 1);
+	for (size_t i = 0; i < n; i++) {
+		uint32_t k = (uint32_t)schedule[i] - 1;
+
+		f_is_free &=
+			event_of(&p, k)->thread != event_of(&p, f)->thread || w->where[k] < p.tail;
+	}
 	for (size_t k = 0; k < n; k++) {
 		uint32_t i = (uint32_t)schedule[k] - 1;
 		const struct event *e = event_of(&p, i);
 
 		if (reads(e) && write[e->operand] != saw(&p, i) && i != e2 &&
-		    !(i == f && f_is_free)) {
+		    !(i >= f && e->thread == event_of(&p, f)->thread && f_is_free)) {
 			if (!is_changed_on_purpose(&p, i, write[e->operand]) &&
 			    !is_changed_under_lock(&p, i)) {
 				str_fmt(what, "event %u sees event %u, not %u", i + 1,

@@ -8,9 +8,12 @@
  * every read sees the same write as in the trace. An update reads and writes. Exempt are
  *
  *  - e2;
- *  - f (or f2), if its thread does nothing after it in the interleaving but release
- *    locks, begin and end blocks, and access variables that it alone accesses or that
- *    no thread writes;
+ *  - f (or f2), and what its thread reads after it, if the interleaving has no event of
+ *    the thread from its *tail* on. The tail begins after the last release of the locks
+ *    that are held at f, if all are released and there is no fork, join, wait, notify
+ *    or barrier before that; otherwise after f. It begins later by the events that only
+ *    release locks, begin and end blocks, or access variables that this thread alone
+ *    accesses or that no thread writes;
  *  - a read that the cut changes on purpose, in patterns of one variable, if e1 is a
  *    plain read and the block A of e1 has the same label as the block B of f. After e1,
  *    A must have an access g of the variable: the first with the place and operation of

@@ -357,10 +357,8 @@ static bool verify(struct feasible *s)
 static bool try_cut(struct feasible *s, uint64_t cut, bool *too_late, uint64_t *same)
 {
 	const struct schedule_goal *goal = &s->values.goal;
-	const struct model_thread *u = &s->model->thread[goal->other];
-	bool reads = u->access[model_access_at(u, goal->f2)].reads;
 
-	for (int is_free = reads; is_free >= 0; is_free--) {
+	for (int is_free = 1; is_free >= 0; is_free--) {
 		s->values.f_is_free = is_free;
 		*too_late = !close_first_part(s, CLOSURE_LOCKS, cut);
 		if (*too_late)
@@ -368,7 +366,7 @@ static bool try_cut(struct feasible *s, uint64_t cut, bool *too_late, uint64_t *
 		*same = closure_position(&s->closure, goal->thread);
 		if (!close_second_part(s))
 			return false;
-		/* If f's thread does more than release locks, f must be as in the run. */
+		/* If f's thread does more than leave sections, it must read what it read. */
 		if (is_free && closure_position(&s->closure, goal->other) > s->values.tail)
 			continue;
 		return run_second_part(s) && verify_parts(s);

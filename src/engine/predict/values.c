@@ -151,20 +151,11 @@ static bool find_like_first(struct values *v, strref first_place, bool in_region
 	return false;
 }
 
-/* Find the end of the events after f2 that only release locks. */
-static void find_tail(struct values *v)
+/* Returns the position of the first fork, join, wait, notify or barrier from a position on. */
+static uint64_t next_sync(const struct model_thread *t, uint64_t from)
 {
-	const struct model_thread *t = &v->model->thread[v->goal.other];
-	uint64_t from = v->goal.f2 + 1, tail = t->n;
-	size_t i = model_access_at(t, from), op = model_ops_before(t, from);
 	size_t low = 0, high = t->nsyncs;
 
-	if (i < t->naccesses && t->access[i].at < tail)
-		tail = t->access[i].at;
-	while (op < t->nops && !t->op[op].acquire && t->op[op].at < tail)
-		op++;
-	if (op < t->nops && t->op[op].at < tail)
-		tail = t->op[op].at;
 	while (low < high) {
 		size_t mid = (low + high) / 2;
 
@@ -173,8 +164,41 @@ static void find_tail(struct values *v)
 		else
 			high = mid;
 	}
-	if (low < t->nsyncs && t->sync[low] < tail)
-		tail = t->sync[low];
+	return low < t->nsyncs ? t->sync[low] : t->n;
+}
+
+/* Returns the position after the last release of the locks that a thread holds at a position. */
+static uint64_t end_of_sections(const struct model_thread *t, uint64_t position)
+{
+	size_t nops = model_ops_before(t, position);
+	uint64_t end = position;
+	uint32_t op = MODEL_NONE;
+
+	while ((op = model_next_held(t, nops, op)) != MODEL_NONE) {
+		if (t->op[op].other == MODEL_NONE)
+			return position;
+		if (t->op[t->op[op].other].at >= end)
+			end = t->op[t->op[op].other].at + 1;
+	}
+	return end <= next_sync(t, position) ? end : position;
+}
+
+/*
+ * Find the end of the events after f2 that leave the sections of locks, and of those after them
+ * that only release locks.
+ */
+static void find_tail(struct values *v)
+{
+	const struct model_thread *t = &v->model->thread[v->goal.other];
+	uint64_t from = end_of_sections(t, v->goal.f2 + 1), tail = next_sync(t, from);
+	size_t i = model_access_at(t, from), op = model_ops_before(t, from);
+
+	if (i < t->naccesses && t->access[i].at < tail)
+		tail = t->access[i].at;
+	while (op < t->nops && !t->op[op].acquire && t->op[op].at < tail)
+		op++;
+	if (op < t->nops && t->op[op].at < tail)
+		tail = t->op[op].at;
 	v->tail = tail;
 }
 
@@ -287,14 +311,14 @@ bool values_sees_same(struct values *v, const struct model_access *a)
 
 bool values_is_exempt(const struct values *v, const struct model_access *a)
 {
-	return (v->f_is_free && a->at == v->goal.f2) || may_change(v, a);
+	return (v->f_is_free && a->at >= v->goal.f2) || may_change(v, a);
 }
 
 static bool may_read(struct values *v, uint32_t thread, const struct model_access *a,
 		     const struct value *now)
 {
 	if (is_same_write(a, now) || (thread == v->goal.thread && a->at == v->goal.e2) ||
-	    (thread == v->goal.other && a->at == v->goal.f2 && v->f_is_free))
+	    (thread == v->goal.other && a->at >= v->goal.f2 && v->f_is_free))
 		return true;
 	if (thread != v->goal.other || !may_change(v, a) || !was_seen_by_like(v, a, now))
 		return false;
@@ -323,7 +347,7 @@ void values_expect_reads(struct values *v, uint32_t thread, uint64_t from, uint6
 		uint32_t n;
 
 		v->model->steps++;
-		if (!a->reads || (thread == v->goal.other && a->at == v->goal.f2 && v->f_is_free))
+		if (!a->reads || (thread == v->goal.other && a->at >= v->goal.f2 && v->f_is_free))
 			continue;
 		n = map_get(&v->waiting, key_of_read(a));
 		map_set(&v->waiting, key_of_read(a), n == MAP_NONE ? 1 : n + 1);

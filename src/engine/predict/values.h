@@ -6,8 +6,9 @@
  * Some reads may see another write:
  *
  *  - e2, which is the last event of the schedule;
- *  - f (or f2), if its thread does nothing after it in the schedule but release locks: a
- *    thread that is in a section of a lock will leave it;
+ *  - f (or f2), and what its thread reads after it, if the thread does nothing in the
+ *    schedule after it but leave the sections of locks that it is in at f: it will do so
+ *    whatever it reads;
  *  - a read that the cut changes on purpose, if the same code is in both threads. That
  *    is: e1 is a read of x, and after it its block A (or region) has an access g of x
  *    with the place and operation of f. In f's block, a read r0 of x at the place of e1
@@ -52,8 +53,8 @@ struct values {
 	uint32_t lock;
 	uint64_t first_alike; /* position of r0, or after the last write of x before f */
 	uint64_t g, end;      /* of e1's thread: g; the end of A */
-	uint64_t tail;        /* up to here, f's thread only releases locks after f2 */
-	bool f_is_free;       /* it goes no further, so f2 may see another write */
+	uint64_t tail;        /* up to here, f's thread only leaves sections after f2 */
+	bool f_is_free;       /* it goes no further, so from f2 on it may see other writes */
 	uint64_t *changed;    /* positions of reads that were changed, since the last reset */
 	size_t nchanged, changed_cap;
 	bool has_waiting;   /* reads wait for their turn: */
