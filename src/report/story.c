@@ -177,7 +177,7 @@ static void add_certainty(struct str *b, const struct finding *f, size_t lead, s
 			str_fmt(b, ", except that %s reads ", other->thread);
 			str_add(b, refer_to_step(f, tail - 1).operand);
 			add_event(b, f, f->changed[0]);
-			str_fmt(b, " as %s did at the same place", first->thread);
+			str_fmt(b, " as %s did before", first->thread);
 		}
 		str_add(b, ".");
 		break;

@@ -195,8 +195,8 @@ static bool is_changed_on_purpose(const struct problem *p, uint32_t i, uint32_t 
 	return false;
 }
 
-/* May event i see any write because of a lock? */
-static bool is_changed_under_lock(const struct problem *p, uint32_t i)
+/* May event i see this write because of a lock? */
+static bool is_changed_under_lock(const struct problem *p, uint32_t i, uint32_t write)
 {
 	uint32_t e1 = p->step[0], f = p->step[1], e2 = p->step[2], was = saw(p, i);
 	uint32_t var = event_of(p, f)->operand;
@@ -204,7 +204,7 @@ static bool is_changed_under_lock(const struct problem *p, uint32_t i)
 	bool held = false;
 
 	if (!p->locked || !is_plain_read(p, i, var) || i >= f || !was || was - 1 < e1 ||
-	    event_of(p, i)->thread != event_of(p, f)->thread ||
+	    write != saw(p, e1) || event_of(p, i)->thread != event_of(p, f)->thread ||
 	    event_of(p, was - 1)->thread != event_of(p, e1)->thread ||
 	    (block[f] && block[i] != block[f]) ||
 	    (block[e1] ? block[was - 1] != block[e1] : was - 1 > e2))
@@ -258,7 +258,7 @@ static bool execute(const struct problem *p, struct state *s, uint32_t thread)
 		if (thread == event_of(p, f)->thread && i >= f && p->w->where[i] < p->tail)
 			s->stopped = true;
 		else if (!is_changed_on_purpose(p, i, s->write[e->operand]) &&
-			 !is_changed_under_lock(p, i))
+			 !is_changed_under_lock(p, i, s->write[e->operand]))
 			return false;
 	}
 	if (writes(e))
@@ -324,7 +324,7 @@ bool twin_values_correct(const struct twin_predict *w, const uint64_t *schedule,
 		if (reads(e) && write[e->operand] != saw(&p, i) && i != e2 &&
 		    !(i >= f && e->thread == event_of(&p, f)->thread && f_is_free)) {
 			if (!is_changed_on_purpose(&p, i, write[e->operand]) &&
-			    !is_changed_under_lock(&p, i)) {
+			    !is_changed_under_lock(&p, i, write[e->operand])) {
 				str_fmt(what, "event %u sees event %u, not %u", i + 1,
 					write[e->operand], saw(&p, i));
 				return false;

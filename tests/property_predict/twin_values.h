@@ -24,7 +24,7 @@
  *  - another such read, if e1 is a plain read, f writes, and one lock is held at e1, e2
  *    and f. In the block of f, if it is in one, a plain read of the variable after the
  *    last write by f's thread before f, with such a lock held, that saw a write of A,
- *    after e1, in the trace may see any write.
+ *    after e1, in the trace may see what e1 saw in the trace.
  *
  * Included by: tests/property_predict.
  */

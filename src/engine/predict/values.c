@@ -291,7 +291,7 @@ static bool was_seen_by_like(struct values *v, const struct model_access *read,
 	const struct model_thread *t = &v->model->thread[v->goal.thread];
 
 	if (v->locked)
-		return true;
+		return is_same_write(&t->access[model_access_at(t, v->goal.e1)], now);
 	for (size_t i = model_access_at(t, v->goal.e1); i < t->naccesses; i++) {
 		const struct model_access *a = &t->access[i];
 

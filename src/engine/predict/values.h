@@ -18,7 +18,7 @@
  *  - a read that the cut changes on purpose, if a lock protects x. That is: e1 is a read
  *    of x, f writes x, and one lock is held at e1, e2 and f. Reads of x by f's thread
  *    since its last write of x, in f's block, with that lock held, that saw a write of A,
- *    after e1, in the run may see any write.
+ *    after e1, in the run may see what e1 saw.
  *
  * Included by: the files of predict/.
  */
