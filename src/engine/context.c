@@ -54,7 +54,7 @@ struct use {
 };
 
 /* Accesses under locks that are kept; if there are more, the older are forgotten. */
-enum { USES_MAX = 1 << 16, USES_KEPT = 16 };
+enum { USES_MAX = 1 << 16, USES_KEPT = 16, STEPS_MAX = 64 };
 
 /* What a thread is in the middle of. */
 struct open {
@@ -63,6 +63,9 @@ struct open {
 	struct locks held;
 	struct use *uses; /* since it has held any lock */
 	size_t nuses, uses_cap;
+	/* Steps since then, for which later accesses matter; further ones are left out. */
+	struct wanted *steps[STEPS_MAX];
+	size_t nsteps;
 };
 
 struct context {
@@ -291,6 +294,8 @@ static void track_lock(struct open *open, const struct event *e, uint64_t number
 	while (i < locks->n && locks->v[i].lock != e->operand)
 		i++;
 	if (i < locks->n) {
+		if (locks->n == 1)
+			open->nsteps = 0;
 		locks->n--;
 		memmove(&locks->v[i], &locks->v[i + 1], (locks->n - i) * sizeof *locks->v);
 	}
@@ -308,6 +313,12 @@ static void track_access(struct context *c, struct open *open, const struct even
 	}
 	if (!open->held.n)
 		return;
+	for (size_t i = 0; i < open->nsteps; i++) {
+		struct wanted *w = open->steps[i];
+
+		w->step->together |=
+			e->operand != w->var && is_var_of_thread(w->f, w->step->thread, e->operand);
+	}
 	if (open->nuses == USES_MAX)
 		open->nuses = 0;
 	MEM_GROW(open->uses, open->uses_cap, open->nuses + 1);
@@ -361,6 +372,8 @@ static void read_all(struct context *c, struct reader *r)
 					continue;
 				c->v[next].var = op_is_access(ev[i].op) ? ev[i].operand : NO_VAR;
 				fill(&c->v[next], reader_names(r), open, &ev[i]);
+				if (c->v[next].step && open->held.n && open->nsteps < STEPS_MAX)
+					open->steps[open->nsteps++] = &c->v[next];
 			}
 			track(c, open, &ev[i], number);
 		}

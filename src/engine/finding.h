@@ -116,7 +116,9 @@ struct finding_step {
 	 */
 	struct finding_use *uses;
 	size_t nuses;
-	bool updated; /* the operand is also changed by atomic operations */
+	bool together; /* before it lets go of all locks, the thread accesses another of its
+			  variables */
+	bool updated;  /* the operand is also changed by atomic operations */
 	/* What the source calls the operand at this step, "acc->balance"; or NULL. */
 	const char *expression;
 };

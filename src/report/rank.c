@@ -4,8 +4,8 @@
 #include <strings.h>
 
 #include "base/mem.h"
+#include "report/line_text.h"
 #include "report/region.h"
-#include "report/source.h"
 #include "report/stack.h"
 #include "report/step.h"
 
@@ -172,19 +172,33 @@ static bool is_read_again(const struct rank_cut *cut, size_t lock)
 	return next_read_again(cut, lock, NULL);
 }
 
-/* Does a critical section at one end of the cut use both variables? */
-static bool is_used_together(const struct rank_cut *cut)
+/* Does a critical section at the start of the cut, which keeps the others out, use both variables?
+ */
+static bool is_used_together_before(const struct finding *f, const struct rank_cut *cut)
 {
-	const struct finding_step *before = cut->before, *after = cut->after;
+	const struct finding_step *before = cut->before;
+	bool both = before->together, excludes = false;
 
 	for (size_t i = 0; i < before->nuses; i++)
-		if (before->uses[i].var == after->var)
+		both |= before->uses[i].var == cut->after->var;
+	for (size_t i = 0; i < before->nheld; i++)
+		excludes |= before->held[i] &&
+			    is_held_between(f, cut, before->held[i], !is_shared(before->held[i]));
+	return both && excludes;
+}
+
+/* Does a critical section at one end of the cut use both variables? */
+static bool is_used_together(const struct finding *f, const struct rank_cut *cut)
+{
+	const struct finding_step *after = cut->after;
+	size_t lock = find_protecting(f, cut);
+
+	if (is_used_together_before(f, cut))
+		return true;
+	for (size_t i = 0; i < after->nuses && lock != SIZE_MAX && after->held_since; i++)
+		if (after->uses[i].var == cut->before->var && after->held_since[lock] &&
+		    is_in_section(cut, lock, &after->uses[i]))
 			return true;
-	for (size_t i = 0; i < after->nuses && after->held_since; i++)
-		for (size_t k = 0; k < after->nheld; k++)
-			if (after->uses[i].var == before->var && after->held_since[k] &&
-			    is_in_section(cut, k, &after->uses[i]))
-				return true;
 	return false;
 }
 
@@ -216,56 +230,10 @@ static bool is_together_between(const struct finding *f, const struct rank_cut *
 	return false;
 }
 
-/* --- source lines --- */
-
 static bool is_same_frame(const struct finding_frame *x, const struct finding_frame *y)
 {
 	return x && y && step_same_name(x->file, y->file) && x->line == y->line &&
 	       x->column == y->column;
-}
-
-/* Add the source line of the innermost frame in the program's own code. */
-static bool add_source(struct str *b, const struct finding_stack *stack)
-{
-	const struct finding_frame *frame = stack_own_frame(stack);
-
-	return frame && source_add_line(b, frame->file, frame->line);
-}
-
-/* Does the line compare for equality? Then it sees a change. */
-static bool is_comparison(const struct finding_stack *stack)
-{
-	struct str text = STR_INIT;
-	bool found = add_source(&text, stack) && (strstr(text.s, "==") || strstr(text.s, "!=")) &&
-		     !strstr(text.s, "&&");
-
-	str_free(&text);
-	return found;
-}
-
-/* Are these different lines with the same text? */
-static bool is_same_text(const struct finding_stack *a, const struct finding_stack *b)
-{
-	const struct finding_frame *x = stack_own_frame(a), *y = stack_own_frame(b);
-	struct str s = STR_INIT, t = STR_INIT;
-	bool same = x && y && x->line != y->line && add_source(&s, a) && add_source(&t, b) &&
-		    !strcmp(s.s, t.s);
-
-	str_free(&s);
-	str_free(&t);
-	return same;
-}
-
-/* Does the source line contain a word of the list, which ends with NULL? */
-static bool has_source_word(const struct finding_stack *stack, const char *const *words)
-{
-	struct str text = STR_INIT;
-	bool found = false;
-
-	for (add_source(&text, stack); *words && !found; words++)
-		found = strcasestr(text.s, *words);
-	str_free(&text);
-	return found;
 }
 
 /* --- predicates: each says why, in `why`, if it holds --- */
@@ -455,7 +423,7 @@ static bool is_change_without_comparison(struct look *l)
 	    !is_op(l->cut.after, "u"))
 		return false;
 	stack = &l->cut.after->stack;
-	if (has_source_word(stack, compares) || !has_source_word(stack, blind))
+	if (line_text_has_word(stack, compares) || !line_text_has_word(stack, blind))
 		return false;
 	str_add(&l->why, "read, then changed by an atomic operation that does not compare it");
 	return true;
@@ -484,7 +452,8 @@ static bool is_checked_again(struct look *l)
 		return true;
 	}
 	for (; u; u = next_read_again(cut, lock, u))
-		if (is_comparison(&u->stack) || is_same_frame(stack_own_frame(&u->stack), first)) {
+		if (line_text_compares(&u->stack) ||
+		    is_same_frame(stack_own_frame(&u->stack), first)) {
 			str_add(&l->why, "the check is made again under the lock");
 			return true;
 		}
@@ -499,8 +468,8 @@ static bool is_compared(struct look *l)
 	if (!l->f->recorded || !cut->before || !is_same_variable(cut) || !is_op(cut->after, "r") ||
 	    l->f->acts)
 		return false;
-	if (!is_same_text(&cut->before->stack, &cut->after->stack) &&
-	    (!cut->after->nheld || !is_comparison(&cut->after->stack)))
+	if (!line_text_is_same(&cut->before->stack, &cut->after->stack) &&
+	    (!cut->after->nheld || !line_text_compares(&cut->after->stack)))
 		return false;
 	str_add(&l->why, "the second read is a check that sees the change");
 	return true;
@@ -581,7 +550,7 @@ static bool is_act_on_check(struct look *l)
 	if (!l->cut.before || is_same_variable(&l->cut) || !reads_then_writes(&l->cut))
 		return false;
 	lock = find_released(l->f, &l->cut, &index);
-	if (!lock || is_read_again(&l->cut, index) || is_used_together(&l->cut) ||
+	if (!lock || is_read_again(&l->cut, index) || is_used_together(l->f, &l->cut) ||
 	    !is_together_between(l->f, &l->cut))
 		return false;
 	add_variable(&l->why, l->cut.before);
@@ -619,7 +588,7 @@ static bool is_several_variables(struct look *l)
 		return false;
 	reads = is_op(cut->before, "r");
 	if (reads != is_op(cut->after, "r") || is_op(&s[cut->from], "r") == reads ||
-	    is_op(&s[cut->to], "r") == reads || is_used_together(cut) ||
+	    is_op(&s[cut->to], "r") == reads || is_used_together(l->f, cut) ||
 	    !is_together_between(l->f, cut))
 		return false;
 	add_variable(&l->why, cut->before);

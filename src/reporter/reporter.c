@@ -268,13 +268,14 @@ static void print_notes(struct reporter *s, int verbosity, FILE *out)
 			(unsigned long long)s->total.lost, s->total.lost == 1 ? "" : "s");
 	if (s->total.kinds_counted)
 		fprintf(out,
-			"atomsan: %llu more kind%s of cycles, in blocks with many kinds, %s "
-			"counted but not examined, seen %llu time%s (--all examines them)\n",
+			"atomsan: blocks that are reported above were interrupted in %llu more "
+			"way%s, "
+			"%llu time%s, which %s only counted (--all examines them)\n",
 			(unsigned long long)s->total.kinds_counted,
 			s->total.kinds_counted == 1 ? "" : "s",
-			s->total.kinds_counted == 1 ? "was" : "were",
 			(unsigned long long)s->total.times_counted,
-			s->total.times_counted == 1 ? "" : "s");
+			s->total.times_counted == 1 ? "" : "s",
+			s->total.kinds_counted == 1 ? "was" : "were");
 	if (suppressed)
 		fprintf(out, "atomsan: %zu finding%s suppressed, seen %llu time%s\n", suppressed,
 			suppressed == 1 ? "" : "s", (unsigned long long)s->suppressed,

@@ -193,14 +193,25 @@ static void test_several(void **state)
 	f = two("w", "r", "r", "w");
 	hold(f, 1, of_x, 2, of_y);
 	assert_class(f, CLASS_WEAK, "do not seem");
+	for (int excluded = 0; excluded < 2; excluded++) {
+		f = two("r", "w", "w", "r");
+		hold(f, 0, old, 3, new);
+		if (excluded)
+			hold(f, 1, of_x, 2, of_x);
+		f->steps[0].together = true;
+		assert_class(f, excluded ? CLASS_WEAK : CLASS_SEVERAL,
+			     excluded ? "do not seem" : "written together");
+	}
 	/* The last critical section of the thread uses both variables, or the one before did. */
 	f = two("r", "w", "w", "r");
 	hold(f, 0, old, 3, new);
+	hold(f, 1, of_x, 2, of_x);
 	f->steps[3].uses = &both;
 	f->steps[3].nuses = 1;
 	assert_class(f, CLASS_SEVERAL, "written together");
 	f = two("r", "w", "w", "r");
 	hold(f, 0, old, 3, new);
+	hold(f, 1, of_x, 2, of_x);
 	f->steps[3].uses = &both;
 	f->steps[3].nuses = 1;
 	both.event = 15;
