@@ -717,9 +717,9 @@ static void add_certainty(struct finding *f)
 	else if (f->status == FINDING_OBSERVED && step_same_name(f->kind, "cycle"))
 		add_reason(f, "seen in this run");
 	else if (f->feasible == FEASIBLE_YES)
-		add_reason(f, "another run can do it: the schedule preserves every value read");
+		add_reason(f, "feasible in another run");
 	else if (f->feasible == FEASIBLE_NO)
-		add_reason(f, "merely possible: the schedule follows locks, not values");
+		add_reason(f, "merely possible: only locks were followed");
 }
 
 void rank_classify(struct finding *f)
