@@ -7,8 +7,10 @@
 #include "cli/blockspec.h"
 #include "cli/progress.h"
 #include "cli/trace_open.h"
+#include "engine/context.h"
 #include "engine/engine.h"
 #include "report/left_out.h"
+#include "report/shown.h"
 
 #include "base/banned.h"
 
@@ -25,6 +27,18 @@ static int by_event(const void *a, const void *b)
 	return (x->event > y->event) - (x->event < y->event);
 }
 
+/* The finding of a run with this rank; of other traces, the one at this position. NULL: none. */
+static struct finding **find_number(struct finding_list *l, uint64_t number)
+{
+	struct finding **found = NULL;
+	bool run = l->n && l->v[0]->recorded;
+
+	for (size_t i = 0; i < l->n && !found; i++)
+		if (run ? l->v[i]->rank == number : i + 1 == number)
+			found = &l->v[i];
+	return found;
+}
+
 /* Finds the finding, for s->findings. */
 static int predict(struct schedule *s, const char *path, const struct schedule_asked *asked,
 		   bool lenient, struct err *err)
@@ -32,6 +46,7 @@ static int predict(struct schedule *s, const char *path, const struct schedule_a
 	struct reader_options ropt = {.lenient = lenient, .rewindable = true};
 	struct reader *r = blockspec_open(path, &ropt, err);
 	struct engine_result result;
+	struct finding **f;
 
 	if (!r)
 		return -1;
@@ -40,13 +55,14 @@ static int predict(struct schedule *s, const char *path, const struct schedule_a
 		   err);
 	progress_end();
 	left_out_drop(r, &result.findings);
-	if (!err_is_set(err) && (!asked->number || asked->number > result.findings.n)) {
+	context_add(&result, 1, r);
+	shown_select(&result.findings, true, false);
+	f = find_number(&result.findings, asked->number);
+	if (!err_is_set(err) && !f) {
 		err_fail(err, "%s: predict has %zu finding%s, so there is no number %llu", path,
 			 result.findings.n, result.findings.n == 1 ? "" : "s",
 			 (unsigned long long)asked->number);
 	} else if (!err_is_set(err)) {
-		struct finding **f = &result.findings.v[asked->number - 1];
-
 		finding_list_init(&s->findings, true);
 		s->findings.sink.emit(&s->findings.sink, *f);
 		*f = finding_new(); /* take ownership */
