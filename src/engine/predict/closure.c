@@ -55,6 +55,7 @@ void closure_begin(struct closure *c, enum closure_rule rule, const struct closu
 	c->ninvolved = 0;
 	c->locks = rule == CLOSURE_LOCKS;
 	c->marked = c->failed = false;
+	c->limit[0].position = c->limit[1].position = UINT64_MAX;
 	c->exempt = exempt ? *exempt : (struct closure_exempt){0};
 }
 
@@ -71,8 +72,16 @@ void closure_want(struct closure *c, uint32_t thread, uint64_t position)
 		*t = (struct closure_thread){.stamp = c->stamp};
 		c->involved[c->ninvolved++] = thread;
 	}
-	if (t->position < position)
-		t->position = position;
+	if (t->position >= position)
+		return;
+	t->position = position;
+	for (int k = 0; k < 2; k++)
+		c->failed |= thread == c->limit[k].thread && position > c->limit[k].position;
+}
+
+void closure_set_limit(struct closure *c, int k, uint32_t thread, uint64_t position)
+{
+	c->limit[k] = (struct closure_limit){thread, position};
 }
 
 void closure_mark(struct closure *c)
@@ -250,9 +259,9 @@ bool closure_close(struct closure *c)
 
 	do {
 		grown = false;
-		for (size_t i = 0; i < c->ninvolved; i++)
+		for (size_t i = 0; i < c->ninvolved && !c->failed; i++)
 			grown |= follow_thread(c, c->involved[i]);
-		if (!grown && c->locks)
+		if (!grown && c->locks && !c->failed)
 			grown = close_sections(c);
 	} while (grown && !c->failed);
 	return !c->failed;

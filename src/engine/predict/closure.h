@@ -40,6 +40,12 @@ struct closure_acquires {
 	size_t n, cap;
 };
 
+/* A set fails if it has more of a thread than the events before `position`. */
+struct closure_limit {
+	uint32_t thread;
+	uint64_t position;
+};
+
 /* Reads of a thread, from `from` on, some of which need not see the write that they saw. */
 struct closure_exempt {
 	uint32_t thread;
@@ -55,6 +61,7 @@ struct closure {
 	size_t ninvolved;
 	uint64_t stamp;
 	bool locks, marked, failed;
+	struct closure_limit limit[2];
 	struct closure_exempt exempt; /* is_exempt NULL: none */
 	struct map acquire_ids;       /* (thread, lock, mode) -> index into `acquires` */
 	struct closure_acquires *acquires;
@@ -73,7 +80,9 @@ void closure_begin(struct closure *c, enum closure_rule rule, const struct closu
 void closure_want(struct closure *c, uint32_t thread, uint64_t position);
 /* Put what the thread's event at `position` needs into the set, without the event. */
 void closure_want_needs(struct closure *c, uint32_t thread, uint64_t position);
-/* Close the set. Returns false if there is no such set: a lock is never released. */
+/* Make the set fail if it gets more of a thread; `k` is 0 or 1. UINT64_MAX: no limit. */
+void closure_set_limit(struct closure *c, int k, uint32_t thread, uint64_t position);
+/* Close the set. Returns false if it fails: beyond a limit, or a lock is never released. */
 bool closure_close(struct closure *c);
 void closure_mark(struct closure *c);
 uint64_t closure_position(const struct closure *c, uint32_t thread);

@@ -69,13 +69,13 @@ static bool close_first_part(struct feasible *s, enum closure_rule rule, uint64_
 	const struct schedule_goal *goal = &s->values.goal;
 
 	begin_closure(s, rule);
+	closure_set_limit(&s->closure, 0, goal->thread, goal->e2);
+	closure_set_limit(&s->closure, 1, goal->other, goal->f);
 	closure_want(&s->closure, goal->thread, cut);
 	closure_want_needs(&s->closure, goal->other, goal->f);
 	for (size_t i = 0; i < s->nearly; i++)
 		closure_want(&s->closure, s->early[i].thread, s->early[i].position);
-	return closure_close(&s->closure) &&
-	       closure_position(&s->closure, goal->thread) <= goal->e2 &&
-	       closure_position(&s->closure, goal->other) <= goal->f;
+	return closure_close(&s->closure);
 }
 
 /* Find what third threads must do before e2: they had better do it before f. */
@@ -115,10 +115,10 @@ static bool close_second_part(struct feasible *s)
 	const struct schedule_goal *goal = &s->values.goal;
 
 	closure_mark(&s->closure);
+	closure_set_limit(&s->closure, 1, goal->other, UINT64_MAX);
 	closure_want(&s->closure, goal->other, goal->f2 + 1);
 	closure_want_needs(&s->closure, goal->thread, goal->e2);
-	return closure_close(&s->closure) &&
-	       closure_position(&s->closure, goal->thread) <= goal->e2 && is_second_short(s);
+	return closure_close(&s->closure) && is_second_short(s);
 }
 
 bool feasible_can_be(struct feasible *s, const struct feasible_goal *goal)
