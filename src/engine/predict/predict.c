@@ -42,8 +42,8 @@ enum { HORIZON_MORE = 1 << 16 };
 enum { COMPARISON = 8 };
 
 /* Steps on the way to feasible schedules, at most: so many, and so many for each event. */
-#define FEASIBLE_EFFORT (1ull << 25)
-enum { FEASIBLE_EFFORT_EVENT = 8 };
+#define FEASIBLE_EFFORT (1ull << 24)
+enum { FEASIBLE_EFFORT_EVENT = 2 };
 
 /* Candidates of one look for which other events are tried. */
 enum { OTHERS_TRIES = 4 };
@@ -82,6 +82,7 @@ struct predict {
 	unsigned regions;        /* the kinds to look at: a bit for each enum region_kind */
 	uint64_t feasible_steps; /* of these, on the way to feasible schedules */
 	uint64_t feasible;       /* findings */
+	uint64_t unchecked;      /* candidates that these steps did not suffice for */
 	uint64_t hidden;         /* findings that are only possible */
 	bool all, two, lean, unscheduled, unsearched, ignore_values, only_feasible;
 	bool gave_up; /* `effort` was not enough */
@@ -385,7 +386,12 @@ static void try_candidate(struct predict *p, struct scheduler *s, struct feasibl
 {
 	struct feasible_goal goal = goal_of(p, &out->candidate);
 	uint64_t steps = p->model.steps;
-	bool can = !p->ignore_values && !feasible_is_used_up(p) && feasible_can_be(v, &goal);
+	bool can = false;
+
+	if (!p->ignore_values && feasible_is_used_up(p))
+		p->unchecked++;
+	else if (!p->ignore_values)
+		can = feasible_can_be(v, &goal);
 
 	p->feasible_steps += p->model.steps - steps;
 	if (only_feasible && !can)
@@ -628,6 +634,7 @@ static size_t predict_stats(void *engine, struct engine_stat stats[ENGINE_STATS_
 	stats[n++] = (struct engine_stat){"schedules_searched", p->searches};
 	stats[n++] = (struct engine_stat){"states_searched", p->searched};
 	stats[n++] = (struct engine_stat){"feasible", p->feasible};
+	stats[n++] = (struct engine_stat){"values_unchecked", p->unchecked};
 	if (p->only_feasible)
 		stats[n++] = (struct engine_stat){"findings_hidden", p->hidden};
 	if (p->effort)
