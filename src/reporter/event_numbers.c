@@ -30,6 +30,8 @@ static uint64_t last_number(const struct finding *f)
 	}
 	for (size_t i = 0; i < f->nschedule; i++)
 		last = f->schedule[i] > last ? f->schedule[i] : last;
+	for (size_t i = 0; i < f->nchanged; i++)
+		last = f->changed[i] > last ? f->changed[i] : last;
 	return last;
 }
 
@@ -72,6 +74,8 @@ void event_numbers_compact(struct finding *f)
 	}
 	for (size_t i = 0; i < f->nschedule; i++)
 		numbers_add(&x, f->schedule[i]);
+	for (size_t i = 0; i < f->nchanged; i++)
+		numbers_add(&x, f->changed[i]);
 	numbers_count(&x);
 	f->event = rank(&x, f->event);
 	f->transaction.begin = rank(&x, f->transaction.begin);
@@ -84,6 +88,8 @@ void event_numbers_compact(struct finding *f)
 	}
 	for (size_t i = 0; i < f->nschedule; i++)
 		f->schedule[i] = rank(&x, f->schedule[i]);
+	for (size_t i = 0; i < f->nchanged; i++)
+		f->changed[i] = rank(&x, f->changed[i]);
 	for (size_t i = 0; i < f->nmoves; i++)
 		f->moves[i].event = rank(&x, f->moves[i].event);
 	mem_free(x.bits);
