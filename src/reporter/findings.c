@@ -295,11 +295,17 @@ void findings_collect_free(struct finding_list *l)
 
 size_t findings_counted(const struct reporter_process *p)
 {
-	struct finding_list l = findings_collect(p->session, p, true);
-	size_t n;
+	const struct reporter *s = p->session;
+	bool *seen = mem_zalloc(s->nentries + 1);
+	size_t n = 0;
 
-	shown_select(&l, p->verbosity > 0, p->session->o.all);
-	n = shown_count(&l) ? finding_list_shown(&l) : 0;
-	findings_collect_free(&l);
+	for (size_t i = 0; i < p->nentries; i++) {
+		const struct reporter_entry *e = &s->entry[p->entries[i]];
+
+		if (!seen[p->entries[i]] && is_shown(p, e) && e->f->feasible != FEASIBLE_NO)
+			n++;
+		seen[p->entries[i]] = true;
+	}
+	mem_free(seen);
 	return n;
 }

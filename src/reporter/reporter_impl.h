@@ -230,7 +230,7 @@ size_t findings_add(struct reporter_process *p, const struct live_finding *head,
 void findings_add_repeats(struct reporter_process *p, uint64_t key, uint64_t times);
 /* Drops findings that blame only functions which are left out, after p->out_names has grown. */
 void findings_drop_left_out(struct reporter_process *p);
-/* Returns how many of a process's findings are shown; 0 if they are no reason to fail. */
+/* Returns how many of a process's findings are shown and are a reason to fail. */
 size_t findings_counted(const struct reporter_process *p);
 /*
  * Collects the findings of a process, or of all (NULL), that count, with or without those in the
