@@ -13,10 +13,13 @@ struct form {
 
 static struct form form_of(const struct witnesses *w, const struct witness *x, bool second)
 {
+	const struct witness_entry *entry = &w->entry[x->entry];
 	uint8_t op = second ? x->op2 : x->op1;
+	bool is_second_var =
+		entry->role != WITNESS_ONE && second != (bool)(x->flags & WITNESS_REVERSED);
 
-	return (struct form){.thread = w->entry[x->entry].thread,
-			     .var = w->entry[x->entry].var,
+	return (struct form){.thread = entry->thread,
+			     .var = is_second_var ? entry->var2 : entry->var,
 			     .place = second ? x->place2 : x->place1,
 			     .reads = op == OP_READ || op == OP_UPDATE,
 			     .writes = op != OP_READ};
@@ -66,9 +69,12 @@ static uint32_t add_witness(struct witnesses *w, struct witness x)
 	return (uint32_t)w->n++;
 }
 
-/* Add e1 and e2 like those of witness `id`, with e2 nearest to an event; WITNESS_NONE: none. */
-static uint32_t add_pair(struct witnesses *w, struct model *m, uint32_t id, uint64_t event,
-			 bool back)
+/*
+ * Add two accesses like those of witness `id`, with the second nearest to an event; WITNESS_NONE:
+ * none.
+ */
+static uint32_t add_two(struct witnesses *w, struct model *m, uint32_t id, uint64_t event,
+			bool back)
 {
 	struct witness x = w->v[id];
 	struct form first = form_of(w, &x, false), second = form_of(w, &x, true);
@@ -91,9 +97,9 @@ static uint32_t add_pair(struct witnesses *w, struct model *m, uint32_t id, uint
 	return add_witness(w, x);
 }
 
-/* Add an f like that of witness `id`, nearest to an event; WITNESS_NONE: none. */
-static uint32_t add_single(struct witnesses *w, struct model *m, uint32_t id, uint64_t event,
-			   bool back)
+/* Add one access like that of witness `id`, nearest to an event; WITNESS_NONE: none. */
+static uint32_t add_one(struct witnesses *w, struct model *m, uint32_t id, uint64_t event,
+			bool back)
 {
 	struct witness x = w->v[id];
 	struct form form = form_of(w, &x, true);
@@ -115,14 +121,14 @@ size_t others_find(struct witnesses *w, struct model *m, const struct candidate 
 	struct witness pair = w->v[c->pair], single = w->v[c->single];
 	size_t n = 0;
 
-	if (single.e1)
-		return 0;
 	for (int back = 1; back >= 0; back--) {
-		uint32_t id = add_pair(w, m, c->pair, single.e2, back);
+		uint64_t near_f = back && single.e1 ? single.e1 : single.e2;
+		uint64_t near_pair = back ? pair.e1 : pair.e2;
+		uint32_t id = add_two(w, m, c->pair, near_f, back);
 
 		if (id != WITNESS_NONE)
 			out[n++] = (struct candidate){id, c->single, c->look};
-		id = add_single(w, m, c->single, back ? pair.e1 : pair.e2, back);
+		id = (single.e1 ? add_two : add_one)(w, m, c->single, near_pair, back);
 		if (id != WITNESS_NONE)
 			out[n++] = (struct candidate){c->pair, id, c->look};
 	}

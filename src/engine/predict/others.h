@@ -4,9 +4,9 @@
  * two blocks that ran one after the other are the best candidates: a lost update is
  * one if the second read what the first wrote.
  *
- * For one variable, these are: with the same f, the e1 and e2 nearest to it, before and
- * after it; with the same e1 and e2, the nearest f before and after them. e1 and e2 are
- * in one transaction again or, in a region, the nearest to each other.
+ * These are: with the same f, the e1 and e2 nearest to it, before and
+ * after it; with the same e1 and e2, the nearest f before and after them. e1 and e2, and
+ * f1 and f2, are in one transaction again or, in a region, the nearest to each other.
  *
  * Included by: the files of predict/.
  */
