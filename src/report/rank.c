@@ -390,18 +390,28 @@ static bool is_sequence_name(const char *operand)
 	return false;
 }
 
-/* The counter of a seqlock: readers compare it, the writer raises it twice. */
+/* The counter of a seqlock: readers compare it, the writer raises it twice. NULL: there is none. */
+static const struct finding_step *find_sequence(const struct finding *f, const struct rank_cut *cut)
+{
+	if (!f->recorded || cut->before->nheld || cut->after->nheld ||
+	    (is_op(cut->before, "r") != is_op(cut->after, "r") && !is_op(cut->after, "u")))
+		return NULL;
+	if (is_sequence_name(cut->before->operand))
+		return cut->before;
+	return is_sequence_name(cut->after->operand) ? cut->after : NULL;
+}
+
+bool rank_is_sequence(const struct finding *f)
+{
+	struct rank_cut cut;
+
+	return rank_find_cut(f, &cut) && find_sequence(f, &cut);
+}
+
 static bool is_sequence(struct look *l)
 {
-	const struct rank_cut *cut = &l->cut;
-	const struct finding_step *s;
+	const struct finding_step *s = l->cut.before ? find_sequence(l->f, &l->cut) : NULL;
 
-	if (!l->f->recorded || !cut->before || cut->before->nheld || cut->after->nheld ||
-	    (is_op(cut->before, "r") != is_op(cut->after, "r") && !is_op(cut->after, "u")))
-		return false;
-	s = is_sequence_name(cut->before->operand)  ? cut->before
-	    : is_sequence_name(cut->after->operand) ? cut->after
-						    : NULL;
 	if (!s)
 		return false;
 	add_variable(&l->why, s);

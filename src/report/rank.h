@@ -31,6 +31,9 @@ bool rank_find_cut(const struct finding *f, struct rank_cut *cut);
  */
 void rank_classify(struct finding *f);
 
+/* Is it about the counter of a seqlock? Then the other accesses of the region are checked by it. */
+bool rank_is_sequence(const struct finding *f);
+
 /* For sorting: negative if `a` is more worth reading than `b`; 0 if they are equal in that. */
 int rank_compare(const struct finding *a, const struct finding *b);
 

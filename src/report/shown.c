@@ -217,15 +217,30 @@ static void put_in_order(struct finding_list *l, const struct entry *e, bool run
 	mem_free(p);
 }
 
+/* Two variables that are read without a lock are checked by the counter that the region reads. */
+static void join_sequence(struct finding *f, const struct finding_list *l)
+{
+	if (!f->nreasons || !f->nsteps || f->steps[0].nheld)
+		return;
+	for (size_t i = 0; i < l->n && f->rank_class == CLASS_SEVERAL; i++)
+		if (l->v[i]->rank_class == CLASS_SYNCHRONISATION && rank_is_sequence(l->v[i]) &&
+		    step_same_name(region_name(l->v[i]), region_name(f))) {
+			f->rank_class = CLASS_SYNCHRONISATION;
+			f->reasons[0] = "the function recognises a change by a counter";
+		}
+}
+
 void shown_select(struct finding_list *l, bool verbose, bool all)
 {
 	struct entry *e = mem_zalloc((l->n + 1) * sizeof *e);
 	bool run = l->n && is_run(l->v[0]);
 
+	for (size_t i = 0; i < l->n; i++)
+		rank_classify(l->v[i]);
 	for (size_t i = 0; i < l->n; i++) {
 		struct finding *f = l->v[i];
 
-		rank_classify(f);
+		join_sequence(f, l);
 		e[i] = (struct entry){.f = f, .index = i, .leader = i, .cause = STR_INIT};
 		if (!run)
 			add_transaction(&e[i].cause, f, i);

@@ -588,6 +588,24 @@ static void test_objects(void **state)
 	assert_int_equal(shown_count(l), 2);
 }
 
+/* What a reader of a seqlock reads is checked by the counter. */
+static void test_sequence(void **state)
+{
+	struct bench *b = *state;
+	struct finding_list *l = &b->result[0].findings;
+	struct finding *pair = two("r", "w", "w", "r"), *counter = ops("r", "w", "r", NULL);
+
+	emit(b, pair);
+	shown_select(l, false, false);
+	assert_int_equal(pair->rank_class, CLASS_SEVERAL);
+	for (size_t i = 0; i < 3; i++)
+		counter->steps[i].operand = "p.sequence";
+	emit(b, counter);
+	shown_select(l, false, false);
+	assert_int_equal(pair->rank_class, CLASS_SYNCHRONISATION);
+	assert_int_equal(shown_count(l), 0);
+}
+
 /* A cycle of lock operations has the cause of the data cycle in the same transaction. */
 static void test_locks_join(void **state)
 {
@@ -630,6 +648,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_abstract, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cause, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_objects, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sequence, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_locks_join, setup, teardown),
 	};
 
