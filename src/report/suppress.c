@@ -266,12 +266,23 @@ void suppress_print_unused(const struct suppress *s, FILE *out, const char *pref
 			text);
 }
 
+/* Is it a function of the step's stack? Then a line with its name matches. */
+static bool is_on_stack(const struct finding_step *s, const char *function)
+{
+	for (size_t i = 0; s && function && i < s->stack.n; i++)
+		if (s->stack.v[i].function && !strcmp(s->stack.v[i].function, function))
+			return true;
+	return false;
+}
+
 /* The name that identifies the finding best, or NULL. */
 static const char *best_name(const struct finding *f)
 {
 	const struct finding_step *last = f->nsteps ? &f->steps[f->nsteps - 1] : NULL;
 	const struct finding_frame *own = last ? stack_own_frame(&last->stack) : NULL;
 
+	if (is_on_stack(last, f->region.name))
+		return f->region.name;
 	if (f->blame.label)
 		return f->blame.label;
 	if (f->transaction.label)
