@@ -243,9 +243,10 @@ static bool close_sections(struct closure *c)
 		while ((op = model_next_held(t, nops, op)) != MODEL_NONE) {
 			if (!must_close(c, thread, &t->op[op]))
 				continue;
-			c->failed = t->op[op].other == MODEL_NONE;
-			if (c->failed)
+			if (t->op[op].other == MODEL_NONE) {
+				c->failed = true;
 				return false;
+			}
 			closure_want(c, thread, t->op[t->op[op].other].at + 1);
 			grown = true;
 		}

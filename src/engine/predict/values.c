@@ -419,6 +419,19 @@ bool values_go(struct values *v, uint32_t thread, uint64_t position)
 	return t->position >= position || model_go(v->model, thread, position) == MODEL_THERE;
 }
 
+/* Does a part of a schedule keep e1 before f, and f2 before e2? */
+static bool is_in_order(const struct values *v, const struct model_part *p)
+{
+	const struct schedule_goal *goal = &v->goal;
+	const struct model_thread *t = v->model->thread;
+
+	if (p->thread == goal->other && p->from <= goal->f && p->to > goal->f)
+		return t[goal->thread].position > goal->e1;
+	if (p->thread == goal->thread && p->to > goal->e2)
+		return t[goal->other].position > goal->f2 && p->to == goal->e2 + 1;
+	return true;
+}
+
 bool values_execute(struct values *v, const struct model_schedule *s)
 {
 	const struct model_thread *t = v->model->thread;
@@ -430,8 +443,9 @@ bool values_execute(struct values *v, const struct model_schedule *s)
 			end = s->v[i].to;
 	v->f_is_free = end <= v->tail;
 	for (size_t i = 0; i < s->n; i++)
-		if (t[s->v[i].thread].position != s->v[i].from ||
+		if (t[s->v[i].thread].position != s->v[i].from || !is_in_order(v, &s->v[i]) ||
 		    !values_go(v, s->v[i].thread, s->v[i].to))
 			return false;
-	return true;
+	return s->n && s->v[s->n - 1].thread == v->goal.thread &&
+	       t[v->goal.thread].position == v->goal.e2 + 1;
 }

@@ -90,7 +90,7 @@ bool values_go(struct values *v, uint32_t thread, uint64_t position);
  * before these are overwritten. */
 void values_expect_reads(struct values *v, uint32_t thread, uint64_t from, uint64_t to);
 
-/* Execute a schedule from the start, checking everything, values too. */
+/* Execute a schedule from the start, checking everything: values, and the order of the goal. */
 bool values_execute(struct values *v, const struct model_schedule *s);
 
 /* Would a read see now the write that it saw in the run? */
