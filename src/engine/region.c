@@ -26,8 +26,7 @@ void regions_free(struct regions *r)
 	*r = (struct regions){0};
 }
 
-/* Returns a hash of a place's line and column, and of those that it was inlined at. */
-static uint64_t hash_of_source(const struct names *names, strref place)
+uint64_t region_hash_of_source(const struct names *names, strref place)
 {
 	const struct names_frame *f = NULL;
 	size_t n = names->resolver ? names->resolver->stack(names->resolver, names, place, &f) : 0;
@@ -37,6 +36,8 @@ static uint64_t hash_of_source(const struct names *names, strref place)
 		if (!f[i].line)
 			return map_mix(place); /* without debug information a place is a spot */
 		h = map_mix(h ^ ((uint64_t)f[i].line << 32 | f[i].column));
+		for (const char *c = f[i].file; c && *c; c++)
+			h = (h ^ (unsigned char)*c) * 0x100000001b3ull;
 		if (!f[i].inlined)
 			return h;
 	}
@@ -53,7 +54,7 @@ static void learn_place(struct regions *r, const struct names *names, strref pla
 
 	if (recorded_place(strings->text[place], &parsed) && parsed.parent < strings->n)
 		p->call = parsed.parent;
-	hash = map_mix(hash_of_source(names, place) ^ (uint64_t)p->call << 32);
+	hash = map_mix(region_hash_of_source(names, place) ^ (uint64_t)p->call << 32);
 	p->spot = map_get(&r->spots, hash);
 	if (p->spot == MAP_NONE) {
 		p->spot = (uint32_t)r->spots.n + 1;

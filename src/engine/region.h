@@ -53,6 +53,13 @@ struct regions {
 	bool recorded;
 };
 
+/*
+ * Returns a hash of a place's line and column in its function, and of those that it was inlined
+ * at: equal for copies that the compiler made of one statement. Without debug information every
+ * place differs.
+ */
+uint64_t region_hash_of_source(const struct names *names, strref place);
+
 /* Call this for each batch before its events. */
 void regions_prepare(struct regions *r, const struct batch *b);
 void regions_free(struct regions *r);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "engine/region.h"
 
 #include "base/banned.h"
 
@@ -43,6 +44,8 @@ void model_free(struct model *m)
 	mem_free(m->links);
 	mem_free(m->turn);
 	map_free(&m->link_ids);
+	map_free(&m->spots);
+	mem_free(m->spot);
 	for (size_t i = 0; m->writes && i < m->nwatched; i++)
 		mem_free(m->writes[i].v);
 	mem_free(m->writes);
@@ -142,7 +145,36 @@ static void add_link(struct model *m, uint32_t thread, uint64_t at, uint32_t oth
 	l->v[l->n++] = (struct model_link){at, position};
 }
 
-static void add_access(struct model *m, const struct event *e, uint64_t at, uint64_t event)
+/*
+ * Returns a place that stands for all places of the same statement: the compiler may have made
+ * copies of it, and it may have several callers.
+ */
+static strref find_spot(struct model *m, const struct names *names, strref place)
+{
+	uint64_t hash;
+	uint32_t first;
+
+	if (!names->resolver || !place || place & STRREF_NUMBER)
+		return place;
+	MEM_GROW0(m->spot, m->spot_cap, names->table[NAMES_STRING].n);
+	if (m->spot[place])
+		return m->spot[place];
+	hash = region_hash_of_source(names, place);
+	first = map_get(&m->spots, hash);
+	if (first == MAP_NONE) {
+		first = place;
+		map_set(&m->spots, hash, place);
+	}
+	return m->spot[place] = first;
+}
+
+strref model_place(const struct model *m, strref place)
+{
+	return place < m->spot_cap && m->spot[place] ? m->spot[place] : place;
+}
+
+static void add_access(struct model *m, const struct names *names, const struct event *e,
+		       uint64_t at, uint64_t event)
 {
 	struct model_thread *t = &m->thread[e->thread];
 	struct model_writes *writes = &m->writes[e->operand];
@@ -156,7 +188,7 @@ static void add_access(struct model *m, const struct event *e, uint64_t at, uint
 		.reads = e->op == OP_READ || e->op == OP_UPDATE || e->op == OP_ALLOC,
 		.writes = e->op != OP_READ,
 		.var = e->operand,
-		.place = e->place,
+		.place = find_spot(m, names, e->place),
 		.from_thread = last ? last->thread : 0,
 		.from = last ? last->access : MODEL_NONE,
 	};
@@ -233,7 +265,7 @@ void model_take(struct model *m, const struct batch *b)
 		case OP_ALLOC:
 		case OP_FREE:
 			if (e->operand < m->nwatched && m->watched[e->operand])
-				add_access(m, e, at, event);
+				add_access(m, b->names, e, at, event);
 			break;
 		default:
 			if (e->outer && m->watched)

@@ -54,7 +54,7 @@ struct model_access {
 	uint64_t reads : 1;
 	uint64_t writes : 1;
 	uint32_t var;
-	strref place;
+	strref place; /* equal for all copies of a statement */
 	/* The write that a read saw: the `from`-th access of a thread; MODEL_NONE: initial value */
 	uint32_t from_thread, from;
 };
@@ -154,6 +154,9 @@ struct model {
 	struct model_writes *writes; /* by variable, below `nwatched` */
 	struct model_links *links;
 	size_t nlinks, links_cap;
+	strref *spot; /* by place: the first place of the same statement; 0: not known yet */
+	size_t spot_cap;
+	struct map spots;    /* a hash of its line and column -> that place */
 	struct map link_ids; /* (thread, other thread) -> index into `links` */
 	uint64_t events;     /* events taken */
 	uint64_t steps;      /* of work on schedules: about proportional to time */
@@ -169,6 +172,9 @@ void model_free(struct model *m);
 /* Take the events of the trace, up to the last that a schedule may use. */
 void model_take(struct model *m, const struct batch *b);
 void model_ready(struct model *m); /* after the last batch */
+
+/* Returns the place that accesses at this place have in the model. */
+strref model_place(const struct model *m, strref place);
 
 /* Returns the position of an event of that thread. */
 uint64_t model_position(const struct model *m, uint32_t thread, uint64_t event);

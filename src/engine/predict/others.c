@@ -32,13 +32,14 @@ static struct form form_of(const struct witnesses *w, const struct witness *x, b
 static uint64_t find_near(struct model *m, const struct form *form, uint64_t from, bool back)
 {
 	const struct model_thread *t = &m->thread[form->thread];
+	strref place = model_place(m, form->place);
 	size_t i = model_access_at(t, from);
 
 	for (size_t k = 0; k < OTHERS_SEARCH && (back ? i > 0 : i < t->naccesses); k++) {
 		const struct model_access *a = &t->access[back ? --i : i++];
 
 		m->steps++;
-		if (a->var == form->var && a->place == form->place && a->reads == form->reads &&
+		if (a->var == form->var && a->place == place && a->reads == form->reads &&
 		    a->writes == form->writes)
 			return a->at;
 	}
