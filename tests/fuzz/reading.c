@@ -66,7 +66,7 @@ static void check_event(const struct names *names, const struct event *e, bool m
 	CHECK(e->op < OP_COUNT, "operation %u", e->op);
 	CHECK(e->op != OP_NONE || may_drop || e->left_out, "an event was dropped");
 	CHECK(!e->spare, "the spare byte is set");
-	CHECK(!e->left_out || (e->left_out == 1 && e->op == OP_NONE),
+	CHECK(!e->left_out || (e->left_out <= LEFT_OUT_END && e->op == OP_NONE),
 	      "a block is left out and there");
 	CHECK(e->outer == OUTER_NONE || (e->outer == OUTER_BEGIN && e->op == OP_BEGIN) ||
 		      (e->outer == OUTER_END && e->op == OP_END),
