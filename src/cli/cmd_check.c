@@ -233,7 +233,7 @@ int check_run(const struct command *cmd, int argc, char **argv)
 	if (!dc->first_run)
 		context_add(results, rep.nresults, r);
 	for (size_t i = 0; i < rep.nresults; i++) {
-		shown_select(&results[i].findings, rep.verbosity > 0, o->all);
+		shown_select(&results[i].findings, rep.verbosity > 0 || o->all, o->all);
 		found += shown_count(&results[i].findings);
 	}
 	/* A first run has no verdict. */

@@ -15,12 +15,15 @@
 
 bool rank_find_cut(const struct finding *f, struct rank_cut *cut)
 {
-	const struct finding_step *s = f->steps, *end = s + f->nsteps;
-	const struct finding_step *before = s, *after = end - 1;
+	const struct finding_step *s = f->steps, *end, *before, *after;
 
-	if (!step_same_name(f->kind, "cycle") && !step_same_name(f->kind, "pattern"))
+	if (f->nsteps < 3 ||
+	    (!step_same_name(f->kind, "cycle") && !step_same_name(f->kind, "pattern")))
 		return false;
-	if (f->nsteps < 3 || !step_same_name(s->thread, after->thread) || s->begin != after->begin)
+	end = s + f->nsteps;
+	before = s;
+	after = end - 1;
+	if (!step_same_name(s->thread, after->thread) || s->begin != after->begin)
 		return false;
 	while (before + 1 < end && step_same_name(before[1].thread, s->thread))
 		before++;

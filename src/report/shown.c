@@ -22,7 +22,8 @@ static enum finding_hidden hidden_kind(const struct finding *f)
 {
 	if (f->feasible == FEASIBLE_NO && f->status == FINDING_PREDICTED)
 		return HIDDEN_POSSIBLE;
-	if (f->rank_class == CLASS_WEAK)
+	/* What was seen to happen is not a weak guess. */
+	if (f->rank_class == CLASS_WEAK && f->status == FINDING_PREDICTED)
 		return HIDDEN_WEAK;
 	if (f->rank_class == CLASS_ATOMIC_VARIABLE)
 		return HIDDEN_ATOMIC;

@@ -22,7 +22,7 @@ static bool counts(const struct reporter_entry *e)
 /* Does it count, and is it shown? */
 static bool is_shown(const struct reporter_process *p, const struct reporter_entry *e)
 {
-	return counts(e) && (p->verbosity > 0 || !shown_is_hidden(e->f));
+	return counts(e) && (p->verbosity > 0 || p->session->o.all || !shown_is_hidden(e->f));
 }
 
 size_t reporter_findings(const struct reporter *s)
@@ -30,7 +30,7 @@ size_t reporter_findings(const struct reporter *s)
 	struct finding_list l = findings_collect(s, NULL, true);
 	size_t n;
 
-	shown_select(&l, s->o.verbosity > 0, s->o.all);
+	shown_select(&l, s->o.verbosity > 0 || s->o.all, s->o.all);
 	n = shown_count(&l);
 	findings_collect_free(&l);
 	return n;

@@ -127,7 +127,7 @@ static void take_findings(const struct reporter *s, const struct reporter_proces
 	}
 	findings_collect_free(&l);
 	for (size_t i = 0; i < 2; i++)
-		shown_select(&to->results[i].findings, verbose, s->o.all);
+		shown_select(&to->results[i].findings, verbose || s->o.all, s->o.all);
 }
 
 static void fill_figures(const struct reporter *s, struct engine_result *res)
