@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -203,12 +204,39 @@ static int finish_all(const char *raw)
 	return done;
 }
 
+/*
+ * Opens the trace's file, creating it if there is none, and locks it: a second recording to the
+ * same file would take the raw recordings of the first. Returns the descriptor, or -1.
+ */
+static int open_output(struct err *err)
+{
+	for (;;) {
+		int fd = open(o.output, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+		struct stat opened = {0}, named = {0};
+
+		if (fd < 0)
+			return err_sys(err, "%s", o.output);
+		if (fstat(fd, &opened) || !S_ISREG(opened.st_mode))
+			return fd;
+		if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+			close(fd);
+			return err_fail(err, "%s: another 'atomsan record' is writing this file",
+					o.output);
+		}
+		/* Another recording may have replaced the file before it was locked here. */
+		if (!stat(o.output, &named) && named.st_ino == opened.st_ino &&
+		    named.st_dev == opened.st_dev)
+			return fd;
+		close(fd);
+	}
+}
+
 static int record(int argc, char **argv)
 {
 	struct err err = {0};
 	bool was_there;
 	char *raw;
-	int rc, status, done;
+	int rc, status, done, output;
 
 	if (!argc)
 		return cli_usage(&cmd_record, "which program?");
@@ -223,25 +251,26 @@ static int record(int argc, char **argv)
 	}
 	/* Fail now, not after the program has run for an hour. */
 	was_there = !access(o.output, F_OK);
-	rc = open(o.output, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-	if (rc < 0) {
+	output = open_output(&err);
+	if (output < 0) {
 		mem_free(raw);
-		return cli_error("%s: %s", o.output, strerror(errno));
+		return cli_error("%s", err.text);
 	}
-	close(rc);
 	rc = child_start(argv);
 	if (rc) {
 		mem_free(raw);
 		if (!was_there)
 			unlink(o.output);
+		close(output);
 		return rc;
 	}
 	status = wait_for(raw);
 	done = finish_all(raw);
 	mem_free(raw);
+	if (!done && !was_there)
+		unlink(o.output);
+	close(output);
 	if (!done) {
-		if (!was_there)
-			unlink(o.output);
 		cli_error("%s recorded nothing: was it linked by atomsan-cc?", argv[0]);
 		return status ? status : EXIT_BAD;
 	}

@@ -222,10 +222,17 @@ static enum kind kind_of(const char *name)
 	return kind;
 }
 
-/* A program that finds nothing and asks nothing does not connect. Says which case it is. */
-static void print_silence(const char *name, bool text)
+/*
+ * No process connected. An instrumented program connects at its end, unless it is killed or
+ * replaces itself before. Says which case it is; returns whether an instrumented program ran.
+ */
+static bool explain_silence(const char *name, bool text)
 {
-	switch (kind_of(name)) {
+	enum kind kind = kind_of(name);
+
+	if (o.quiet)
+		return kind == INSTRUMENTED;
+	switch (kind) {
 	case PLAIN:
 		note("nothing was checked: %s was not linked by atomsan-cc", name);
 		break;
@@ -234,10 +241,12 @@ static void print_silence(const char *name, bool text)
 			note("no %satomicity violation", o.predict ? "possible " : "");
 		break;
 	case NOT_KNOWN:
-		if (o.verbose)
-			note("no process linked by atomsan-cc reported anything");
+		note("nothing was checked: %s ran no program to its end that was linked by "
+		     "atomsan-cc",
+		     name);
 		break;
 	}
+	return kind == INSTRUMENTED;
 }
 
 /* --- before it starts --- */
@@ -405,8 +414,9 @@ static int run(int argc, char **argv)
 	room.session = reporter_new(&options);
 	serve_all(&room);
 	rc = child_wait();
-	if (!reporter_was_used(room.session) && !o.quiet)
-		print_silence(argv[0], options.format == &text_format);
+	if (!reporter_was_used(room.session) &&
+	    !explain_silence(argv[0], options.format == &text_format) && !rc)
+		rc = EXIT_BAD;
 	/* If standard error was closed, the user does not want the report. */
 	if (reporter_end(room.session) && o.output && !rc)
 		rc = cli_error("%s: writing failed", o.output);

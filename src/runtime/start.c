@@ -37,7 +37,8 @@ static int finish_tools(int status)
 	if (rt_checking && !__atomic_exchange_n(&once, 1, __ATOMIC_RELAXED))
 		found += rt_tool->finish();
 	rt_leave_nested(&rt_self, inside);
-	return found && !status ? rt_options.exitcode : status;
+	/* Under `atomsan run` only that command's own status shows findings. */
+	return found && !status && !*rt_options.reporter ? rt_options.exitcode : status;
 }
 
 /*
