@@ -319,7 +319,7 @@ static void loop(struct refine *f)
 	hide_progress(f);
 }
 
-static int tell(struct refine *f)
+static int print_result(struct refine *f)
 {
 	unsigned stuck = (unsigned)f->n - f->removed;
 
@@ -405,7 +405,7 @@ static int refine(int argc, char **argv)
 		sigaction(SIGTERM, &catch, NULL);
 		if (!write_spec(f))
 			loop(f);
-		rc = tell(f);
+		rc = print_result(f);
 	}
 	for (size_t i = 0; i < f->n; i++) {
 		mem_free(f->v[i].name);

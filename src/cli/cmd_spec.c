@@ -50,8 +50,8 @@ static bool seen(struct diff *d, const char *kind, const char *name)
 	return false;
 }
 
-static void tell(struct diff *d, const char *kind, const char *name, enum spec_answer was,
-		 enum spec_answer is)
+static void add_difference(struct diff *d, const char *kind, const char *name, enum spec_answer was,
+			   enum spec_answer is)
 {
 	if (was == is || seen(d, kind, name))
 		return;
@@ -70,11 +70,12 @@ static void diff_names(struct diff *d)
 			struct names_frame f = {.function = r.plain, .linkage = r.plain};
 
 			if (r.plain && r.what == SPEC_FUNCTION)
-				tell(d, "function", r.plain, spec_function(d->spec[0], &f),
-				     spec_function(d->spec[1], &f));
+				add_difference(d, "function", r.plain,
+					       spec_function(d->spec[0], &f),
+					       spec_function(d->spec[1], &f));
 			else if (r.plain && r.what == SPEC_LABEL)
-				tell(d, "label", r.plain, spec_label(d->spec[0], r.plain),
-				     spec_label(d->spec[1], r.plain));
+				add_difference(d, "label", r.plain, spec_label(d->spec[0], r.plain),
+					       spec_label(d->spec[1], r.plain));
 		}
 	}
 }

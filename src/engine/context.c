@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "engine/tell.h"
+#include "engine/describe.h"
 #include "trace/block_policy.h"
 #include "trace/blocks.h"
 #include "trace/recorded.h"
@@ -126,7 +126,7 @@ static const char *name_of_lock(struct finding *f, const struct names *names, co
 {
 	struct event e = {.op = l->shared ? OP_ACQUIRE_SHARED : OP_ACQUIRE, .operand = l->lock};
 
-	return tell_operand(f, names, &e);
+	return describe_operand(f, names, &e);
 }
 
 static enum region_kind kind_of_label(const struct names *names, strref label)
@@ -164,8 +164,8 @@ static struct finding_block block_of(const struct wanted *w, const struct names 
 {
 	struct finding_block out = {
 		.thread = w->step->thread,
-		.label = tell_string(w->f, names, b->label),
-		.place = tell_string(w->f, names, b->place),
+		.label = describe_string(w->f, names, b->label),
+		.place = describe_string(w->f, names, b->place),
 		.begin = b->begin,
 		.kind = kind_of_label(names, b->label),
 		.nheld = b->held.n,
@@ -237,7 +237,7 @@ static void fill_uses(const struct wanted *w, const struct names *names, const s
 		};
 
 		if (use.reads && u->var == var)
-			use.stack = tell_stack(w->f, names, u->place);
+			use.stack = describe_stack(w->f, names, u->place);
 		s->uses[s->nuses++] = use;
 	}
 }
@@ -262,8 +262,8 @@ static void fill_move(const struct wanted *w, const struct names *names, const s
 {
 	w->move->thread = arena_strdup(&w->f->arena, names_thread(names, e->thread));
 	w->move->op = op_info[e->op].spelling;
-	w->move->operand = tell_operand(w->f, names, e);
-	w->move->place = tell_string(w->f, names, e->place);
+	w->move->operand = describe_operand(w->f, names, e);
+	w->move->place = describe_string(w->f, names, e->place);
 }
 
 static void track_block(struct open *open, const struct event *e, uint64_t number)

@@ -1,7 +1,7 @@
 #include "engine/event_ref.h"
 
 #include "base/mem.h"
-#include "engine/tell.h"
+#include "engine/describe.h"
 
 #include "base/banned.h"
 
@@ -22,18 +22,18 @@ struct finding_step event_ref_step(struct finding *f, const struct names *names,
 	struct event e = {
 		.thread = s->thread, .operand = s->operand, .op = s->op, .place = s->place};
 	struct finding_step step = {
-		.thread = tell_thread(f, names, s->thread),
+		.thread = describe_thread(f, names, s->thread),
 		.event = s->event,
 		.op = op_info[s->op].spelling,
 		.past = op_info[s->op].past,
-		.label = tell_string(f, names, s->label),
+		.label = describe_string(f, names, s->label),
 		.begin = s->begin,
-		.place = tell_string(f, names, s->place),
-		.begin_place = tell_string(f, names, s->begin_place),
-		.stack = tell_stack(f, names, s->place),
+		.place = describe_string(f, names, s->place),
+		.begin_place = describe_string(f, names, s->begin_place),
+		.stack = describe_stack(f, names, s->place),
 		.var = op_is_access(s->op) || s->op == OP_FREE ? s->operand : UINT32_MAX,
 	};
 
-	tell_step_operand(f, names, &e, &step);
+	describe_step_operand(f, names, &e, &step);
 	return step;
 }

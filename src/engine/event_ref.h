@@ -54,7 +54,7 @@ static inline struct event_ref event_ref_of(const struct event_ref_blocks *b, co
 				  e->place, block->label, block->place, e->op};
 }
 
-/* Make a step of a finding; only the locks held are missing: see tell_held(). */
+/* Make a step of a finding; only the locks held are missing: see describe_held(). */
 struct finding_step event_ref_step(struct finding *f, const struct names *names,
 				   const struct event_ref *s);
 

@@ -192,7 +192,7 @@ struct finding {
 	size_t nlocks;
 	struct finding_thread *threads; /* of the steps, each once, if their creation is known */
 	size_t nthreads;
-	bool recorded;  /* from a recorded run: see tell.h */
+	bool recorded;  /* from a recorded run: see describe.h */
 	bool live;      /* found while the program ran: event numbers give only the order of the
 			   finding's own events */
 	uint64_t group; /* of a live finding: the same number for all of one transaction */

@@ -11,7 +11,7 @@
  *
  * A second piece of memory with the same name gets " #2".
  *
- * Included by: engine/finding.c, engine/tell.c.
+ * Included by: engine/finding.c, engine/describe.c.
  */
 #ifndef ATOMSAN_ENGINE_MEMORY_NAMES_H
 #define ATOMSAN_ENGINE_MEMORY_NAMES_H

@@ -4,7 +4,7 @@
 #include <xxhash.h>
 
 #include "base/mem.h"
-#include "engine/tell.h"
+#include "engine/describe.h"
 
 #include "base/banned.h"
 
@@ -459,15 +459,15 @@ struct finding_step segments_step(const struct segments *u, const struct segment
 	struct event_ref s = segments_event_ref(u, t, i);
 	struct finding_step step = event_ref_step(f, u->names, &s);
 
-	tell_held(f, u->names, &step, heldlocks_view(&u->held, segment_ops(u, t)[i].held));
+	describe_held(f, u->names, &step, heldlocks_view(&u->held, segment_ops(u, t)[i].held));
 	return step;
 }
 
 struct finding_block segments_block(const struct segments *u, const struct segment *t,
 				    struct finding *f)
 {
-	return (struct finding_block){.thread = tell_thread(f, u->names, t->thread),
-				      .label = tell_string(f, u->names, t->label),
-				      .place = tell_string(f, u->names, t->place),
+	return (struct finding_block){.thread = describe_thread(f, u->names, t->thread),
+				      .label = describe_string(f, u->names, t->label),
+				      .place = describe_string(f, u->names, t->place),
 				      .begin = t->transaction ? t->begin : 0};
 }

@@ -8,7 +8,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
-#include "engine/tell.h"
+#include "engine/describe.h"
 #include "reporter/reporter_impl.h"
 #include "symbol/symbol.h"
 #include "trace/raw_file.h"
@@ -280,8 +280,8 @@ static void set_step(struct source *from, struct finding *f, struct finding_step
 	struct event e = {.op = (uint8_t)op_of(s->op)};
 
 	to->thread = thread_name(f, s->thread);
-	to->place = tell_string(f, &from->names, place);
-	to->stack = tell_stack(f, &from->names, place);
+	to->place = describe_string(f, &from->names, place);
+	to->stack = describe_stack(f, &from->names, place);
 	if (e.op == OP_NONE)
 		return;
 	to->op = op_info[e.op].spelling;
@@ -294,9 +294,9 @@ static void set_step(struct source *from, struct finding *f, struct finding_step
 	e.place = place;
 	if (op_is_lock(e.op))
 		names_note_lock(&from->names, &e);
-	tell_step_operand(f, &from->names, &e, to);
+	describe_step_operand(f, &from->names, &e, to);
 	if (op_is_access(e.op))
-		tell_variable(f, &from->names, e.operand);
+		describe_variable(f, &from->names, e.operand);
 }
 
 /*
@@ -345,9 +345,9 @@ static void set_block(struct source *from, struct finding *f, const struct live_
 		return;
 	label = head->marked ? marked_label(from, head->block)
 			     : raw_names_label(&from->raw, 'f', head->block, NULL, 0);
-	f->transaction.label = tell_string(f, &from->names, label);
+	f->transaction.label = describe_string(f, &from->names, label);
 	f->transaction.place =
-		tell_string(f, &from->names, raw_names_place(&from->raw, 0, head->begin));
+		describe_string(f, &from->names, raw_names_place(&from->raw, 0, head->begin));
 	f->transaction.begin = 1;
 	for (size_t i = 0; i < 2; i++) {
 		if (strcmp(ends[i]->thread, f->transaction.thread) != 0)

@@ -16,7 +16,7 @@
 #include "engine/blocks/sets.h"
 #include "engine/engine.h"
 #include "engine/segment.h"
-#include "engine/tell.h"
+#include "engine/describe.h"
 
 #include "base/banned.h"
 
@@ -79,7 +79,7 @@ static void end_finding(struct blocks *b, struct finding *f, struct str *pattern
 	b->sink->emit(b->sink, f);
 }
 
-static void tell_cut(struct blocks *b, const struct segment *t, const struct blocks_cut *cut)
+static void emit_cut(struct blocks *b, const struct segment *t, const struct blocks_cut *cut)
 {
 	struct finding *f = start_finding(b, t, cut->nsteps, 1);
 	const struct segment *other = &b->segments.segment[cut->other[0].segment];
@@ -96,13 +96,13 @@ static void tell_cut(struct blocks *b, const struct segment *t, const struct blo
 				 cut->other[who - 2].op);
 	}
 	if (cut->nother == 1)
-		tell_variable(
+		describe_variable(
 			f, b->segments.names,
 			segments_var(&b->segments, segment_ops(&b->segments, t)[cut->own[0]].what));
 	end_finding(b, f, &pattern);
 }
 
-static void tell_set(void *arg, const struct blocks_cycle *c)
+static void emit_set(void *arg, const struct blocks_cycle *c)
 {
 	struct blocks *b = arg;
 	const struct segment *t = &b->segments.segment[c->part[0].segment];
@@ -142,10 +142,10 @@ static uint64_t blocks_finish(void *engine)
 		if (!bad[i])
 			continue;
 		b->found++;
-		tell_cut(b, t, &cut);
+		emit_cut(b, t, &cut);
 	}
 	if (b->want_sets)
-		blocks_sets_find(&b->sets, &b->segments, bad, tell_set, b);
+		blocks_sets_find(&b->sets, &b->segments, bad, emit_set, b);
 	mem_free(bad);
 	return 0;
 }

@@ -302,14 +302,14 @@ static bool cut_segment(struct search *s, uint32_t segment)
 }
 
 void blocks_sets_find(struct blocks_sets *sets, struct segments *u, const bool *bad,
-		      void (*tell)(void *arg, const struct blocks_cycle *c), void *arg)
+		      void (*found)(void *arg, const struct blocks_cycle *c), void *arg)
 {
 	struct search s = {.sets = sets, .u = u};
 
 	collect(&s);
 	for (size_t i = 0; i < u->n && s.n && !sets->cut_short; i++)
 		if (u->segment[i].transaction && !bad[i] && cut_segment(&s, (uint32_t)i))
-			tell(arg, &s.found);
+			found(arg, &s.found);
 	mem_free(s.end);
 	mem_free(s.first);
 	mem_free(s.by_thread);

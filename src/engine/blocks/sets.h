@@ -44,8 +44,9 @@ struct blocks_sets {
 	bool cut_short;
 };
 
-/* Look for one cycle for each transaction that is not `bad` already; call `tell` for each found. */
+/* Look for one cycle for each transaction that is not `bad` already; call `found` for each found.
+ */
 void blocks_sets_find(struct blocks_sets *s, struct segments *u, const bool *bad,
-		      void (*tell)(void *arg, const struct blocks_cycle *c), void *arg);
+		      void (*found)(void *arg, const struct blocks_cycle *c), void *arg);
 
 #endif

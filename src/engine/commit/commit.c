@@ -54,7 +54,7 @@ static void emit(void *arg, const struct commit_found *f)
 {
 	struct commit *c = arg;
 
-	c->sink->emit(c->sink, commit_tell(&c->segments, f));
+	c->sink->emit(c->sink, commit_describe(&c->segments, f));
 }
 
 static uint64_t commit_finish(void *engine)

@@ -15,14 +15,14 @@
  *  - Two accesses of a variable *meet* if the forest has an edge between a node of
  *    the one and a node of the other.
  *
- *	sort.c    paths and sorts; the accesses of a segment by sort
- *	rule.c    the rules of the two forests
- *	meet.c    which accesses meet, in which nodes
- *	table.c   the same for variables with many sorts of accesses
- *	index.c   which of many sorts have a lock in common
- *	cycle.c   which transactions have separate nodes that others connect
- *	tell.c    findings
- *	commit.c  the engines
+ *	sort.c      paths and sorts; the accesses of a segment by sort
+ *	rule.c      the rules of the two forests
+ *	meet.c      which accesses meet, in which nodes
+ *	table.c     the same for variables with many sorts of accesses
+ *	index.c     which of many sorts have a lock in common
+ *	cycle.c     which transactions have separate nodes that others connect
+ *	describe.c  findings
+ *	commit.c    the engines
  *
  * Included by: the files of commit/.
  */
@@ -319,8 +319,8 @@ struct commit_counts {
 void commit_cycle_find(struct commit_meet *m, struct commit_counts *counts,
 		       void (*found)(void *arg, const struct commit_found *f), void *arg);
 
-/* ---- tell.c ---- */
+/* ---- describe.c ---- */
 
-struct finding *commit_tell(const struct segments *u, const struct commit_found *c);
+struct finding *commit_describe(const struct segments *u, const struct commit_found *c);
 
 #endif

@@ -87,7 +87,7 @@ static void take_op(struct atomizer *a, const struct event *e, uint64_t event,
 	if (mover_take(a->run[e->thread], mover, &at, heldlocks_of(&a->held, e->thread)))
 		return;
 	a->found++;
-	a->sink->emit(a->sink, mover_tell(a->run[e->thread], names, &a->held));
+	a->sink->emit(a->sink, mover_describe(a->run[e->thread], names, &a->held));
 }
 
 static void restart(struct atomizer *a, uint32_t thread)

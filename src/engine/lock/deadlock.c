@@ -14,7 +14,7 @@
 
 #include "base/mem.h"
 #include "engine/engine.h"
-#include "engine/tell.h"
+#include "engine/describe.h"
 
 #include "base/banned.h"
 
@@ -251,7 +251,7 @@ static void rotate_steps(struct finding *f)
 	f->steps = steps;
 }
 
-static void tell(void *engine, const struct deadlock_cycle *c)
+static void emit_deadlock(void *engine, const struct deadlock_cycle *c)
 {
 	struct deadlock *d = engine;
 	struct finding *f = finding_new();
@@ -268,8 +268,8 @@ static void tell(void *engine, const struct deadlock_cycle *c)
 
 		step[0] = event_ref_step(f, d->names, &outer->at);
 		step[1] = event_ref_step(f, d->names, &w->at);
-		tell_held(f, d->names, &step[0], heldlocks_view(&d->held, outer->set));
-		tell_held(f, d->names, &step[1], heldlocks_view(&d->held, w->set));
+		describe_held(f, d->names, &step[0], heldlocks_view(&d->held, outer->set));
+		describe_held(f, d->names, &step[1], heldlocks_view(&d->held, w->set));
 		if (w->at.event > f->event)
 			f->event = w->at.event;
 	}
@@ -287,7 +287,7 @@ static uint64_t deadlock_finish(void *engine)
 	struct deadlock *d = engine;
 	struct deadlock_wishes w = {&d->held, d->wish, (uint32_t)d->nwishes, d->clock};
 
-	d->cut = !deadlock_find(&w, tell, d);
+	d->cut = !deadlock_find(&w, emit_deadlock, d);
 	return 0;
 }
 

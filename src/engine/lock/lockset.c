@@ -25,7 +25,7 @@
 #include "engine/event_ref.h"
 #include "engine/heldlocks.h"
 #include "engine/phase.h"
-#include "engine/tell.h"
+#include "engine/describe.h"
 
 #include "base/banned.h"
 
@@ -175,8 +175,8 @@ static const struct record *find_other(const struct lockset *l, const struct var
 	return best;
 }
 
-static void tell(struct lockset *l, const struct record *other, const struct record *new,
-		 const struct names *names)
+static void emit_race(struct lockset *l, const struct record *other, const struct record *new,
+		      const struct names *names)
 {
 	struct finding *f = finding_new();
 
@@ -187,9 +187,9 @@ static void tell(struct lockset *l, const struct record *other, const struct rec
 	f->steps = arena_alloc(&f->arena, 2 * sizeof *f->steps);
 	f->steps[0] = event_ref_step(f, names, &other->at);
 	f->steps[1] = event_ref_step(f, names, &new->at);
-	tell_held(f, names, &f->steps[0], heldlocks_view(&l->held, other->full));
-	tell_held(f, names, &f->steps[1], heldlocks_view(&l->held, new->full));
-	tell_variable(f, names, new->at.operand);
+	describe_held(f, names, &f->steps[0], heldlocks_view(&l->held, other->full));
+	describe_held(f, names, &f->steps[1], heldlocks_view(&l->held, new->full));
+	describe_variable(f, names, new->at.operand);
 	finding_seal(f);
 	l->sink->emit(l->sink, f);
 }
@@ -313,7 +313,7 @@ __attribute__((noinline)) static void take_new_access(struct lockset *l, const s
 		const struct record *other = take_shared(l, v, e->op, &new, clock);
 
 		if (other) {
-			tell(l, other, &new, names);
+			emit_race(l, other, &new, names);
 			drop_records(v);
 			v->state = TOLD;
 			return;

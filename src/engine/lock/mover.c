@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "engine/tell.h"
+#include "engine/describe.h"
 
 #include "base/banned.h"
 
@@ -40,12 +40,12 @@ static void add(struct finding *f, struct str *pattern, const struct mover_op *o
 		str_addc(pattern, '-');
 	str_addc(pattern, "BRLN"[op->mover]);
 	*step = event_ref_step(f, names, &op->at);
-	tell_held(f, names, step, heldlocks_view(locks, op->held));
+	describe_held(f, names, step, heldlocks_view(locks, op->held));
 	f->nsteps++;
 }
 
-struct finding *mover_tell(const struct mover_run *r, const struct names *names,
-			   const struct heldlocks *locks)
+struct finding *mover_describe(const struct mover_run *r, const struct names *names,
+			       const struct heldlocks *locks)
 {
 	struct finding *f = finding_new();
 	struct str pattern = STR_INIT;
@@ -63,9 +63,9 @@ struct finding *mover_tell(const struct mover_run *r, const struct names *names,
 	f->status = FINDING_PREDICTED;
 	f->kind = "movers";
 	f->event = last->at.event;
-	f->transaction = tell_block(&f->steps[f->nsteps - 1]);
+	f->transaction = describe_block(&f->steps[f->nsteps - 1]);
 	if (op_is_access(last->at.op))
-		tell_variable(f, names, last->at.operand);
+		describe_variable(f, names, last->at.operand);
 	f->pattern = arena_strndup(&f->arena, pattern.s, pattern.n);
 	str_free(&pattern);
 	finding_seal(f);

@@ -59,7 +59,7 @@ bool mover_take(struct mover_run *r, enum mover mover, const struct event_ref *a
  * Make the finding for a block whose last operation broke the pattern. The steps are
  * its operations, that one last; `pattern` has the mover of each step.
  */
-struct finding *mover_tell(const struct mover_run *r, const struct names *names,
-			   const struct heldlocks *locks);
+struct finding *mover_describe(const struct mover_run *r, const struct names *names,
+			       const struct heldlocks *locks);
 
 #endif

@@ -107,7 +107,7 @@ static void judge(struct reduction *r, const struct segment *t)
 				segment_ops(&r->segments, t)[i].held)) {
 			r->found++;
 			r->sink->emit(r->sink,
-				      mover_tell(&run, r->segments.names, &r->segments.held));
+				      mover_describe(&run, r->segments.names, &r->segments.held));
 			return;
 		}
 	}

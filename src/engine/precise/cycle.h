@@ -1,7 +1,7 @@
 /*
- * Cycles as event numbers: what cycle_find.c finds and cycle_tell.c makes findings from.
+ * Cycles as event numbers: what cycle_find.c finds and cycle_describe.c makes findings from.
  *
- * Included by: explain.c, cycle_find.c, cycle_tell.c.
+ * Included by: explain.c, cycle_find.c, cycle_describe.c.
  */
 #ifndef ATOMSAN_ENGINE_PRECISE_CYCLE_H
 #define ATOMSAN_ENGINE_PRECISE_CYCLE_H
@@ -28,9 +28,10 @@ void cycle_find_take(struct cycle_find *f, const struct batch *b);
 struct cycle *cycle_find_done(struct cycle_find *f);
 void cycles_free(struct cycle *v, size_t n);
 
-/* cycle_tell.c: look up the events, and emit the findings. */
-struct cycle_tell *cycle_tell_new(const struct cycle *v, size_t n, struct finding_sink *sink);
-void cycle_tell_take(struct cycle_tell *t, const struct batch *b);
-void cycle_tell_free(struct cycle_tell *t);
+/* cycle_describe.c: look up the events, and emit the findings. */
+struct cycle_describe *cycle_describe_new(const struct cycle *v, size_t n,
+					  struct finding_sink *sink);
+void cycle_describe_take(struct cycle_describe *t, const struct batch *b);
+void cycle_describe_free(struct cycle_describe *t);
 
 #endif

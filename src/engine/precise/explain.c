@@ -18,7 +18,7 @@ struct explain {
 	struct finding_sink *sink;
 	struct cycle_find *find; /* first */
 	struct cycle *cycles;
-	struct cycle_tell *tell; /* then */
+	struct cycle_describe *describe; /* then */
 };
 
 struct explain *explain_new(const struct closings *closings, const struct frontier_given *given,
@@ -37,7 +37,7 @@ void explain_take(struct explain *x, const struct batch *b)
 	if (x->find)
 		cycle_find_take(x->find, b);
 	else
-		cycle_tell_take(x->tell, b);
+		cycle_describe_take(x->describe, b);
 }
 
 uint64_t explain_finish(struct explain *x)
@@ -46,7 +46,7 @@ uint64_t explain_finish(struct explain *x)
 		return 0;
 	x->cycles = cycle_find_done(x->find);
 	x->find = NULL;
-	x->tell = cycle_tell_new(x->cycles, x->closings->n, x->sink);
+	x->describe = cycle_describe_new(x->cycles, x->closings->n, x->sink);
 	return x->closings->v[x->closings->n - 1].event;
 }
 
@@ -56,8 +56,8 @@ void explain_free(struct explain *x)
 		return;
 	if (x->find)
 		x->cycles = cycle_find_done(x->find);
-	if (x->tell)
-		cycle_tell_free(x->tell);
+	if (x->describe)
+		cycle_describe_free(x->describe);
 	cycles_free(x->cycles, x->closings->n);
 	mem_free(x);
 }

@@ -28,7 +28,7 @@
 #include "engine/predict/schedule.h"
 #include "engine/predict/two.h"
 #include "engine/predict/witness.h"
-#include "engine/tell.h"
+#include "engine/describe.h"
 #include "trace/block_policy.h"
 #include "trace/recorded.h"
 
@@ -186,7 +186,7 @@ static void add_held(const struct predict *p, struct finding *f, struct finding_
 		}
 	}
 	view.v = v;
-	tell_held(f, p->names, step, view);
+	describe_held(f, p->names, step, view);
 	mem_free(v);
 }
 
@@ -276,8 +276,8 @@ static void add_region(const struct predict *p, struct finding *f, const struct 
 
 	f->region.kind = region_kind_of(p, pair);
 	f->region.why = why[f->region.kind];
-	f->region.name = tell_string(f, p->names, tx->label);
-	f->region.place = tell_string(f, p->names, tx->place);
+	f->region.name = describe_string(f, p->names, tx->label);
+	f->region.place = describe_string(f, p->names, tx->place);
 }
 
 static void emit(struct predict *p, const struct best *best)
@@ -303,7 +303,7 @@ static void emit(struct predict *p, const struct best *best)
 	f->changed = arena_alloc(&f->arena, f->nchanged * sizeof *f->changed);
 	if (f->nchanged)
 		memcpy(f->changed, best->changed, f->nchanged * sizeof *f->changed);
-	tell_variable(f, p->names, p->witnesses.entry[pair->entry].var);
+	describe_variable(f, p->names, p->witnesses.entry[pair->entry].var);
 	f->steps = arena_alloc(&f->arena, 4 * sizeof *f->steps);
 	add_step(p, f, pair, false);
 	/* The steps walk around the cycle: the one that conflicts with e1 first. */
@@ -311,7 +311,7 @@ static void emit(struct predict *p, const struct best *best)
 		add_step(p, f, single, single->flags & WITNESS_REVERSED);
 	add_step(p, f, single, !(single->flags & WITNESS_REVERSED));
 	add_step(p, f, pair, true);
-	f->transaction = tell_block(&f->steps[f->nsteps - 1]);
+	f->transaction = describe_block(&f->steps[f->nsteps - 1]);
 	add_pattern(f, pair, single);
 	add_region(p, f, pair);
 	f->acts = pair->flags & WITNESS_ACTS;

@@ -1,4 +1,4 @@
-#include "engine/tell.h"
+#include "engine/describe.h"
 
 #include <string.h>
 
@@ -20,7 +20,7 @@ static const char *keep(struct finding *f, const char *s)
 	return s ? arena_strdup(&f->arena, s) : NULL;
 }
 
-const char *tell_string(struct finding *f, const struct names *names, strref ref)
+const char *describe_string(struct finding *f, const struct names *names, strref ref)
 {
 	struct str s = STR_INIT;
 	char *copy = NULL;
@@ -72,7 +72,7 @@ static void add_lock(struct finding *f, const struct names *names, const struct 
 	str_free(&location);
 }
 
-const char *tell_operand(struct finding *f, const struct names *names, const struct event *e)
+const char *describe_operand(struct finding *f, const struct names *names, const struct event *e)
 {
 	const char *location = show_operand(f, names, e), *name;
 	struct names_access a;
@@ -84,8 +84,8 @@ const char *tell_operand(struct finding *f, const struct names *names, const str
 	return memory_names_other(f, a.expression, a.field, location);
 }
 
-void tell_step_operand(struct finding *f, const struct names *names, const struct event *e,
-		       struct finding_step *step)
+void describe_step_operand(struct finding *f, const struct names *names, const struct event *e,
+			   struct finding_step *step)
 {
 	struct names_access a = find_access(names, e);
 
@@ -97,7 +97,7 @@ void tell_step_operand(struct finding *f, const struct names *names, const struc
 		add_lock(f, names, e, step->operand);
 }
 
-struct finding_stack tell_stack(struct finding *f, const struct names *names, strref place)
+struct finding_stack describe_stack(struct finding *f, const struct names *names, strref place)
 {
 	const struct names_frame *frames;
 	struct finding_stack stack = {0};
@@ -139,12 +139,12 @@ static void add_thread(struct finding *f, const struct names *names, uint32_t th
 	list[f->nthreads++] = (struct finding_thread){
 		.name = name,
 		.creator = keep(f, names_thread(names, creator)),
-		.created = tell_stack(f, names, place),
+		.created = describe_stack(f, names, place),
 	};
 	f->threads = list;
 }
 
-const char *tell_thread(struct finding *f, const struct names *names, uint32_t thread)
+const char *describe_thread(struct finding *f, const struct names *names, uint32_t thread)
 {
 	const char *name = keep(f, names_thread(names, thread));
 
@@ -155,18 +155,18 @@ const char *tell_thread(struct finding *f, const struct names *names, uint32_t t
 	return name;
 }
 
-void tell_variable(struct finding *f, const struct names *names, uint32_t var)
+void describe_variable(struct finding *f, const struct names *names, uint32_t var)
 {
 	struct event e = {.op = OP_READ, .operand = var};
 
 	f->variable = show_operand(f, names, &e);
 	if (is_recorded(names))
-		f->allocated = tell_stack(f, names,
-					  names->resolver->allocated(names->resolver, names, var));
+		f->allocated = describe_stack(
+			f, names, names->resolver->allocated(names->resolver, names, var));
 }
 
-void tell_held(struct finding *f, const struct names *names, struct finding_step *step,
-	       struct heldset_view locks)
+void describe_held(struct finding *f, const struct names *names, struct finding_step *step,
+		   struct heldset_view locks)
 {
 	/* One element more, so that it is not NULL if no lock is held. */
 	step->held = arena_alloc(&f->arena, (locks.n + 1) * sizeof *step->held);
@@ -184,7 +184,7 @@ void tell_held(struct finding *f, const struct names *names, struct finding_step
 	step->held[locks.n] = NULL;
 }
 
-struct finding_block tell_block(const struct finding_step *s)
+struct finding_block describe_block(const struct finding_step *s)
 {
 	return (struct finding_block){
 		.thread = s->thread,

@@ -53,7 +53,7 @@ static void add_one_other(const struct segments *u, struct finding *f, const str
 	add_step(u, f, a.op < b.op ? b : a);
 }
 
-struct finding *commit_tell(const struct segments *u, const struct commit_found *c)
+struct finding *commit_describe(const struct segments *u, const struct commit_found *c)
 {
 	const struct segment *t = &u->segment[c->segment];
 	struct finding *f = finding_new();

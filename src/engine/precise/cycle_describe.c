@@ -10,21 +10,21 @@
 #include "engine/event_ref.h"
 #include "engine/heldlocks.h"
 #include "engine/precise/cycle.h"
-#include "engine/tell.h"
+#include "engine/describe.h"
 
 #include "base/banned.h"
 
 /* An event of a cycle. */
-struct told {
+struct cycle_event {
 	struct event_ref at;
 	heldset held;
 };
 
-struct cycle_tell {
+struct cycle_describe {
 	const struct cycle *cycles;
 	size_t ncycles, next_cycle;
-	struct told *told; /* sorted by event */
-	size_t ntold, next_told;
+	struct cycle_event *events; /* sorted by event */
+	size_t nevents, next_event;
 	struct event_ref_blocks blocks;
 	struct heldlocks held;
 	struct finding_sink *sink;
@@ -32,68 +32,69 @@ struct cycle_tell {
 
 static int by_event(const void *a, const void *b)
 {
-	const struct told *x = a, *y = b;
+	const struct cycle_event *x = a, *y = b;
 
 	return (x->at.event > y->at.event) - (x->at.event < y->at.event);
 }
 
-struct cycle_tell *cycle_tell_new(const struct cycle *v, size_t n, struct finding_sink *sink)
+struct cycle_describe *cycle_describe_new(const struct cycle *v, size_t n,
+					  struct finding_sink *sink)
 {
-	struct cycle_tell *t = mem_zalloc(sizeof *t);
+	struct cycle_describe *t = mem_zalloc(sizeof *t);
 	size_t cap = 0, kept = 0;
 
 	t->cycles = v;
 	t->ncycles = n;
 	t->sink = sink;
 	for (size_t i = 0; i < n; i++) {
-		MEM_GROW(t->told, cap, t->ntold + v[i].nsteps + v[i].nrefuted);
+		MEM_GROW(t->events, cap, t->nevents + v[i].nsteps + v[i].nrefuted);
 		for (uint32_t k = 0; k < v[i].nsteps; k++)
-			t->told[t->ntold++] = (struct told){.at.event = v[i].steps[k]};
+			t->events[t->nevents++] = (struct cycle_event){.at.event = v[i].steps[k]};
 		for (uint32_t k = 0; k < v[i].nrefuted; k++)
-			t->told[t->ntold++] = (struct told){.at.event = v[i].refuted[k]};
+			t->events[t->nevents++] = (struct cycle_event){.at.event = v[i].refuted[k]};
 	}
-	if (t->ntold)
-		qsort(t->told, t->ntold, sizeof *t->told, by_event);
-	for (size_t i = 0; i < t->ntold; i++)
-		if (!kept || t->told[kept - 1].at.event != t->told[i].at.event)
-			t->told[kept++] = t->told[i];
-	t->ntold = kept;
+	if (t->nevents)
+		qsort(t->events, t->nevents, sizeof *t->events, by_event);
+	for (size_t i = 0; i < t->nevents; i++)
+		if (!kept || t->events[kept - 1].at.event != t->events[i].at.event)
+			t->events[kept++] = t->events[i];
+	t->nevents = kept;
 	heldlocks_init(&t->held);
 	return t;
 }
 
-void cycle_tell_free(struct cycle_tell *t)
+void cycle_describe_free(struct cycle_describe *t)
 {
-	mem_free(t->told);
+	mem_free(t->events);
 	event_ref_blocks_free(&t->blocks);
 	heldlocks_free(&t->held);
 	mem_free(t);
 }
 
-static const struct told *look_up(const struct cycle_tell *t, uint64_t event)
+static const struct cycle_event *look_up(const struct cycle_describe *t, uint64_t event)
 {
-	struct told key = {.at.event = event};
+	struct cycle_event key = {.at.event = event};
 
-	return bsearch(&key, t->told, t->ntold, sizeof key, by_event);
+	return bsearch(&key, t->events, t->nevents, sizeof key, by_event);
 }
 
-static bool writes(const struct told *x)
+static bool writes(const struct cycle_event *x)
 {
 	return x->at.op == OP_WRITE || x->at.op == OP_UPDATE;
 }
 
-static bool acquires(const struct told *x)
+static bool acquires(const struct cycle_event *x)
 {
 	return x->at.op == OP_ACQUIRE || x->at.op == OP_ACQUIRE_SHARED;
 }
 
-static bool releases(const struct told *x)
+static bool releases(const struct cycle_event *x)
 {
 	return x->at.op == OP_RELEASE || x->at.op == OP_RELEASE_SHARED;
 }
 
 /* Can b follow a in a cycle: do they conflict, in this order, or are they in one transaction? */
-static bool follows(const struct told *a, const struct told *b, bool locks_too)
+static bool follows(const struct cycle_event *a, const struct cycle_event *b, bool locks_too)
 {
 	if (a->at.thread == b->at.thread)
 		return a->at.event < b->at.event || (a->at.begin && a->at.begin == b->at.begin);
@@ -110,7 +111,8 @@ static bool follows(const struct told *a, const struct told *b, bool locks_too)
  * Shorten the cycle: go from each step to the last step that can follow it. The
  * result still leaves the transaction.
  */
-static uint32_t shorten(const struct cycle_tell *t, const struct cycle *c, const struct told **out)
+static uint32_t shorten(const struct cycle_describe *t, const struct cycle *c,
+			const struct cycle_event **out)
 {
 	uint32_t n = 0, last = c->nsteps - 1;
 
@@ -128,19 +130,19 @@ static uint32_t shorten(const struct cycle_tell *t, const struct cycle *c, const
 	}
 }
 
-static void add_steps(const struct cycle_tell *t, struct finding *f,
-		      const struct told *const *steps, uint32_t n, const struct names *names)
+static void add_steps(const struct cycle_describe *t, struct finding *f,
+		      const struct cycle_event *const *steps, uint32_t n, const struct names *names)
 {
 	f->nsteps = n;
 	f->steps = arena_alloc(&f->arena, n * sizeof *f->steps);
 	for (uint32_t i = 0; i < n; i++) {
 		f->steps[i] = event_ref_step(f, names, &steps[i]->at);
-		tell_held(f, names, &f->steps[i], heldlocks_view(&t->held, steps[i]->held));
+		describe_held(f, names, &f->steps[i], heldlocks_view(&t->held, steps[i]->held));
 	}
 }
 
 /* Set the pattern, "r-w-w", if the cycle is three accesses of one variable. */
-static void add_pattern(struct finding *f, const struct told *const *steps, uint32_t n)
+static void add_pattern(struct finding *f, const struct cycle_event *const *steps, uint32_t n)
 {
 	char pattern[8] = "";
 
@@ -158,20 +160,21 @@ static void add_pattern(struct finding *f, const struct told *const *steps, uint
 }
 
 /* Returns the label of a refuted block, which is known by its begin. */
-static const char *refuted(const struct cycle_tell *t, struct finding *f, uint64_t begin,
+static const char *refuted(const struct cycle_describe *t, struct finding *f, uint64_t begin,
 			   const struct names *names)
 {
 	const struct event_ref *at = &look_up(t, begin)->at;
 	struct event e = {.operand = at->operand, .place = at->place};
 
-	return tell_string(f, names, event_label(&e));
+	return describe_string(f, names, event_label(&e));
 }
 
-static void tell(const struct cycle_tell *t, const struct cycle *c, const struct names *names)
+static void emit_cycle(const struct cycle_describe *t, const struct cycle *c,
+		       const struct names *names)
 {
 	struct finding *f = finding_new();
 	const struct event_ref *last = &look_up(t, c->closing.event)->at;
-	const struct told **steps;
+	const struct cycle_event **steps;
 	uint32_t n;
 
 	f->status = FINDING_OBSERVED;
@@ -183,20 +186,20 @@ static void tell(const struct cycle_tell *t, const struct cycle *c, const struct
 	for (uint32_t i = 0; i < c->nrefuted; i++)
 		f->refuted[i] = refuted(t, f, c->refuted[i], names);
 	if (op_is_access(last->op))
-		tell_variable(f, names, last->operand);
+		describe_variable(f, names, last->operand);
 	steps = mem_alloc(c->nsteps * sizeof *steps);
 	n = shorten(t, c, steps);
 	add_steps(t, f, steps, n, names);
 	add_pattern(f, steps, n);
 	mem_free(steps);
-	f->transaction = tell_block(&f->steps[n - 1]);
+	f->transaction = describe_block(&f->steps[n - 1]);
 	if (c->blamed)
 		f->blame = f->transaction;
 	finding_seal(f);
 	t->sink->emit(t->sink, f);
 }
 
-void cycle_tell_take(struct cycle_tell *t, const struct batch *b)
+void cycle_describe_take(struct cycle_describe *t, const struct batch *b)
 {
 	uint32_t nthreads = b->names->table[NAMES_THREAD].n;
 
@@ -209,8 +212,8 @@ void cycle_tell_take(struct cycle_tell *t, const struct batch *b)
 		/* A begin and an end are part of their block. */
 		if (e->outer == OUTER_BEGIN)
 			event_ref_blocks_take(&t->blocks, e, event);
-		if (t->next_told < t->ntold && t->told[t->next_told].at.event == event) {
-			struct told *told = &t->told[t->next_told++];
+		if (t->next_event < t->nevents && t->events[t->next_event].at.event == event) {
+			struct cycle_event *told = &t->events[t->next_event++];
 
 			told->at = event_ref_of(&t->blocks, e, event);
 			told->held = heldlocks_of(&t->held, e->thread);
@@ -219,7 +222,7 @@ void cycle_tell_take(struct cycle_tell *t, const struct batch *b)
 			const struct cycle *c = &t->cycles[t->next_cycle++];
 
 			if (c->nsteps)
-				tell(t, c, b->names);
+				emit_cycle(t, c, b->names);
 		}
 		if (e->outer == OUTER_END)
 			event_ref_blocks_take(&t->blocks, e, event);
