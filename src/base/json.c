@@ -45,7 +45,7 @@ struct parse {
 	struct err *err;
 };
 
-static int fail(struct parse *p, const char *what)
+static int fail_parse(struct parse *p, const char *what)
 {
 	return err_fail(p->err, "%s:%zu: %s", p->doc->path, p->line, what);
 }
@@ -74,7 +74,7 @@ static void skip_space(struct parse *p)
 	}
 }
 
-static bool take(struct parse *p, char c)
+static bool take_char(struct parse *p, char c)
 {
 	if (p->at == p->end || *p->at != c)
 		return false;
@@ -108,7 +108,7 @@ static int four_digits(struct parse *p, uint32_t *value)
 		else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
 			*value = *value << 4 | (uint32_t)((c | 0x20) - 'a' + 10);
 		else
-			return fail(p, "\\u without four hexadecimal digits");
+			return fail_parse(p, "\\u without four hexadecimal digits");
 	}
 	return 0;
 }
@@ -142,17 +142,17 @@ static int read_unicode(struct parse *p)
 		return -1;
 	if (cp >= 0xd800 && cp < 0xdc00) {
 		if (!take_word(p, "\\u"))
-			return fail(p, "half of a surrogate pair");
+			return fail_parse(p, "half of a surrogate pair");
 		if (four_digits(p, &low))
 			return -1;
 		if (low < 0xdc00 || low > 0xdfff)
-			return fail(p, "half of a surrogate pair");
+			return fail_parse(p, "half of a surrogate pair");
 		cp = 0x10000 + ((cp - 0xd800) << 10) + (low - 0xdc00);
 	} else if (cp >= 0xdc00 && cp < 0xe000) {
-		return fail(p, "half of a surrogate pair");
+		return fail_parse(p, "half of a surrogate pair");
 	}
 	if (!cp)
-		return fail(p, "a string with a NUL in it");
+		return fail_parse(p, "a string with a NUL in it");
 	add_code_point(&p->string, cp);
 	return 0;
 }
@@ -162,7 +162,7 @@ static int read_escape(struct parse *p)
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
 	const char *found = p->at < p->end && *p->at ? strchr(from, *p->at) : NULL;
 
-	if (take(p, 'u'))
+	if (take_char(p, 'u'))
 		return read_unicode(p);
 	if (!found)
 		return fail_here(p, "an escape");
@@ -175,22 +175,22 @@ static int read_escape(struct parse *p)
 static int read_string(struct parse *p)
 {
 	str_reset(&p->string);
-	while (!take(p, '"')) {
+	while (!take_char(p, '"')) {
 		uint32_t cp;
 		size_t len;
 
 		if (p->at == p->end)
-			return fail(p, "a string without an end");
-		if (take(p, '\\')) {
+			return fail_parse(p, "a string without an end");
+		if (take_char(p, '\\')) {
 			if (read_escape(p))
 				return -1;
 			continue;
 		}
 		if ((unsigned char)*p->at < 0x20)
-			return fail(p, "a control character in a string");
+			return fail_parse(p, "a control character in a string");
 		len = utf8_decode(p->at, (size_t)(p->end - p->at), &cp);
 		if (!len)
-			return fail(p, "bytes that are not UTF-8 in a string");
+			return fail_parse(p, "bytes that are not UTF-8 in a string");
 		str_addn(&p->string, p->at, len);
 		p->at += len;
 	}
@@ -218,10 +218,10 @@ static int read_number(struct parse *p, struct json *j)
 	bool whole = *p->at != '-';
 	size_t n;
 
-	take(p, '-');
-	if (!take(p, '0') && skip_digits(p))
+	take_char(p, '-');
+	if (!take_char(p, '0') && skip_digits(p))
 		return -1;
-	if (take(p, '.')) {
+	if (take_char(p, '.')) {
 		whole = false;
 		if (skip_digits(p))
 			return -1;
@@ -229,14 +229,14 @@ static int read_number(struct parse *p, struct json *j)
 	if (p->at < p->end && (*p->at | 0x20) == 'e') {
 		whole = false;
 		p->at++;
-		if (!take(p, '+'))
-			take(p, '-');
+		if (!take_char(p, '+'))
+			take_char(p, '-');
 		if (skip_digits(p))
 			return -1;
 	}
 	n = (size_t)(p->at - start);
 	if (n > NUMBER_MAX)
-		return fail(p, "a number that goes on too long");
+		return fail_parse(p, "a number that goes on too long");
 	memcpy(text, start, n);
 	text[n] = 0;
 	j->kind = JSON_NUMBER;
@@ -256,9 +256,9 @@ static int read_members(struct parse *p, struct json *j, char close)
 	struct json **tail = &j->first;
 
 	if (p->depth++ == JSON_NESTING_MAX)
-		return fail(p, "nested too deep");
+		return fail_parse(p, "nested too deep");
 	skip_space(p);
-	if (take(p, close)) {
+	if (take_char(p, close)) {
 		p->depth--;
 		return 0;
 	}
@@ -268,13 +268,13 @@ static int read_members(struct parse *p, struct json *j, char close)
 		*member = (struct json){0};
 		if (close == '}') {
 			skip_space(p);
-			if (!take(p, '"'))
+			if (!take_char(p, '"'))
 				return fail_here(p, "a key");
 			if (read_string(p))
 				return -1;
 			member->key = keep_string(p);
 			skip_space(p);
-			if (!take(p, ':'))
+			if (!take_char(p, ':'))
 				return fail_here(p, "':'");
 		}
 		if (read_value(p, member))
@@ -283,11 +283,11 @@ static int read_members(struct parse *p, struct json *j, char close)
 		tail = &member->next;
 		j->n++;
 		skip_space(p);
-		if (take(p, close)) {
+		if (take_char(p, close)) {
 			p->depth--;
 			return 0;
 		}
-		if (!take(p, ','))
+		if (!take_char(p, ','))
 			return fail_here(p, close == '}' ? "',' or '}'" : "',' or ']'");
 	}
 }
@@ -296,15 +296,15 @@ static int read_value(struct parse *p, struct json *j)
 {
 	skip_space(p);
 	j->line = p->line;
-	if (take(p, '{')) {
+	if (take_char(p, '{')) {
 		j->kind = JSON_OBJECT;
 		return read_members(p, j, '}');
 	}
-	if (take(p, '[')) {
+	if (take_char(p, '[')) {
 		j->kind = JSON_ARRAY;
 		return read_members(p, j, ']');
 	}
-	if (take(p, '"')) {
+	if (take_char(p, '"')) {
 		j->kind = JSON_STRING;
 		if (read_string(p))
 			return -1;

@@ -85,7 +85,7 @@ static int by_event(const void *a, const void *b)
 	return (x->event > y->event) - (x->event < y->event);
 }
 
-static void want(struct context *c, struct wanted w)
+static void add_wanted(struct context *c, struct wanted w)
 {
 	MEM_GROW(c->v, c->cap, c->n + 1);
 	c->v[c->n++] = w;
@@ -94,10 +94,10 @@ static void want(struct context *c, struct wanted w)
 static void want_finding(struct context *c, struct finding *f, size_t moves)
 {
 	for (size_t i = 0; i < f->nsteps; i++)
-		want(c, (struct wanted){.event = f->steps[i].event,
-					.f = f,
-					.step = &f->steps[i],
-					.var = NO_VAR});
+		add_wanted(c, (struct wanted){.event = f->steps[i].event,
+					      .f = f,
+					      .step = &f->steps[i],
+					      .var = NO_VAR});
 	if (!f->nschedule)
 		return;
 	f->nmoves = f->nschedule < moves ? f->nschedule : moves;
@@ -108,10 +108,10 @@ static void want_finding(struct context *c, struct finding *f, size_t moves)
 			.thread = "?",
 			.op = op_info[OP_NONE].spelling,
 		};
-		want(c, (struct wanted){.event = f->moves[i].event,
-					.f = f,
-					.move = &f->moves[i],
-					.var = NO_VAR});
+		add_wanted(c, (struct wanted){.event = f->moves[i].event,
+					      .f = f,
+					      .move = &f->moves[i],
+					      .var = NO_VAR});
 	}
 }
 
@@ -326,7 +326,8 @@ static void track_access(struct context *c, struct open *open, const struct even
 }
 
 /* Follow what the thread does after the steps at this event were filled in. */
-static void track(struct context *c, struct open *open, const struct event *e, uint64_t number)
+static void track_event(struct context *c, struct open *open, const struct event *e,
+			uint64_t number)
 {
 	if (e->op == OP_END)
 		track_block(open, e, number);
@@ -341,8 +342,8 @@ static bool is_updated(const struct context *c, uint32_t var)
 	return var / 64 < c->nupdated && c->updated[var / 64] >> var % 64 & 1;
 }
 
-static void fill(const struct wanted *w, const struct names *names, const struct open *open,
-		 const struct event *e)
+static void fill_wanted(const struct wanted *w, const struct names *names, const struct open *open,
+			const struct event *e)
 {
 	if (w->step)
 		fill_step(w, names, open, e);
@@ -371,11 +372,11 @@ static void read_all(struct context *c, struct reader *r)
 				if (c->v[next].event != number)
 					continue;
 				c->v[next].var = op_is_access(ev[i].op) ? ev[i].operand : NO_VAR;
-				fill(&c->v[next], reader_names(r), open, &ev[i]);
+				fill_wanted(&c->v[next], reader_names(r), open, &ev[i]);
 				if (c->v[next].step && open->held.n && open->nsteps < STEPS_MAX)
 					open->steps[open->nsteps++] = &c->v[next];
 			}
-			track(c, open, &ev[i], number);
+			track_event(c, open, &ev[i], number);
 		}
 	mem_free(ev);
 }

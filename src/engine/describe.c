@@ -15,7 +15,7 @@ static bool is_recorded(const struct names *names)
 	return names->resolver && recorded_names(names);
 }
 
-static const char *keep(struct finding *f, const char *s)
+static const char *copy_text(struct finding *f, const char *s)
 {
 	return s ? arena_strdup(&f->arena, s) : NULL;
 }
@@ -90,7 +90,7 @@ void describe_step_operand(struct finding *f, const struct names *names, const s
 	struct names_access a = find_access(names, e);
 
 	step->operand = show_operand(f, names, e);
-	step->expression = keep(f, a.expression);
+	step->expression = copy_text(f, a.expression);
 	if (a.expression || a.field)
 		memory_names_add(f, NULL, step->operand, a.field);
 	if (step->operand)
@@ -108,9 +108,9 @@ struct finding_stack describe_stack(struct finding *f, const struct names *names
 	stack.v = arena_alloc(&f->arena, stack.n * sizeof *stack.v);
 	for (size_t i = 0; i < stack.n; i++) {
 		stack.v[i] = (struct finding_frame){
-			.function = keep(f, frames[i].function),
-			.file = keep(f, frames[i].file),
-			.module = keep(f, frames[i].module),
+			.function = copy_text(f, frames[i].function),
+			.file = copy_text(f, frames[i].file),
+			.module = copy_text(f, frames[i].module),
 			.line = frames[i].line,
 			.column = frames[i].column,
 			.offset = frames[i].offset,
@@ -138,7 +138,7 @@ static void add_thread(struct finding *f, const struct names *names, uint32_t th
 		memcpy(list, f->threads, f->nthreads * sizeof *list);
 	list[f->nthreads++] = (struct finding_thread){
 		.name = name,
-		.creator = keep(f, names_thread(names, creator)),
+		.creator = copy_text(f, names_thread(names, creator)),
 		.created = describe_stack(f, names, place),
 	};
 	f->threads = list;
@@ -146,7 +146,7 @@ static void add_thread(struct finding *f, const struct names *names, uint32_t th
 
 const char *describe_thread(struct finding *f, const struct names *names, uint32_t thread)
 {
-	const char *name = keep(f, names_thread(names, thread));
+	const char *name = copy_text(f, names_thread(names, thread));
 
 	if (is_recorded(names)) {
 		f->recorded = true;

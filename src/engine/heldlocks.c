@@ -80,7 +80,7 @@ static void rehash_sets(struct heldlocks *h)
 }
 
 /* Returns the number of the set that is in `scratch`. */
-static heldset intern(struct heldlocks *h, uint32_t n)
+static heldset intern_set(struct heldlocks *h, uint32_t n)
 {
 	heldset *slot, s;
 
@@ -114,7 +114,7 @@ static heldset add_lock(struct heldlocks *h, heldset from, held what)
 	h->scratch[n++] = what;
 	while (i < set.n)
 		h->scratch[n++] = set.v[i++];
-	return intern(h, n);
+	return intern_set(h, n);
 }
 
 static heldset remove_lock(struct heldlocks *h, heldset from, held what)
@@ -126,7 +126,7 @@ static heldset remove_lock(struct heldlocks *h, heldset from, held what)
 	for (uint32_t i = 0; i < set.n; i++)
 		if (set.v[i] != what)
 			h->scratch[n++] = set.v[i];
-	return intern(h, n);
+	return intern_set(h, n);
 }
 
 static heldset take_step(struct heldlocks *h, heldset from, held what, bool in)
@@ -202,7 +202,7 @@ heldset heldlocks_exclusive(struct heldlocks *h, heldset s)
 	for (uint32_t i = 0; i < set.n; i++)
 		if (held_exclusive(set.v[i]))
 			h->scratch[n++] = set.v[i];
-	return n == set.n ? s : intern(h, n);
+	return n == set.n ? s : intern_set(h, n);
 }
 
 heldset heldlocks_common(struct heldlocks *h, heldset a, heldset b)
@@ -221,7 +221,7 @@ heldset heldlocks_common(struct heldlocks *h, heldset a, heldset b)
 		else
 			k++;
 	}
-	return intern(h, n);
+	return intern_set(h, n);
 }
 
 heldset heldlocks_union(struct heldlocks *h, heldset a, heldset b)
@@ -244,5 +244,5 @@ heldset heldlocks_union(struct heldlocks *h, heldset a, heldset b)
 		h->scratch[n++] = x.v[i++];
 	while (k < y.n)
 		h->scratch[n++] = y.v[k++];
-	return intern(h, n);
+	return intern_set(h, n);
 }

@@ -9,30 +9,30 @@
 /* Memory that only a schedule accesses gets names as long as there are not more than this. */
 enum { OTHERS_MAX = 64 };
 
-static bool same(const char *a, const char *b)
+static bool same_text(const char *a, const char *b)
 {
 	return a && b && !strcmp(a, b);
 }
 
-static struct finding_memory *find(const struct finding *f, const char *location)
+static struct finding_memory *find_memory(const struct finding *f, const char *location)
 {
 	for (size_t i = 0; i < f->nmemory; i++)
-		if (same(f->memory[i].location, location))
+		if (same_text(f->memory[i].location, location))
 			return &f->memory[i];
 	return NULL;
 }
 
-static const char *keep(struct finding *f, const char *s)
+static const char *copy_text(struct finding *f, const char *s)
 {
 	return s ? arena_strdup(&f->arena, s) : NULL;
 }
 
 void memory_names_add(struct finding *f, const char *name, const char *location, const char *field)
 {
-	struct finding_memory *m = find(f, location), *list;
+	struct finding_memory *m = find_memory(f, location), *list;
 
 	if (m) {
-		m->field = m->field ? m->field : keep(f, field);
+		m->field = m->field ? m->field : copy_text(f, field);
 		return;
 	}
 	/* The list is full if its length is a power of two. */
@@ -42,20 +42,21 @@ void memory_names_add(struct finding *f, const char *name, const char *location,
 			memcpy(list, f->memory, f->nmemory * sizeof *list);
 		f->memory = list;
 	}
-	f->memory[f->nmemory++] =
-		(struct finding_memory){keep(f, name), keep(f, location), keep(f, field)};
+	f->memory[f->nmemory++] = (struct finding_memory){
+		copy_text(f, name), copy_text(f, location), copy_text(f, field)};
 }
 
 const char *memory_names_find(const struct finding *f, const char *location)
 {
-	const struct finding_memory *m = find(f, location);
+	const struct finding_memory *m = find_memory(f, location);
 
 	return m ? m->name : NULL;
 }
 
 static bool is_blamed(const struct finding *f, const struct finding_step *s)
 {
-	return f->blame.thread && s->begin == f->blame.begin && same(s->thread, f->blame.thread);
+	return f->blame.thread && s->begin == f->blame.begin &&
+	       same_text(s->thread, f->blame.thread);
 }
 
 /* Returns the name of the memory at a location; NULL: only the location is known. */
@@ -67,9 +68,9 @@ static const char *choose_name(const struct finding *f, const struct finding_mem
 	for (size_t i = 0; i < f->nsteps; i++) {
 		const struct finding_step *s = &f->steps[i];
 
-		if (!s->expression || !same(s->operand, m->location))
+		if (!s->expression || !same_text(s->operand, m->location))
 			continue;
-		differ = differ || (first && !same(first->expression, s->expression));
+		differ = differ || (first && !same_text(first->expression, s->expression));
 		if (!first || (is_blamed(f, s) && !is_blamed(f, first)))
 			first = s;
 	}
@@ -81,7 +82,7 @@ static const char *choose_name(const struct finding *f, const struct finding_mem
 static bool is_used(const struct finding *f, const char *name)
 {
 	for (size_t i = 0; i < f->nmemory; i++)
-		if (same(f->memory[i].name, name))
+		if (same_text(f->memory[i].name, name))
 			return true;
 	return false;
 }
@@ -108,8 +109,8 @@ const char *memory_names_other(struct finding *f, const char *expression, const 
 	const char *name = expression ? expression : field;
 
 	if (!name || f->nmemory >= OTHERS_MAX)
-		return keep(f, location);
-	name = keep(f, make_unique(f, name));
+		return copy_text(f, location);
+	name = copy_text(f, make_unique(f, name));
 	memory_names_add(f, name, location, NULL);
 	return name;
 }
@@ -129,9 +130,9 @@ void memory_names_settle(struct finding *f)
 			continue;
 		m->name = make_unique(f, name);
 		for (size_t k = 0; k < f->nsteps; k++)
-			if (same(f->steps[k].operand, m->location))
+			if (same_text(f->steps[k].operand, m->location))
 				f->steps[k].operand = m->name;
-		if (same(f->variable, m->location))
+		if (same_text(f->variable, m->location))
 			f->variable = m->name;
 	}
 	for (size_t i = 0; i < f->nmemory; i++)

@@ -59,7 +59,7 @@ static uint32_t take_slot(struct phases *p, const struct phase_clock *clock)
 	return p->nslots++;
 }
 
-static void start(struct phases *p, struct phase_thread *t)
+static void start_thread(struct phases *p, struct phase_thread *t)
 {
 	t->now.slot = take_slot(p, &t->clock);
 	t->runs = true;
@@ -86,7 +86,7 @@ static void go_on(struct phases *p, struct phase_thread *t)
 	t->runs = true;
 }
 
-static void arrive(struct phases *p, struct phase_thread *t, uint32_t barrier)
+static void join_round(struct phases *p, struct phase_thread *t, uint32_t barrier)
 {
 	struct phase_round *round = p->open[barrier];
 
@@ -102,7 +102,7 @@ static void arrive(struct phases *p, struct phase_thread *t, uint32_t barrier)
 static void fork_thread(struct phases *p, struct phase_thread *t, struct phase_thread *child)
 {
 	clock_join(&child->clock, &t->clock);
-	start(p, child);
+	start_thread(p, child);
 	next_phase(p, t);
 }
 
@@ -128,9 +128,9 @@ void phases_look(struct phases *p, const struct event *e)
 	if (t->round)
 		go_on(p, t);
 	else if (!t->runs)
-		start(p, t);
+		start_thread(p, t);
 	if (e->op == OP_BARRIER)
-		arrive(p, t, e->operand);
+		join_round(p, t, e->operand);
 	else if (e->op == OP_FORK)
 		fork_thread(p, t, &p->thread[e->operand]);
 	else if (e->op == OP_JOIN)

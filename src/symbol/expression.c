@@ -9,7 +9,7 @@
 /* Brackets further apart than this belong to more than an expression. */
 enum { REACH = 4096 };
 
-static bool is(const struct tokens *t, size_t i, const char *text)
+static bool token_at_is(const struct tokens *t, size_t i, const char *text)
 {
 	return i < t->n && token_is(&t->v[i], text);
 }
@@ -17,7 +17,7 @@ static bool is(const struct tokens *t, size_t i, const char *text)
 static bool is_one_of(const struct tokens *t, size_t i, const char *const *words, size_t n)
 {
 	for (size_t k = 0; k < n; k++)
-		if (is(t, i, words[k]))
+		if (token_at_is(t, i, words[k]))
 			return true;
 	return false;
 }
@@ -39,12 +39,12 @@ static bool is_name(const struct tokens *t, size_t i)
 
 static bool is_member_operator(const struct tokens *t, size_t i)
 {
-	return is(t, i, "->") || is(t, i, ".");
+	return token_at_is(t, i, "->") || token_at_is(t, i, ".");
 }
 
 static bool is_step_operator(const struct tokens *t, size_t i)
 {
-	return is(t, i, "++") || is(t, i, "--");
+	return token_at_is(t, i, "++") || token_at_is(t, i, "--");
 }
 
 static bool is_compound_assignment(const struct tokens *t, size_t i)
@@ -68,8 +68,8 @@ static bool ends_operand(const struct tokens *t, size_t i)
 {
 	if (i >= t->n)
 		return false;
-	return is_name(t, i) || t->v[i].kind == TOKEN_LITERAL || is(t, i, ")") || is(t, i, "]") ||
-	       is_step_operator(t, i);
+	return is_name(t, i) || t->v[i].kind == TOKEN_LITERAL || token_at_is(t, i, ")") ||
+	       token_at_is(t, i, "]") || is_step_operator(t, i);
 }
 
 size_t expression_close(const struct tokens *t, size_t open)
@@ -77,8 +77,8 @@ size_t expression_close(const struct tokens *t, size_t open)
 	size_t depth = 0;
 
 	for (size_t i = open; i < t->n && i < open + REACH; i++) {
-		depth += is(t, i, "(") || is(t, i, "[") || is(t, i, "{");
-		depth -= is(t, i, ")") || is(t, i, "]") || is(t, i, "}");
+		depth += token_at_is(t, i, "(") || token_at_is(t, i, "[") || token_at_is(t, i, "{");
+		depth -= token_at_is(t, i, ")") || token_at_is(t, i, "]") || token_at_is(t, i, "}");
 		if (!depth)
 			return i;
 	}
@@ -91,8 +91,8 @@ static size_t find_open(const struct tokens *t, size_t close)
 	size_t depth = 0;
 
 	for (size_t i = close + 1; i-- > 0 && i + REACH > close;) {
-		depth += is(t, i, ")") || is(t, i, "]") || is(t, i, "}");
-		depth -= is(t, i, "(") || is(t, i, "[") || is(t, i, "{");
+		depth += token_at_is(t, i, ")") || token_at_is(t, i, "]") || token_at_is(t, i, "}");
+		depth -= token_at_is(t, i, "(") || token_at_is(t, i, "[") || token_at_is(t, i, "{");
 		if (!depth)
 			return i;
 	}
@@ -103,14 +103,15 @@ static size_t find_open(const struct tokens *t, size_t close)
 static size_t postfix_start(const struct tokens *t, size_t i)
 {
 	while (i < t->n) {
-		if (is(t, i, "]") || is(t, i, ")")) {
-			bool call = is(t, i, ")");
+		if (token_at_is(t, i, "]") || token_at_is(t, i, ")")) {
+			bool call = token_at_is(t, i, ")");
 
 			i = find_open(t, i);
 			if (i == NONE || !i)
 				return NONE;
-			if (call && !is_name(t, i - 1) && !is(t, i - 1, ")") && !is(t, i - 1, "]"))
-				return is(t, i - 1, ">") ? NONE : i;
+			if (call && !is_name(t, i - 1) && !token_at_is(t, i - 1, ")") &&
+			    !token_at_is(t, i - 1, "]"))
+				return token_at_is(t, i - 1, ">") ? NONE : i;
 			i--;
 			continue;
 		}
@@ -118,9 +119,9 @@ static size_t postfix_start(const struct tokens *t, size_t i)
 			return NONE;
 		if (i && is_member_operator(t, i - 1))
 			i -= 2;
-		else if (i > 1 && is(t, i - 1, "::") && is_name(t, i - 2))
+		else if (i > 1 && token_at_is(t, i - 1, "::") && is_name(t, i - 2))
 			i -= 2;
-		else if (i && is(t, i - 1, "::"))
+		else if (i && token_at_is(t, i - 1, "::"))
 			return i - 1;
 		else
 			return i;
@@ -131,18 +132,18 @@ static size_t postfix_start(const struct tokens *t, size_t i)
 /* Returns the last token of the postfix expression that starts at token `i`, or NONE. */
 static size_t postfix_end(const struct tokens *t, size_t i)
 {
-	if (is(t, i, "::"))
+	if (token_at_is(t, i, "::"))
 		i++;
-	while (is_name(t, i) && is(t, i + 1, "::"))
+	while (is_name(t, i) && token_at_is(t, i + 1, "::"))
 		i += 2;
-	if (is(t, i, "("))
+	if (token_at_is(t, i, "("))
 		i = expression_close(t, i);
 	else if (!is_name(t, i))
 		return NONE;
 	while (i != NONE) {
 		if (is_member_operator(t, i + 1) && is_name(t, i + 2))
 			i += 2;
-		else if (is(t, i + 1, "[") || is(t, i + 1, "("))
+		else if (token_at_is(t, i + 1, "[") || token_at_is(t, i + 1, "("))
 			i = expression_close(t, i + 1);
 		else
 			return i;
@@ -153,12 +154,13 @@ static size_t postfix_end(const struct tokens *t, size_t i)
 /* Moves the start of an expression over the unary '*' in front of it. */
 static size_t include_stars(const struct tokens *t, size_t first)
 {
-	while (first && is(t, first - 1, "*") && !(first > 1 && ends_operand(t, first - 2)))
+	while (first && token_at_is(t, first - 1, "*") &&
+	       !(first > 1 && ends_operand(t, first - 2)))
 		first--;
 	return first;
 }
 
-static void add(struct expressions *out, size_t first, size_t last)
+static void add_expression(struct expressions *out, size_t first, size_t last)
 {
 	if (first == NONE || last == NONE || last < first || out->n == EXPRESSIONS_MAX)
 		return;
@@ -169,7 +171,7 @@ static void add_pointer(struct expressions *out, size_t first, size_t last)
 {
 	size_t n = out->n;
 
-	add(out, first, last);
+	add_expression(out, first, last);
 	if (out->n > n)
 		out->v[n].pointer = true;
 }
@@ -183,7 +185,7 @@ static void add_before(const struct tokens *t, size_t op, struct expressions *ou
 		last--;
 	first = last == NONE ? NONE : postfix_start(t, last);
 	if (first != NONE)
-		add(out, include_stars(t, first), last);
+		add_expression(out, include_stars(t, first), last);
 }
 
 /*
@@ -194,7 +196,7 @@ static size_t unary_end(const struct tokens *t, size_t i, size_t *after)
 {
 	size_t last;
 
-	while (is(t, i, "*"))
+	while (token_at_is(t, i, "*"))
 		i++;
 	last = postfix_end(t, i);
 	*after = last == NONE ? NONE : last + 1;
@@ -210,7 +212,7 @@ static void add_whole_operand(const struct tokens *t, size_t i, struct expressio
 	size_t after, last = unary_end(t, i, &after);
 
 	if (last != NONE && is_one_of(t, after, ends, sizeof ends / sizeof *ends))
-		add(out, i, last);
+		add_expression(out, i, last);
 }
 
 /* Adds an argument. If its address is passed, a part of it cannot be what is accessed here. */
@@ -218,7 +220,7 @@ static void add_argument(struct expressions *out, size_t first, size_t last, boo
 {
 	size_t n = out->n;
 
-	add(out, first, last);
+	add_expression(out, first, last);
 	if (out->n > n)
 		out->v[n].whole = whole;
 }
@@ -240,11 +242,11 @@ static void add_arguments(const struct tokens *t, size_t open, enum expression_u
 	bool copies = copies_memory(t, open - 1);
 
 	while (close != NONE && i < close) {
-		bool address = is(t, i, "&");
+		bool address = token_at_is(t, i, "&");
 		size_t depth = 0;
 
 		last = unary_end(t, i + address, &after);
-		if (last != NONE && (after == close || is(t, after, ","))) {
+		if (last != NONE && (after == close || token_at_is(t, after, ","))) {
 			/* The caller reads an argument; it cannot write one. */
 			if (address || use == USE_READ)
 				add_argument(out, i + address, last, address && !copies);
@@ -258,11 +260,13 @@ static void add_arguments(const struct tokens *t, size_t open, enum expression_u
 				return;
 			}
 			if (!address && use == USE_LOCK)
-				add(out, i, last);
+				add_expression(out, i, last);
 		}
-		for (; i < close && (depth || !is(t, i, ",")); i++) {
-			depth += is(t, i, "(") || is(t, i, "[") || is(t, i, "{");
-			depth -= is(t, i, ")") || is(t, i, "]") || is(t, i, "}");
+		for (; i < close && (depth || !token_at_is(t, i, ",")); i++) {
+			depth += token_at_is(t, i, "(") || token_at_is(t, i, "[") ||
+				 token_at_is(t, i, "{");
+			depth -= token_at_is(t, i, ")") || token_at_is(t, i, "]") ||
+				 token_at_is(t, i, "}");
 		}
 		i++;
 		n++;
@@ -274,17 +278,17 @@ static void add_indexed(const struct tokens *t, size_t first, struct expressions
 {
 	size_t i = first;
 
-	if (is(t, i, "("))
+	if (token_at_is(t, i, "("))
 		i = expression_close(t, i);
 	while (i != NONE) {
 		if (is_member_operator(t, i + 1) && is_name(t, i + 2)) {
 			i += 2;
-		} else if (is(t, i + 1, "(")) {
+		} else if (token_at_is(t, i + 1, "(")) {
 			i = expression_close(t, i + 1);
-		} else if (is(t, i + 1, "[")) {
+		} else if (token_at_is(t, i + 1, "[")) {
 			i = expression_close(t, i + 1);
-			if (i != NONE && !is(t, i + 1, "["))
-				add(out, first, i);
+			if (i != NONE && !token_at_is(t, i + 1, "["))
+				add_expression(out, first, i);
 		} else {
 			return;
 		}
@@ -297,14 +301,15 @@ static void add_element(const struct tokens *t, size_t first, size_t last, enum 
 {
 	if (first == NONE || last == NONE)
 		return;
-	if (use == USE_WRITE && !is(t, last + 1, "=") && !is_compound_assignment(t, last + 1) &&
-	    !is_step_operator(t, last + 1) && !(first && is_step_operator(t, first - 1))) {
+	if (use == USE_WRITE && !token_at_is(t, last + 1, "=") &&
+	    !is_compound_assignment(t, last + 1) && !is_step_operator(t, last + 1) &&
+	    !(first && is_step_operator(t, first - 1))) {
 		/* "p->in = q->in": a copy is marked at what it copies. */
-		if (first && is(t, first - 1, "="))
+		if (first && token_at_is(t, first - 1, "="))
 			add_before(t, first - 1, out);
 		return;
 	}
-	add(out, first, last);
+	add_expression(out, first, last);
 }
 
 /* A call of a member: "x" in "x.load()", or an argument. */
@@ -313,9 +318,9 @@ static void add_member_call(const struct tokens *t, size_t dot, size_t open,
 {
 	size_t first = dot ? postfix_start(t, dot - 1) : NONE;
 
-	if (first != NONE && is(t, dot, "->"))
+	if (first != NONE && token_at_is(t, dot, "->"))
 		add_pointer(out, first, dot - 1);
-	add(out, first, dot - 1);
+	add_expression(out, first, dot - 1);
 	add_arguments(t, open, use, out);
 }
 
@@ -325,26 +330,27 @@ static void find_at_name(const struct tokens *t, size_t at, enum expression_use 
 	size_t next = at + 1;
 
 	if (at && is_member_operator(t, at - 1)) {
-		if (is(t, next, "("))
+		if (token_at_is(t, next, "("))
 			add_member_call(t, at - 1, next, use, out);
 		else
 			add_element(t, postfix_start(t, at), at, use, out);
 		return;
 	}
-	if (is(t, next, "(") || (is(t, next, "{") && use == USE_LOCK)) {
+	if (token_at_is(t, next, "(") || (token_at_is(t, next, "{") && use == USE_LOCK)) {
 		add_arguments(t, next, use, out);
-		if (use == USE_READ && is(t, next, "("))
+		if (use == USE_READ && token_at_is(t, next, "("))
 			add_indexed(t, at, out);
 		return;
 	}
 	/* "int t = p->x", marked at "t". */
-	if (is(t, next, "=") && use == USE_READ) {
+	if (token_at_is(t, next, "=") && use == USE_READ) {
 		add_whole_operand(t, next + 1, out);
 		return;
 	}
-	if (use == USE_WRITE && (is(t, next, "->") || is(t, next, ".") || is(t, next, "[")))
+	if (use == USE_WRITE &&
+	    (token_at_is(t, next, "->") || token_at_is(t, next, ".") || token_at_is(t, next, "[")))
 		return;
-	add(out, at, at);
+	add_expression(out, at, at);
 	if (use == USE_READ)
 		add_indexed(t, at, out);
 }
@@ -354,7 +360,7 @@ static void find_at_member_operator(const struct tokens *t, size_t at, enum expr
 {
 	if (!at || !is_name(t, at + 1))
 		return;
-	if (is(t, at + 2, "("))
+	if (token_at_is(t, at + 2, "("))
 		add_member_call(t, at, at + 2, use, out);
 	else
 		add_element(t, postfix_start(t, at - 1), at + 1, use, out);
@@ -365,7 +371,7 @@ static void find_at_assignment(const struct tokens *t, size_t at, enum expressio
 {
 	size_t n = out->n;
 
-	if (use == USE_READ && is(t, at, "=")) {
+	if (use == USE_READ && token_at_is(t, at, "=")) {
 		/* A write of a bit-field reads it first. Otherwise only the right side is read. */
 		add_before(t, at, out);
 		if (out->n > n)
@@ -402,13 +408,13 @@ static void find_result(const struct tokens *t, size_t at, struct expressions *o
 	size_t depth = 0;
 
 	for (size_t i = at + 1; i-- > 0 && i + REACH > at;) {
-		if (is(t, i, ")") || is(t, i, "]"))
+		if (token_at_is(t, i, ")") || token_at_is(t, i, "]"))
 			depth++;
-		else if (depth && (is(t, i, "(") || is(t, i, "[")))
+		else if (depth && (token_at_is(t, i, "(") || token_at_is(t, i, "[")))
 			depth--;
 		else if (!depth && is_one_of(t, i, ends, sizeof ends / sizeof *ends))
 			return;
-		else if (!depth && is(t, i, "=")) {
+		else if (!depth && token_at_is(t, i, "=")) {
 			add_before(t, i, out);
 			return;
 		}
@@ -427,28 +433,28 @@ void expression_find(const struct tokens *t, size_t at, enum expression_use use,
 		find_result(t, at, out);
 	else if (is_member_operator(t, at))
 		find_at_member_operator(t, at, use, out);
-	else if (is(t, at, "[") && at)
+	else if (token_at_is(t, at, "[") && at)
 		add_element(t, postfix_start(t, at - 1), expression_close(t, at), use, out);
-	else if (is(t, at, "=") || is_compound_assignment(t, at))
+	else if (token_at_is(t, at, "=") || is_compound_assignment(t, at))
 		find_at_assignment(t, at, use, out);
 	else if (is_step_operator(t, at) && at && ends_operand(t, at - 1))
 		add_before(t, at, out);
 	else if (is_step_operator(t, at))
-		add(out, at + 1, unary_end(t, at + 1, &after));
-	else if (is(t, at, "*") && !(at && ends_operand(t, at - 1)))
+		add_expression(out, at + 1, unary_end(t, at + 1, &after));
+	else if (token_at_is(t, at, "*") && !(at && ends_operand(t, at - 1)))
 		add_element(t, at, unary_end(t, at, &after), use, out);
-	else if (is(t, at, ")") && use != USE_READ && find_open(t, at) != NONE)
+	else if (token_at_is(t, at, ")") && use != USE_READ && find_open(t, at) != NONE)
 		find_at_bracket(t, find_open(t, at), use, out); /* "guard(m)", marked at its end */
-	else if (is(t, at, "("))
+	else if (token_at_is(t, at, "("))
 		find_at_bracket(t, at, use, out);
-	else if (is(t, at, "return") && use == USE_READ)
+	else if (token_at_is(t, at, "return") && use == USE_READ)
 		add_whole_operand(t, at + 1, out);
 	else if (is_binary_operator(t, at) && use == USE_READ) {
 		add_before(t, at, out);
-		add(out, at + 1, unary_end(t, at + 1, &after));
+		add_expression(out, at + 1, unary_end(t, at + 1, &after));
 		/* "(int)*p" */
-		if (is(t, at, "*") && is(t, at - 1, ")"))
-			add(out, at, unary_end(t, at, &after));
+		if (token_at_is(t, at, "*") && token_at_is(t, at - 1, ")"))
+			add_expression(out, at, unary_end(t, at, &after));
 	} else if (is_name(t, at))
 		find_at_name(t, at, use, out);
 }
@@ -458,15 +464,16 @@ bool expression_find_object(const struct tokens *t, size_t at, struct expression
 	struct expressions found = {.n = 0};
 	size_t after;
 
-	if (at && at < t->n && is_name(t, at) && is(t, at - 1, "->"))
+	if (at && at < t->n && is_name(t, at) && token_at_is(t, at - 1, "->"))
 		at--;
-	if (is(t, at, "*") && !(at && ends_operand(t, at - 1)))
-		add(&found, at + 1, unary_end(t, at + 1, &after));
-	else if (is(t, at, "[") || (is(t, at, "->") && !is(t, at + 2, "(")))
+	if (token_at_is(t, at, "*") && !(at && ends_operand(t, at - 1)))
+		add_expression(&found, at + 1, unary_end(t, at + 1, &after));
+	else if (token_at_is(t, at, "[") ||
+		 (token_at_is(t, at, "->") && !token_at_is(t, at + 2, "(")))
 		add_before(t, at, &found);
-	else if (is_name(t, at) && !is(t, at + 1, "(") &&
+	else if (is_name(t, at) && !token_at_is(t, at + 1, "(") &&
 		 is_step_operator(t, postfix_end(t, at) + 1))
-		add(&found, at, postfix_end(t, at));
+		add_expression(&found, at, postfix_end(t, at));
 	else
 		return false;
 	*out = found;
@@ -475,12 +482,12 @@ bool expression_find_object(const struct tokens *t, size_t at, struct expression
 
 void expression_add_text(const struct tokens *t, const struct expression *e, struct str *out)
 {
-	bool brackets = e->pointer && is(t, e->first, "*");
+	bool brackets = e->pointer && token_at_is(t, e->first, "*");
 
 	if (e->pointer)
 		str_add(out, brackets ? "*(" : "*");
 	for (size_t i = e->first; i <= e->last; i++) {
-		bool tight = is_member_operator(t, i) || is(t, i, "[") ||
+		bool tight = is_member_operator(t, i) || token_at_is(t, i, "[") ||
 			     (i > e->first && is_member_operator(t, i - 1));
 
 		if (i > e->first && t->v[i].spaced && !tight)

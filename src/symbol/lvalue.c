@@ -21,14 +21,14 @@ struct parser {
 
 static bool parse_unary(struct parser *p, struct lvalue *v);
 
-static bool is(const struct parser *p, const char *text)
+static bool next_is(const struct parser *p, const char *text)
 {
 	return p->at < p->end && token_is(&p->t->v[p->at], text);
 }
 
-static bool accept(struct parser *p, const char *text)
+static bool accept_token(struct parser *p, const char *text)
 {
-	bool found = is(p, text);
+	bool found = next_is(p, text);
 
 	p->at += found;
 	return found;
@@ -440,7 +440,7 @@ static bool is_type_word(const struct parser *p)
 					    "class", "enum",     "typename"};
 
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (is(p, words[i]))
+		if (next_is(p, words[i]))
 			return true;
 	return false;
 }
@@ -454,7 +454,7 @@ static bool parse_type_name(struct parser *p, struct lvalue *v)
 	for (; p->at < p->end; p->at++) {
 		const struct token *t = &p->t->v[p->at];
 
-		if (is_type_word(p) || is(p, "::"))
+		if (is_type_word(p) || next_is(p, "::"))
 			continue;
 		if (t->kind != TOKEN_NAME)
 			break;
@@ -482,10 +482,10 @@ static bool parse_pointer_type(struct parser *p, struct lvalue *v)
 
 	if (!parse_type_name(p, v))
 		return false;
-	while (accept(p, "*") || accept(p, "const"))
+	while (accept_token(p, "*") || accept_token(p, "const"))
 		pointers += token_is(&p->t->v[p->at - 1], "*");
 	v->pointers = pointers;
-	return pointers && is(p, ")");
+	return pointers && next_is(p, ")");
 }
 
 /* Parses "(struct node *)v"; the parser is after '('. */
@@ -494,7 +494,7 @@ static bool parse_cast(struct parser *p, struct lvalue *v)
 	struct parser saved = *p;
 	struct lvalue ignored;
 
-	if (!parse_pointer_type(p, v) || !accept(p, ")") || p->at >= p->end) {
+	if (!parse_pointer_type(p, v) || !accept_token(p, ")") || p->at >= p->end) {
 		*p = saved;
 		return false;
 	}
@@ -531,7 +531,7 @@ static bool parse_parentheses(struct parser *p, struct lvalue *v)
 	if (!parse_unary(&inner, v))
 		return false;
 	if (inner.at < close) {
-		bool arithmetic = is(&inner, "+") || is(&inner, "-");
+		bool arithmetic = next_is(&inner, "+") || next_is(&inner, "-");
 
 		/* "(p + 2)" is a pointer of the same type. */
 		if (!arithmetic || (!v->pointers && !is_pointer(&v->type)))
@@ -616,22 +616,22 @@ static bool parse_primary(struct parser *p, struct lvalue *v)
 {
 	const struct token *name;
 
-	if (accept(p, "("))
+	if (accept_token(p, "("))
 		return parse_parentheses(p, v);
-	accept(p, "::");
+	accept_token(p, "::");
 	if (p->at >= p->end || p->t->v[p->at].kind != TOKEN_NAME)
 		return false;
 	name = &p->t->v[p->at++];
-	if (is(p, "(") && !is(p, "::"))
+	if (next_is(p, "(") && !next_is(p, "::"))
 		return parse_call(p, name, v);
-	if (!is(p, "::"))
+	if (!next_is(p, "::"))
 		return find_named(p, name, v);
-	while (accept(p, "::")) {
+	while (accept_token(p, "::")) {
 		if (p->at >= p->end || p->t->v[p->at].kind != TOKEN_NAME)
 			return false;
 		name = &p->t->v[p->at++];
 	}
-	if (is(p, "("))
+	if (next_is(p, "("))
 		return parse_call(p, name, v);
 	*v = (struct lvalue){.storage = STORED_GLOBAL, .path = LVALUE_NO_PATH};
 	return find_global(p->scope, name, INDEX_VARIABLE, &(Dwarf_Die){0}) &&
@@ -686,21 +686,21 @@ static bool parse_postfix(struct parser *p, struct lvalue *v)
 	if (!parse_primary(p, v))
 		return false;
 	while (p->at < p->end) {
-		bool arrow = is(p, "->");
+		bool arrow = next_is(p, "->");
 
-		if (is(p, "[")) {
+		if (next_is(p, "[")) {
 			if (!skip_brackets(p) || !select_element(v))
 				return false;
 			continue;
 		}
-		if (!accept(p, "->") && !accept(p, "."))
+		if (!accept_token(p, "->") && !accept_token(p, "."))
 			return true;
 		if (p->at >= p->end || (arrow && !lvalue_follow(v)))
 			return false;
 		p->at++;
 		if (v->path == LVALUE_NO_PATH)
 			v->path = p->at - 1;
-		if (is(p, "(")) {
+		if (next_is(p, "(")) {
 			if (!set_method_type(v, &p->t->v[p->at - 1]) || !skip_brackets(p))
 				return false;
 		} else if (!select_named(p, &p->t->v[p->at - 1], v)) {
@@ -717,20 +717,20 @@ static bool parse_unary(struct parser *p, struct lvalue *v)
 	if (p->depth > DEEPEST)
 		return false;
 	p->depth++;
-	if (accept(p, "*")) {
+	if (accept_token(p, "*")) {
 		known = parse_unary(p, v) && lvalue_follow(v);
-	} else if (accept(p, "&")) {
+	} else if (accept_token(p, "&")) {
 		known = parse_unary(p, v) && !v->value;
 		if (known) {
 			v->pointers++;
 			v->value = true;
 		}
-	} else if (accept(p, "++") || accept(p, "--")) {
+	} else if (accept_token(p, "++") || accept_token(p, "--")) {
 		known = parse_unary(p, v);
 	} else {
 		known = parse_postfix(p, v);
-		if (known && !accept(p, "++"))
-			accept(p, "--");
+		if (known && !accept_token(p, "++"))
+			accept_token(p, "--");
 	}
 	p->depth--;
 	return known;
@@ -757,10 +757,10 @@ bool lvalue_find_sizeof(const struct lvalue_scope *s, const struct tokens *t, si
 {
 	struct parser p = {.scope = s, .t = t, .at = at, .end = t->n};
 
-	if (accept(&p, "(")) {
+	if (accept_token(&p, "(")) {
 		struct parser type = p;
 
-		if (parse_type_name(&type, out) && is(&type, ")"))
+		if (parse_type_name(&type, out) && next_is(&type, ")"))
 			return true;
 	}
 	return parse_unary(&p, out);

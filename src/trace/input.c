@@ -41,7 +41,7 @@ static size_t read_file(struct input *in, char *to, size_t n)
 }
 
 /* Decompresses some bytes. Returns 0 at the end or after an error. */
-static size_t decompress(struct input *in, char *to, size_t n)
+static size_t decompress_some(struct input *in, char *to, size_t n)
 {
 	ZSTD_outBuffer out = {to, n, 0};
 
@@ -85,7 +85,8 @@ size_t input_need(struct input *in, size_t n)
 		if (in->avail + INPUT_PAD >= in->cap)
 			in->buf = in->p = mem_grow_bytes(in->buf, &in->cap, in->cap * 2, 1, 0);
 		got = in->compressed
-			      ? decompress(in, in->buf + in->avail, in->cap - INPUT_PAD - in->avail)
+			      ? decompress_some(in, in->buf + in->avail,
+						in->cap - INPUT_PAD - in->avail)
 			      : read_file(in, in->buf + in->avail, in->cap - INPUT_PAD - in->avail);
 		in->avail += got;
 		if (!got) {

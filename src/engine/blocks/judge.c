@@ -37,7 +37,7 @@ struct blocks_table {
 	size_t nslots;
 };
 
-static uint32_t *find(const struct blocks_table *t, const struct key *key)
+static uint32_t *find_slot(const struct blocks_table *t, const struct key *key)
 {
 	size_t i = XXH3_64bits(key, sizeof *key) & (t->nslots - 1);
 
@@ -52,7 +52,7 @@ static void resize_slots(struct blocks_table *t, size_t slots)
 	t->nslots = slots;
 	t->slot = mem_zalloc(slots * sizeof *t->slot);
 	for (uint32_t i = 0; i < t->n; i++)
-		*find(t, &t->v[i].key) = i + 1;
+		*find_slot(t, &t->v[i].key) = i + 1;
 }
 
 static struct blocks_table *new_table(void)
@@ -72,17 +72,17 @@ static void free_table(struct blocks_table *t)
 	mem_free(t);
 }
 
-static struct entry *get(const struct blocks_table *t, const struct key *key)
+static struct entry *find_entry(const struct blocks_table *t, const struct key *key)
 {
-	uint32_t at = *find(t, key);
+	uint32_t at = *find_slot(t, key);
 
 	return at ? &t->v[at - 1] : NULL;
 }
 
-static void add(struct blocks_table *t, const struct key *key, uint32_t segment, uint32_t a,
-		uint32_t b)
+static void add_entry(struct blocks_table *t, const struct key *key, uint32_t segment, uint32_t a,
+		      uint32_t b)
 {
-	uint32_t *slot = find(t, key);
+	uint32_t *slot = find_slot(t, key);
 
 	if (*slot)
 		return;
@@ -93,7 +93,7 @@ static void add(struct blocks_table *t, const struct key *key, uint32_t segment,
 		resize_slots(t, 2 * t->nslots);
 }
 
-static int compare(uint32_t a, uint32_t b)
+static int compare_numbers(uint32_t a, uint32_t b)
 {
 	return a < b ? -1 : a > b;
 }
@@ -112,11 +112,11 @@ static uint32_t part_of(const struct key *key)
 static int by_part(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
-	int c = compare(x->key.life[0], y->key.life[0]);
+	int c = compare_numbers(x->key.life[0], y->key.life[0]);
 
-	c = c ? c : compare(part_of(&x->key), part_of(&y->key));
-	c = c ? c : compare(x->at[0].segment, y->at[0].segment);
-	return c ? c : compare(x->at[0].op, y->at[0].op);
+	c = c ? c : compare_numbers(part_of(&x->key), part_of(&y->key));
+	c = c ? c : compare_numbers(x->at[0].segment, y->at[0].segment);
+	return c ? c : compare_numbers(x->at[0].op, y->at[0].op);
 }
 
 /* Compare by variable, or by two variables in any order; then by time. */
@@ -130,13 +130,13 @@ static int by_life(const void *a, const void *b)
 		xl = x->key.life[1], xh = x->key.life[0];
 	if (yh && yl > yh)
 		yl = y->key.life[1], yh = y->key.life[0];
-	c = compare(xl, yl);
-	c = c ? c : compare(xh, yh);
-	c = c ? c : compare(x->at[0].segment, y->at[0].segment);
-	return c ? c : compare(x->at[0].op, y->at[0].op);
+	c = compare_numbers(xl, yl);
+	c = c ? c : compare_numbers(xh, yh);
+	c = c ? c : compare_numbers(x->at[0].segment, y->at[0].segment);
+	return c ? c : compare_numbers(x->at[0].op, y->at[0].op);
 }
 
-static void sort(struct blocks_table *t, int (*order)(const void *a, const void *b))
+static void sort_entries(struct blocks_table *t, int (*order)(const void *a, const void *b))
 {
 	if (t->n)
 		qsort(t->v, t->n, sizeof *t->v, order);
@@ -187,10 +187,10 @@ static void add_points(struct blocks_judge *j)
 			const struct blocks_point *p = &j->walk.point[k];
 			struct key key = point_key(t, p);
 
-			add(j->points, &key, (uint32_t)i, p->op, 0);
+			add_entry(j->points, &key, (uint32_t)i, p->op, 0);
 		}
 	}
-	sort(j->points, by_part);
+	sort_entries(j->points, by_part);
 }
 
 /* Set, for each life, where its parts begin, and its guards. */
@@ -237,7 +237,7 @@ static bool add_pair(void *arg, const struct blocks_pair *p)
 	if (is_guarded(a->j, p->life[0], p->across) && is_guarded(a->j, p->life[1], p->across))
 		return true;
 	key = pair_key(a->t, p);
-	add(a->j->pairs, &key, (uint32_t)(a->t - a->j->u->segment), p->op[0], p->op[1]);
+	add_entry(a->j->pairs, &key, (uint32_t)(a->t - a->j->u->segment), p->op[0], p->op[1]);
 	return true;
 }
 
@@ -256,7 +256,7 @@ static void add_blocks(struct blocks_judge *j)
 			struct key key = window_key(t, w);
 
 			if (!is_guarded(j, w->life, w->across))
-				add(j->windows, &key, (uint32_t)i, w->from, w->to);
+				add_entry(j->windows, &key, (uint32_t)i, w->from, w->to);
 		}
 		blocks_walk_pairs(&j->walk, j->u, t, add_pair, &a);
 		j->wide += j->walk.wide;
@@ -272,8 +272,8 @@ static struct blocks_table *wanted_lives(const struct blocks_judge *j)
 		const uint32_t *life = j->pairs->v[i].key.life;
 		struct key one = {.life = {life[0], life[1]}}, two = {.life = {life[1], life[0]}};
 
-		add(wanted, &one, 0, 0, 0);
-		add(wanted, &two, 0, 0, 0);
+		add_entry(wanted, &one, 0, 0, 0);
+		add_entry(wanted, &two, 0, 0, 0);
 	}
 	return wanted;
 }
@@ -290,11 +290,11 @@ static bool add_partner(void *arg, const struct blocks_pair *p)
 	struct key lives = {.life = {p->life[0] + 1, p->life[1] + 1}}, key;
 	struct blocks_pair full = *p;
 
-	if (!get(a->wanted, &lives))
+	if (!find_entry(a->wanted, &lives))
 		return true;
 	full.used = blocks_walk_used(a->j->u, a->t, p->op[0], p->op[1]);
 	key = partner_key(a->t, &full);
-	add(a->j->partners, &key, (uint32_t)(a->t - a->j->u->segment), p->op[0], p->op[1]);
+	add_entry(a->j->partners, &key, (uint32_t)(a->t - a->j->u->segment), p->op[0], p->op[1]);
 	return true;
 }
 
@@ -311,7 +311,7 @@ static void add_partners(struct blocks_judge *j)
 		blocks_walk_pairs(&j->walk, j->u, a.t, add_partner, &a);
 	}
 	free_table(wanted);
-	sort(j->partners, by_life);
+	sort_entries(j->partners, by_life);
 }
 
 /* Can an operation in `phase` with these locks happen inside the block? */
@@ -510,7 +510,7 @@ static bool ask_pair(void *arg, const struct blocks_pair *p)
 {
 	struct asking *a = arg;
 	struct key key = pair_key(a->t, p);
-	const struct entry *e = get(a->j->pairs, &key);
+	const struct entry *e = find_entry(a->j->pairs, &key);
 
 	if (!e || !e->bad)
 		return true;
@@ -529,7 +529,7 @@ bool blocks_judge_segment(struct blocks_judge *j, const struct segment *t, struc
 	for (uint32_t i = 0; i < j->walk.nwindows; i++) {
 		const struct blocks_window *w = &j->walk.window[i];
 		struct key key = window_key(t, w);
-		const struct entry *e = get(j->windows, &key);
+		const struct entry *e = find_entry(j->windows, &key);
 
 		if (!e || !e->bad)
 			continue;

@@ -35,7 +35,7 @@ struct search {
 	struct blocks_cycle found;
 };
 
-static bool tired(struct search *s)
+static bool effort_is_used_up(struct search *s)
 {
 	s->sets->cut_short |= ++s->sets->steps > STEPS_MAX;
 	return s->sets->cut_short;
@@ -61,7 +61,7 @@ static int by_thread(const void *a, const void *b)
 	return x < y ? -1 : 1;
 }
 
-static void collect(struct search *s)
+static void collect_ends(struct search *s)
 {
 	struct blocks_walk walk = {0};
 	uint32_t threads = 0, at = 0;
@@ -110,14 +110,14 @@ static const struct segment *segment_of(const struct search *s, const struct end
 	return &s->u->segment[e->segment];
 }
 
-static bool before(const struct search *s, const struct end *a, const struct end *b)
+static bool is_before(const struct search *s, const struct end *a, const struct end *b)
 {
 	uint32_t p = segment_of(s, a)->phase, q = segment_of(s, b)->phase;
 
 	return p != q && phase_before(s->u->phase[p].at, &s->u->phase[q].clock);
 }
 
-static bool concurrent(const struct search *s, const struct end *a, const struct end *b)
+static bool are_concurrent(const struct search *s, const struct end *a, const struct end *b)
 {
 	return segments_concurrent(s->u, segment_of(s, a)->phase, segment_of(s, b)->phase);
 }
@@ -130,7 +130,7 @@ static bool can_leave(const struct search *s, const struct end *in, const struct
 	if (in->segment == out->segment)
 		return a->transaction || in->op <= out->op;
 	if (a->phase != b->phase)
-		return before(s, in, out);
+		return is_before(s, in, out);
 	/* A segment that ran several times may have run before and after the other. */
 	return a->times > 1 || b->times > 1 || a->begin < b->begin;
 }
@@ -168,7 +168,7 @@ static bool too_early(const struct search *s, uint32_t i, const struct end *e)
 
 	for (uint32_t k = 0; k < s->nparts; k++)
 		for (int m = 2 - s->left[k]; m < 2; m++)
-			if (k != i && (before(s, part_end(&s->part[k], m), e) ||
+			if (k != i && (is_before(s, part_end(&s->part[k], m), e) ||
 				       (e == s->part[i].in && &s->part[k] == previous &&
 					part_end(&s->part[k], m) == previous->out)))
 				return true;
@@ -203,7 +203,7 @@ static bool order_steps(struct search *s)
 		if (!left)
 			continue;
 		done = false;
-		if (tired(s))
+		if (effort_is_used_up(s))
 			return true; /* the budget is used up: do not claim that there is none */
 		if (too_early(s, i, e) || !locks_allow(s, i, e, second && !single))
 			continue;
@@ -231,7 +231,7 @@ static bool is_cycle(struct search *s)
 	return order_steps(s) && !s->sets->cut_short;
 }
 
-static bool visited(const struct search *s, uint32_t thread)
+static bool has_visited(const struct search *s, uint32_t thread)
 {
 	for (uint32_t i = 0; i < s->nparts; i++)
 		if (s->part[i].in->thread == thread)
@@ -246,20 +246,20 @@ static bool extend_cycle(struct search *s)
 
 	if (s->nparts > 1 && s->nparts == s->most)
 		return from->life == to->life && blocks_conflict(from->kind, to->kind) &&
-		       concurrent(s, from, to) && is_cycle(s);
+		       are_concurrent(s, from, to) && is_cycle(s);
 	for (uint32_t i = s->first[from->life]; i < s->first[from->life + 1]; i++) {
 		const struct end *in = &s->end[i];
 
-		if (tired(s))
+		if (effort_is_used_up(s))
 			return false;
-		if (!blocks_conflict(from->kind, in->kind) || visited(s, in->thread) ||
-		    !concurrent(s, from, in))
+		if (!blocks_conflict(from->kind, in->kind) || has_visited(s, in->thread) ||
+		    !are_concurrent(s, from, in))
 			continue;
 		for (uint32_t k = s->first_of_thread[in->thread];
 		     k < s->first_of_thread[in->thread + 1]; k++) {
 			const struct end *out = s->by_thread[k];
 
-			if (tired(s))
+			if (effort_is_used_up(s))
 				return false;
 			/* The last part must lead to the first; two segments alone are a pair. */
 			if ((s->nparts + 1 == s->most && out->life != to->life) ||
@@ -306,7 +306,7 @@ void blocks_sets_find(struct blocks_sets *sets, struct segments *u, const bool *
 {
 	struct search s = {.sets = sets, .u = u};
 
-	collect(&s);
+	collect_ends(&s);
 	for (size_t i = 0; i < u->n && s.n && !sets->cut_short; i++)
 		if (u->segment[i].transaction && !bad[i] && cut_segment(&s, (uint32_t)i))
 			found(arg, &s.found);

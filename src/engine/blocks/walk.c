@@ -33,8 +33,8 @@ static void build_tree(struct blocks_walk *w, struct segments *u, const struct s
 		w->tree[i] = heldlocks_common(&u->held, w->tree[2 * i], w->tree[2 * i + 1]);
 }
 
-static heldset across(const struct blocks_walk *w, struct segments *u, const struct segment *t,
-		      uint32_t from, uint32_t to)
+static heldset locks_across(const struct blocks_walk *w, struct segments *u,
+			    const struct segment *t, uint32_t from, uint32_t to)
 {
 	size_t l = (size_t)from + t->n, r = (size_t)to + t->n + 1;
 	heldset set = w->tree[l];
@@ -52,12 +52,12 @@ static void add_window(struct blocks_walk *w, struct segments *u, const struct s
 		       uint32_t a, uint32_t b, uint8_t enemy)
 {
 	MEM_GROW(w->window, w->window_cap, (size_t)w->nwindows + 1);
-	w->window[w->nwindows++] =
-		(struct blocks_window){.life = w->point[a].life,
-				       .from = w->point[a].op,
-				       .to = w->point[b].op,
-				       .enemy = enemy,
-				       .across = across(w, u, t, w->point[a].op, w->point[b].op)};
+	w->window[w->nwindows++] = (struct blocks_window){
+		.life = w->point[a].life,
+		.from = w->point[a].op,
+		.to = w->point[b].op,
+		.enemy = enemy,
+		.across = locks_across(w, u, t, w->point[a].op, w->point[b].op)};
 }
 
 /*
@@ -181,7 +181,7 @@ void blocks_walk_pairs(struct blocks_walk *w, struct segments *u, const struct s
 				.op = {a->op, b->op},
 				.kind = {a->kind & (BLOCKS_INITIAL | BLOCKS_FINAL),
 					 b->kind & (BLOCKS_INITIAL | BLOCKS_FINAL)},
-				.across = across(w, u, t, a->op, b->op),
+				.across = locks_across(w, u, t, a->op, b->op),
 				.held = {a->held, b->held}};
 			if (!each(arg, &p))
 				return;

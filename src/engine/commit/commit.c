@@ -18,7 +18,7 @@ struct commit {
 	uint64_t paths;
 };
 
-static void *create(struct finding_sink *sink, bool view)
+static void *create_engine(struct finding_sink *sink, bool view)
 {
 	struct commit *c = mem_zalloc(sizeof *c);
 
@@ -31,13 +31,13 @@ static void *create(struct finding_sink *sink, bool view)
 static void *conflict_create(const void *options, struct finding_sink *sink)
 {
 	(void)options;
-	return create(sink, false);
+	return create_engine(sink, false);
 }
 
 static void *view_create(const void *options, struct finding_sink *sink)
 {
 	(void)options;
-	return create(sink, true);
+	return create_engine(sink, true);
 }
 
 static void commit_take(void *engine, const struct batch *b)
@@ -50,7 +50,7 @@ static void commit_take(void *engine, const struct batch *b)
 		segments_look(&c->segments, b);
 }
 
-static void emit(void *arg, const struct commit_found *f)
+static void emit_finding(void *arg, const struct commit_found *f)
 {
 	struct commit *c = arg;
 
@@ -70,7 +70,7 @@ static uint64_t commit_finish(void *engine)
 	}
 	segments_done(&c->segments);
 	commit_meet_init(&meet, &c->segments, c->view);
-	commit_cycle_find(&meet, &c->counts, emit, c);
+	commit_cycle_find(&meet, &c->counts, emit_finding, c);
 	c->paths = meet.sorts.npaths - 1;
 	commit_meet_free(&meet);
 	return 0;

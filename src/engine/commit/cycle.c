@@ -341,7 +341,7 @@ static uint32_t set_of(const struct cycle *c, uint32_t s)
 	return s;
 }
 
-static void unite(struct cycle *c, uint32_t a, uint32_t b)
+static void unite_sets(struct cycle *c, uint32_t a, uint32_t b)
 {
 	a = set_of(c, a);
 	b = set_of(c, b);
@@ -567,7 +567,7 @@ static void judge_slots(struct cycle *c, uint32_t lo, uint32_t hi, const uint32_
 			if (ends_in(c, e, from, to))
 				part[kept++] = v[i];
 			else
-				unite(c, e->a, e->b);
+				unite_sets(c, e->a, e->b);
 		}
 		judge_slots(c, from, to, part, kept);
 		undo_to(c, mark);

@@ -120,7 +120,7 @@ static struct record *sort_records(struct commit_meet *m, size_t *start, uint32_
 	return v;
 }
 
-static uint64_t when(const struct segments *u, struct commit_op at)
+static uint64_t event_of(const struct segments *u, struct commit_op at)
 {
 	const struct segment *t = &u->segment[at.segment];
 
@@ -149,7 +149,7 @@ static void add_groups(struct commit_meet *m, const struct record *v, size_t n)
 				phase,
 				{r->segment, r->first},
 				{0},
-				when(u, (struct commit_op){r->segment, r->first}),
+				event_of(u, (struct commit_op){r->segment, r->first}),
 				0};
 			g->end = m->nsums;
 		}
@@ -157,8 +157,8 @@ static void add_groups(struct commit_meet *m, const struct record *v, size_t n)
 		sum->last = (struct commit_op){r->segment, r->last};
 		/* When equal segments came again is not known: perhaps as late as possible. */
 		at = u->segment[r->segment].times > 1 ? m->last_event[phase] : 0;
-		if (when(u, sum->last) > at)
-			at = when(u, sum->last);
+		if (event_of(u, sum->last) > at)
+			at = event_of(u, sum->last);
 		sum->max = at > sum->max ? at : sum->max;
 	}
 }

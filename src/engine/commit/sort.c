@@ -32,7 +32,7 @@ struct commit_slot {
 };
 enum { WROTE = UINT32_MAX }; /* in place of a sort */
 
-static uint64_t mix(uint64_t h, uint64_t more)
+static uint64_t mix_hash(uint64_t h, uint64_t more)
 {
 	h = (h ^ more) * 0x9e3779b97f4a7c15ull;
 	return h ^ h >> 29;
@@ -40,13 +40,13 @@ static uint64_t mix(uint64_t h, uint64_t more)
 
 static size_t hash_path(uint32_t parent, held last)
 {
-	return mix(mix(7, parent), last);
+	return mix_hash(mix_hash(7, parent), last);
 }
 
 static size_t hash_sort(const struct commit_sort *s)
 {
-	return mix(mix(11, (uint64_t)s->path << 32 | s->reader),
-		   (uint64_t)s->kind << 16 | s->open_from);
+	return mix_hash(mix_hash(11, (uint64_t)s->path << 32 | s->reader),
+			(uint64_t)s->kind << 16 | s->open_from);
 }
 
 static void grow_slots(uint32_t **slot, size_t *n, size_t used)
@@ -154,7 +154,7 @@ void commit_leaves_free(struct commit_leaves *l)
 
 static size_t slot_of(const struct commit_leaves *l, uint32_t var, uint32_t sort)
 {
-	size_t i = mix(mix(3, var), sort) & (l->nslots - 1);
+	size_t i = mix_hash(mix_hash(3, var), sort) & (l->nslots - 1);
 
 	while (l->slot[i].stamp == l->stamp && (l->slot[i].var != var || l->slot[i].sort != sort))
 		i = (i + 1) & (l->nslots - 1);
@@ -286,8 +286,8 @@ static void take_access(struct commit_leaves *l, struct commit_sorts *s,
 	l->wrote[slot->index] = (struct commit_wrote){op->what, path_now(l), at};
 }
 
-static void acquire(struct commit_leaves *l, struct commit_sorts *s, const struct segment_op *op,
-		    uint32_t i, uint32_t end)
+static void take_acquire(struct commit_leaves *l, struct commit_sorts *s,
+			 const struct segment_op *op, uint32_t i, uint32_t end)
 {
 	held what = op->what << 1 | (op->op == OP_ACQUIRE);
 	uint32_t path = path_with(s, path_now(l), what);
@@ -329,7 +329,7 @@ void commit_leaves_of(struct commit_leaves *l, struct commit_sorts *s, const str
 		if (op_is_access(op[i].op))
 			take_access(l, s, &op[i], i, view, t->transaction);
 		else if (op[i].op == OP_ACQUIRE || op[i].op == OP_ACQUIRE_SHARED)
-			acquire(l, s, &op[i], i, t->n);
+			take_acquire(l, s, &op[i], i, t->n);
 		else
 			release_lock(l, s, op[i].what, i);
 	}

@@ -278,7 +278,7 @@ static size_t answer_at(const struct commit_table *t, uint32_t var, uint32_t sor
 	return i;
 }
 
-static void grow(struct commit_table *t)
+static void grow_answers(struct commit_table *t)
 {
 	struct commit_answer *old = t->answer;
 	size_t n = t->slots;
@@ -333,7 +333,7 @@ const struct commit_answer *commit_table_answer(struct commit_meet *m, uint32_t 
 	struct commit_answer *answer;
 
 	if (2 * (t->nanswers + 1) > t->slots)
-		grow(t);
+		grow_answers(t);
 	answer = &t->answer[answer_at(t, var, sort)];
 	if (answer->sort)
 		return answer;

@@ -219,7 +219,7 @@ static void pool_nodes(struct doublechecker *d)
 	idg_pool_end(g, to);
 }
 
-static void from(struct doublechecker *d, idg_ref ref)
+static void add_source(struct doublechecker *d, idg_ref ref)
 {
 	uint32_t n = idg_at(&d->idg, ref);
 
@@ -242,7 +242,7 @@ static void from_all(struct doublechecker *d, uint32_t thread)
 		}
 		d->active[kept++] = other;
 		if (other != thread)
-			from(d, d->thread[other].last);
+			add_source(d, d->thread[other].last);
 	}
 	d->nactive = kept;
 }
@@ -275,7 +275,7 @@ static void edges_outside(struct doublechecker *d, uint32_t thread)
 		idg_add(g, d->src[i], node);
 }
 
-static void edges(struct doublechecker *d, uint32_t thread)
+static void add_edges(struct doublechecker *d, uint32_t thread)
 {
 	uint32_t node;
 
@@ -377,7 +377,7 @@ static void log_access(struct doublechecker *d, const struct event *e, struct lo
 	add_to_log(d, node, e->op, e->operand);
 }
 
-static void change(struct doublechecker *d, const struct event *e, icd_state *state)
+static void change_state(struct doublechecker *d, const struct event *e, icd_state *state)
 {
 	struct thread *t = &d->thread[e->thread];
 	struct icd_move m = icd_move(*state, e->thread, uses[e->op].write, &d->count);
@@ -388,21 +388,21 @@ static void change(struct doublechecker *d, const struct event *e, icd_state *st
 	case ICD_UPGRADE:
 		break;
 	case ICD_SHARE:
-		from(d, d->thread[m.other].last_rdex);
-		from(d, d->last_share);
+		add_source(d, d->thread[m.other].last_rdex);
+		add_source(d, d->last_share);
 		break;
 	case ICD_FENCE:
-		from(d, d->last_share);
+		add_source(d, d->last_share);
 		break;
 	case ICD_CONFLICT:
-		from(d, d->thread[m.other].last);
+		add_source(d, d->thread[m.other].last);
 		break;
 	case ICD_CONFLICT_ALL:
 		from_all(d, e->thread);
 		break;
 	}
 	*state = m.state;
-	edges(d, e->thread);
+	add_edges(d, e->thread);
 	if (m.change == ICD_SHARE)
 		d->last_share = t->last;
 	if (m.change == ICD_SHARE || m.change == ICD_FENCE)
@@ -418,11 +418,11 @@ static void take_access(struct doublechecker *d, const struct event *e, struct t
 	bool quiet = icd_quiet(before, e->thread, d->thread[e->thread].seen, uses[e->op].write);
 
 	if (!quiet)
-		change(d, e, state);
+		change_state(d, e, state);
 	log_access(d, e, &of->logged[e->operand], before, quiet);
 }
 
-static void begin(struct doublechecker *d, const struct event *e)
+static void begin_block(struct doublechecker *d, const struct event *e)
 {
 	struct thread *t = &d->thread[e->thread];
 	uint32_t last = idg_at(&d->idg, t->last);
@@ -437,7 +437,7 @@ static void begin(struct doublechecker *d, const struct event *e)
 	d->n.blocks++;
 }
 
-static void end(struct doublechecker *d, uint32_t thread)
+static void end_block(struct doublechecker *d, uint32_t thread)
 {
 	struct thread *t = &d->thread[thread];
 
@@ -446,18 +446,18 @@ static void end(struct doublechecker *d, uint32_t thread)
 	idg_end(&d->idg, idg_at(&d->idg, t->last), d->event);
 }
 
-static void join(struct doublechecker *d, const struct event *e)
+static void take_join(struct doublechecker *d, const struct event *e)
 {
 	struct thread *child = &d->thread[e->operand];
 
 	d->nsrc = 0;
 	if (child->ran)
-		from(d, child->last);
-	edges(d, e->thread);
+		add_source(d, child->last);
+	add_edges(d, e->thread);
 	log_other(d, e->thread, OP_JOIN, e->operand);
 	/* A block that it left open gets no more edges. */
 	if (child->open)
-		end(d, e->operand);
+		end_block(d, e->operand);
 }
 
 static void take_one(struct doublechecker *d, const struct event *e)
@@ -469,8 +469,8 @@ static void take_one(struct doublechecker *d, const struct event *e)
 	if (!t->ran) {
 		t->ran = true;
 		d->nsrc = 0;
-		from(d, t->birth);
-		edges(d, e->thread);
+		add_source(d, t->birth);
+		add_edges(d, e->thread);
 		log_other(d, e->thread, OP_NONE, e->thread);
 	}
 	if (op_is_access(e->op))
@@ -478,14 +478,14 @@ static void take_one(struct doublechecker *d, const struct event *e)
 	else if (op_is_lock(e->op))
 		take_access(d, e, &d->lock);
 	else if (e->outer == OUTER_BEGIN)
-		begin(d, e);
+		begin_block(d, e);
 	else if (e->outer == OUTER_END)
-		end(d, e->thread);
+		end_block(d, e->thread);
 	else if (e->op == OP_FORK) {
 		log_other(d, e->thread, OP_FORK, e->operand);
 		d->thread[e->operand].birth = t->last;
 	} else if (e->op == OP_JOIN) {
-		join(d, e);
+		take_join(d, e);
 	}
 	d->max_work += WORK;
 	if (d->idg.log_bytes > d->budget || d->idg.alive > d->max_nodes ||
@@ -493,7 +493,7 @@ static void take_one(struct doublechecker *d, const struct event *e)
 		save_memory(d);
 }
 
-static void room(struct table_of *t, size_t n)
+static void grow_table(struct table_of *t, size_t n)
 {
 	MEM_GROW0(t->state, t->state_cap, n);
 	MEM_GROW0(t->logged, t->logged_cap, n);
@@ -504,8 +504,8 @@ static void take_imprecise(struct doublechecker *d, const struct batch *b)
 	const struct table *names = b->names->table;
 	bool large = names[NAMES_VAR].n >= EFFECT_LARGE_TABLE;
 
-	room(&d->var, names[NAMES_VAR].n);
-	room(&d->lock, names[NAMES_LOCK].n);
+	grow_table(&d->var, names[NAMES_VAR].n);
+	grow_table(&d->lock, names[NAMES_LOCK].n);
 	MEM_GROW0(d->thread, d->thread_cap, names[NAMES_THREAD].n);
 	d->nthreads = names[NAMES_THREAD].n;
 	d->nvars = names[NAMES_VAR].n;
@@ -567,7 +567,7 @@ static uint64_t doublechecker_finish(void *engine)
 		d->event++;
 		for (size_t i = 0; i < d->nthreads; i++)
 			if (d->thread[i].open)
-				end(d, (uint32_t)i);
+				end_block(d, (uint32_t)i);
 		drop_state(d);
 		precise_free(&d->precise);
 		if (d->again) {

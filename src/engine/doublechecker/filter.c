@@ -51,7 +51,7 @@ void filter_free(struct filter *f)
 	mem_free(f);
 }
 
-static struct label *find(const struct filter *f, strref label)
+static struct label *find_label(const struct filter *f, strref label)
 {
 	size_t at = (size_t)(label * 0x9e3779b97f4a7c15ull >> 32) & (f->nslots - 1);
 
@@ -60,7 +60,7 @@ static struct label *find(const struct filter *f, strref label)
 	return &f->slot[at];
 }
 
-static void grow(struct filter *f)
+static void grow_labels(struct filter *f)
 {
 	struct label *old = f->slot;
 	size_t n = f->nslots;
@@ -69,21 +69,21 @@ static void grow(struct filter *f)
 	f->slot = mem_zalloc(f->nslots * sizeof *f->slot);
 	for (size_t i = 0; i < n; i++)
 		if (old[i].used)
-			*find(f, old[i].label) = old[i];
+			*find_label(f, old[i].label) = old[i];
 	mem_free(old);
 }
 
 static struct label *label_of(struct filter *f, const struct event *begin,
 			      const struct names *names)
 {
-	struct label *l = find(f, event_label(begin));
+	struct label *l = find_label(f, event_label(begin));
 	struct str text = STR_INIT;
 
 	if (l->used)
 		return l;
 	if (++f->n * 2 > f->nslots) {
-		grow(f);
-		l = find(f, event_label(begin));
+		grow_labels(f);
+		l = find_label(f, event_label(begin));
 	}
 	names_add_string(names, event_label(begin), &text);
 	l->used = true;
@@ -96,7 +96,7 @@ static struct label *label_of(struct filter *f, const struct event *begin,
 
 void filter_suspect(struct filter *f, strref label)
 {
-	struct label *l = find(f, label);
+	struct label *l = find_label(f, label);
 
 	if (l->used && !l->told)
 		suspects_add(f->out, l->text);

@@ -89,7 +89,7 @@ static uint32_t free_edge(struct idg *g, uint32_t e)
 }
 
 /* Report and free components that no open node reaches, and then what only they reached. */
-static void collect(struct idg *g, uint32_t first)
+static void collect_components(struct idg *g, uint32_t first)
 {
 	size_t n = 0;
 
@@ -155,7 +155,7 @@ void idg_add(struct idg *g, uint32_t src, uint32_t dst)
  * Merge the components in the list into one. Edges inside it are removed, and of
  * several edges to another component one is kept.
  */
-static uint32_t merge(struct idg *g, const uint32_t *list, size_t n)
+static uint32_t merge_components(struct idg *g, const uint32_t *list, size_t n)
 {
 	uint32_t root = list[0], refs = 0, out = 0;
 
@@ -211,7 +211,7 @@ static uint32_t merge(struct idg *g, const uint32_t *list, size_t n)
 	return root;
 }
 
-static void push(struct idg *g, size_t *n, uint32_t node)
+static void push_node(struct idg *g, size_t *n, uint32_t node)
 {
 	MEM_GROW(g->stack, g->stack_cap, *n + 2);
 	g->stack[(*n)++] = node;
@@ -229,7 +229,7 @@ static size_t find_component(struct idg *g, uint32_t start)
 	size_t n = 0, found = 0;
 
 	g->search++;
-	push(g, &n, start);
+	push_node(g, &n, start);
 	while (n) {
 		uint32_t at = g->stack[n - 2], e = g->stack[n - 1], to;
 
@@ -249,7 +249,7 @@ static size_t find_component(struct idg *g, uint32_t start)
 		if (g->node[to].open)
 			continue;
 		if (g->node[to].search != g->search)
-			push(g, &n, to);
+			push_node(g, &n, to);
 		else if (to == start || g->node[to].reaches)
 			g->node[at].reaches = true;
 	}
@@ -266,12 +266,12 @@ void idg_end(struct idg *g, uint32_t node, uint64_t event)
 	if (x->refs && x->out) {
 		n = find_component(g, node);
 		if (n > 1) {
-			node = merge(g, g->list, n);
+			node = merge_components(g, g->list, n);
 			g->node[node].cyclic = true;
 		}
 	}
 	if (!g->node[node].refs)
-		collect(g, node);
+		collect_components(g, node);
 }
 
 bool idg_log(struct idg *g, uint32_t node, uint64_t event, uint8_t op, uint32_t operand)
@@ -327,7 +327,7 @@ uint32_t idg_pool(struct idg *g)
 	}
 	if (!n)
 		return IDG_NONE;
-	pool = merge(g, g->list, n);
+	pool = merge_components(g, g->list, n);
 	g->node[pool].lost = true;
 	return pool;
 }
@@ -360,5 +360,5 @@ void idg_pool_end(struct idg *g, uint32_t pool)
 	g->node[pool].outside = false;
 	drop_log(g, &g->node[pool], 0);
 	if (!g->node[pool].refs)
-		collect(g, pool);
+		collect_components(g, pool);
 }

@@ -74,7 +74,7 @@ static void replay_one(struct precise *p, const struct cursor *c)
 }
 
 /* Restore a heap by event; heap[0] is next. */
-static void sift(struct cursor *heap, size_t n, size_t i)
+static void sift_down(struct cursor *heap, size_t n, size_t i)
 {
 	for (;;) {
 		size_t least = i;
@@ -115,7 +115,7 @@ size_t pcd_replay(struct precise *p, const struct idg *g, uint32_t component, bo
 			n++;
 	}
 	for (size_t i = n / 2; i-- > 0;)
-		sift(heap, n, i);
+		sift_down(heap, n, i);
 	while (n) {
 		uint32_t thread = (*heap[0].v)->thread;
 
@@ -123,7 +123,7 @@ size_t pcd_replay(struct precise *p, const struct idg *g, uint32_t component, bo
 		heap[0].at++;
 		if (!find_next(&heap[0], thread))
 			heap[0] = heap[--n];
-		sift(heap, n, 0);
+		sift_down(heap, n, 0);
 	}
 	mem_free(heap);
 	mem_free(v);

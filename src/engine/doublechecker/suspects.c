@@ -20,7 +20,7 @@ void suspects_free(struct suspects *s)
 }
 
 /* FNV-1a. */
-static size_t hash(const char *s)
+static size_t hash_name(const char *s)
 {
 	uint64_t h = 14695981039346656037ull;
 
@@ -32,7 +32,7 @@ static size_t hash(const char *s)
 /* Returns the slot of a label, or the free slot for it. */
 static size_t slot_of(const struct suspects *s, const char *label)
 {
-	size_t at = hash(label) & (s->nslots - 1);
+	size_t at = hash_name(label) & (s->nslots - 1);
 
 	while (s->slot[at] && strcmp(s->v[s->slot[at] - 1], label) != 0)
 		at = (at + 1) & (s->nslots - 1);

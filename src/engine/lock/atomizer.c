@@ -45,7 +45,7 @@ static void *atomizer_create(const void *options, struct finding_sink *sink)
 }
 
 /* Record a use under these locks. Returns whether a lock still guards it. */
-static bool refine(struct atomizer *a, struct guard *g, heldset under, bool reads)
+static bool refine_guard(struct atomizer *a, struct guard *g, heldset under, bool reads)
 {
 	heldset mine = reads ? under : heldlocks_exclusive(&a->held, under);
 
@@ -64,14 +64,15 @@ static enum mover mover_of(struct atomizer *a, const struct event *e)
 		if (!contention_life_takes_part(&a->contention, life))
 			return MOVER_B;
 		MEM_GROW0(a->life, a->life_cap, (size_t)life + 1);
-		return refine(a, &a->life[life], under, e->op == OP_READ) ? MOVER_B : MOVER_N;
+		return refine_guard(a, &a->life[life], under, e->op == OP_READ) ? MOVER_B : MOVER_N;
 	}
 	if (!contention_lock_takes_part(&a->contention, e->operand))
 		return MOVER_B;
 	MEM_GROW0(a->lock, a->lock_cap, (size_t)e->operand + 1);
 	if (e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED)
-		return refine(a, &a->lock[e->operand], under, e->op == OP_ACQUIRE_SHARED) ? MOVER_B
-											  : MOVER_R;
+		return refine_guard(a, &a->lock[e->operand], under, e->op == OP_ACQUIRE_SHARED)
+			       ? MOVER_B
+			       : MOVER_R;
 	return a->lock[e->operand].set != HELD_NONE ? MOVER_B : MOVER_L;
 }
 
@@ -90,7 +91,7 @@ static void take_op(struct atomizer *a, const struct event *e, uint64_t event,
 	a->sink->emit(a->sink, mover_describe(a->run[e->thread], names, &a->held));
 }
 
-static void restart(struct atomizer *a, uint32_t thread)
+static void restart_run(struct atomizer *a, uint32_t thread)
 {
 	if (!a->run[thread])
 		a->run[thread] = mem_zalloc(sizeof *a->run[thread]);
@@ -110,11 +111,11 @@ static void take_event(struct atomizer *a, const struct event *e, uint64_t event
 	} else if (e->outer) {
 		event_ref_blocks_take(&a->blocks, e, event);
 		if (e->outer == OUTER_BEGIN)
-			restart(a, e->thread);
+			restart_run(a, e->thread);
 	} else if ((e->op == OP_FORK || e->op == OP_JOIN || e->op == OP_BARRIER) &&
 		   a->blocks.v[e->thread].begin) {
 		a->cut++;
-		restart(a, e->thread);
+		restart_run(a, e->thread);
 	}
 }
 

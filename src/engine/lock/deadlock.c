@@ -83,7 +83,7 @@ static uint32_t *find_slot(const struct deadlock *d, struct phase phase, heldset
 	return &d->slot[i];
 }
 
-static void rehash(struct deadlock *d)
+static void grow_slots(struct deadlock *d)
 {
 	mem_free(d->slot);
 	d->nslots *= 2;
@@ -110,7 +110,7 @@ static uint32_t keep_clock(struct deadlock *d, uint32_t thread, uint32_t index)
 	return t->clock;
 }
 
-static void wish(struct deadlock *d, const struct event *e, uint64_t event, heldset set)
+static void add_wish(struct deadlock *d, const struct event *e, uint64_t event, heldset set)
 {
 	struct thread *t = &d->thread[e->thread];
 	struct phase now = phases_now(&d->phases, e->thread);
@@ -148,21 +148,21 @@ static void wish(struct deadlock *d, const struct event *e, uint64_t event, held
 		d->outer[d->nouter++] = t->held[k];
 	}
 	if (d->nwishes > d->nslots / 2)
-		rehash(d);
+		grow_slots(d);
 }
 
-static void acquire(struct deadlock *d, const struct event *e, uint64_t event)
+static void push_acquire(struct deadlock *d, const struct event *e, uint64_t event)
 {
 	struct thread *t = &d->thread[e->thread];
 	heldset set = heldlocks_of(&d->held, e->thread);
 
 	if (set != HELD_NONE)
-		wish(d, e, event, set);
+		add_wish(d, e, event, set);
 	MEM_GROW(t->held, t->cap, t->n + 1);
 	t->held[t->n++] = (struct acquired){event_ref_of(&d->blocks, e, event), set};
 }
 
-static void release(struct deadlock *d, const struct event *e)
+static void drop_acquire(struct deadlock *d, const struct event *e)
 {
 	struct thread *t = &d->thread[e->thread];
 	uint32_t i = t->n - 1;
@@ -192,9 +192,9 @@ static void deadlock_take(void *engine, const struct batch *b)
 		phases_take(&d->phases, e);
 		if (op_is_lock(e->op)) {
 			if (e->op == OP_ACQUIRE || e->op == OP_ACQUIRE_SHARED)
-				acquire(d, e, b->first + i);
+				push_acquire(d, e, b->first + i);
 			else
-				release(d, e);
+				drop_acquire(d, e);
 			heldlocks_take(&d->held, e);
 		} else if (e->outer) {
 			event_ref_blocks_take(&d->blocks, e, b->first + i);
@@ -213,7 +213,7 @@ static const struct acquired *find_outer(const struct deadlock *d, const struct 
 	return a;
 }
 
-static int compare(const char *a, const char *b)
+static int compare_strings(const char *a, const char *b)
 {
 	return a && b ? strcmp(a, b) : !!a - !!b;
 }
@@ -226,11 +226,11 @@ static int compare_from(const struct finding_step *s, size_t n, size_t i, size_t
 {
 	for (size_t m = 0; m < n; m++) {
 		const struct finding_step *a = &s[(i + m) % n], *b = &s[(k + m) % n];
-		int c = compare(a->place, b->place);
+		int c = compare_strings(a->place, b->place);
 
-		c = c ? c : compare(a->label, b->label);
-		c = c ? c : compare(a->op, b->op);
-		c = c || a->place ? c : compare(a->operand, b->operand);
+		c = c ? c : compare_strings(a->label, b->label);
+		c = c ? c : compare_strings(a->op, b->op);
+		c = c || a->place ? c : compare_strings(a->operand, b->operand);
 		if (c)
 			return c;
 	}

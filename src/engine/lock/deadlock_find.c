@@ -72,7 +72,7 @@ struct search {
 	void *arg;
 };
 
-static bool spend(struct search *s, uint64_t steps)
+static bool spend_steps(struct search *s, uint64_t steps)
 {
 	s->steps += steps;
 	s->cut |= s->steps > DEADLOCK_STEPS_MAX;
@@ -279,7 +279,7 @@ static bool edge_fits(struct search *s, uint32_t i, uint32_t edge, bool closes)
 {
 	const struct edge *e = &s->edge[edge];
 
-	if (!spend(s, i + 1))
+	if (!spend_steps(s, i + 1))
 		return false;
 	if (i && !holder_excludes(s, &s->edge[s->chosen[i - 1]], e))
 		return false;
@@ -322,7 +322,7 @@ static uint32_t next_together(struct search *s, uint32_t from, uint32_t end,
 {
 	const struct phase_clock *clock = &s->w->clocks[w->clock];
 
-	while (from < end && spend(s, 1)) {
+	while (from < end && spend_steps(s, 1)) {
 		const struct deadlock_wish *f = &s->w->v[s->edge[from].wish];
 		struct phase p = f->phase;
 
@@ -398,7 +398,7 @@ static void walk_locks(struct search *s, uint32_t n)
 		uint32_t to = s->arc[i].to;
 		struct node *next = &s->node[to];
 
-		spend(s, 1);
+		spend_steps(s, 1);
 		s->path[n - 1] = i;
 		if (to == s->lock[0] && n == s->length) {
 			close_cycle(s);
@@ -441,7 +441,7 @@ static bool set_distances(struct search *s, uint32_t start)
 			all = false;
 			break;
 		}
-		if (!spend(s, n->nbacks))
+		if (!spend_steps(s, n->nbacks))
 			break;
 		for (uint32_t i = n->back; i < n->back + n->nbacks; i++) {
 			uint32_t from = s->arc[s->back[i]].from;

@@ -126,7 +126,7 @@ static bool comes_after_all(const struct var *v, struct phase now, const struct 
 	return true;
 }
 
-static bool conflict(enum op a, enum op b)
+static bool ops_conflict(enum op a, enum op b)
 {
 	/* Two atomic updates need no lock between them. */
 	return (a != OP_READ || b != OP_READ) && (a != OP_UPDATE || b != OP_UPDATE);
@@ -141,8 +141,8 @@ static bool can_be_unguarded(const struct lockset *l, const struct var *v, enum 
 }
 
 /* Can it make a finding with this one, which is concurrent and conflicts? */
-static bool unguarded(const struct lockset *l, const struct var *v, enum op op,
-		      const struct record *r)
+static bool can_be_found(const struct lockset *l, const struct var *v, enum op op,
+			 const struct record *r)
 {
 	return op == OP_READ || v->guards == HELD_NONE ||
 	       (r->at.op == OP_READ && r->since_shared &&
@@ -163,8 +163,8 @@ static const struct record *find_other(const struct lockset *l, const struct var
 		const struct record *r = &v->v[i];
 		bool apart;
 
-		if (phase_before(r->phase, clock) || !conflict(op, r->at.op) ||
-		    !unguarded(l, v, op, r))
+		if (phase_before(r->phase, clock) || !ops_conflict(op, r->at.op) ||
+		    !can_be_found(l, v, op, r))
 			continue;
 		apart = !heldlocks_exclude(&l->held, r->full, set);
 		if (best && (apart != best_apart ? best_apart : r->at.event < best->at.event))
@@ -210,7 +210,7 @@ static void refine_guards(struct lockset *l, struct var *v, heldset set)
 			   !heldlocks_exclude(&l->held, guards, v->v[i].set);
 }
 
-static void insert(struct var *v, uint32_t at, const struct record *new)
+static void insert_record(struct var *v, uint32_t at, const struct record *new)
 {
 	if (v->n == v->cap) {
 		v->cap = v->cap ? 2 * v->cap : 1;
@@ -255,7 +255,7 @@ static void add_record(struct lockset *l, struct var *v, struct record *new)
 		v->v[oldest] = *new;
 		l->merged++;
 	} else {
-		insert(v, kept, new);
+		insert_record(v, kept, new);
 	}
 }
 

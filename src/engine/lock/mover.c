@@ -31,8 +31,8 @@ bool mover_take(struct mover_run *r, enum mover mover, const struct event_ref *a
 	return true;
 }
 
-static void add(struct finding *f, struct str *pattern, const struct mover_op *op,
-		const struct names *names, const struct heldlocks *locks)
+static void add_mover_step(struct finding *f, struct str *pattern, const struct mover_op *op,
+			   const struct names *names, const struct heldlocks *locks)
 {
 	struct finding_step *step = &f->steps[f->nsteps];
 
@@ -55,11 +55,11 @@ struct finding *mover_describe(const struct mover_run *r, const struct names *na
 
 	f->steps = arena_alloc(&f->arena, (MOVER_FIRST + MOVER_LAST + 1) * sizeof *f->steps);
 	for (uint64_t i = 0; i < r->n && i < MOVER_FIRST; i++)
-		add(f, &pattern, &r->first[i], names, locks);
+		add_mover_step(f, &pattern, &r->first[i], names, locks);
 	if (r->turn_at >= MOVER_FIRST && r->turn_at < from)
-		add(f, &pattern, &r->turn, names, locks);
+		add_mover_step(f, &pattern, &r->turn, names, locks);
 	for (uint64_t i = from; i < r->n; i++)
-		add(f, &pattern, &r->last[i % MOVER_LAST], names, locks);
+		add_mover_step(f, &pattern, &r->last[i % MOVER_LAST], names, locks);
 	f->status = FINDING_PREDICTED;
 	f->kind = "movers";
 	f->event = last->at.event;

@@ -36,7 +36,7 @@ struct record_table {
 	size_t contended_cap;
 };
 
-static uint64_t hash(const struct record *r)
+static uint64_t hash_record(const struct record *r)
 {
 	uint64_t h = ((uint64_t)r->phase << 32 | r->held) * 0x9e3779b97f4a7c15ull + r->reads;
 
@@ -45,9 +45,9 @@ static uint64_t hash(const struct record *r)
 	return h ^ h >> 32;
 }
 
-static uint32_t *find(const struct record_table *t, const struct record *r)
+static uint32_t *find_slot(const struct record_table *t, const struct record *r)
 {
-	size_t i = hash(r) & (t->nslots - 1);
+	size_t i = hash_record(r) & (t->nslots - 1);
 
 	for (; t->slot[i]; i = (i + 1) & (t->nslots - 1)) {
 		const struct record *old = &t->v[t->slot[i] - 1];
@@ -58,22 +58,22 @@ static uint32_t *find(const struct record_table *t, const struct record *r)
 	return &t->slot[i];
 }
 
-static void rehash(struct record_table *t)
+static void grow_slots(struct record_table *t)
 {
 	mem_free(t->slot);
 	t->nslots = t->nslots ? 2 * t->nslots : 64;
 	t->slot = mem_zalloc(t->nslots * sizeof *t->slot);
 	for (uint32_t i = 0; i < t->n; i++)
-		*find(t, &t->v[i]) = i + 1;
+		*find_slot(t, &t->v[i]) = i + 1;
 }
 
-static uint32_t number(struct record_table *t, const struct record *r)
+static uint32_t intern_record(struct record_table *t, const struct record *r)
 {
 	uint32_t *slot;
 
 	if (t->n * 2 >= t->nslots)
-		rehash(t);
-	slot = find(t, r);
+		grow_slots(t);
+	slot = find_slot(t, r);
 	if (!*slot) {
 		MEM_GROW(t->v, t->cap, (size_t)t->n + 1);
 		t->v[t->n] = *r;
@@ -83,12 +83,12 @@ static uint32_t number(struct record_table *t, const struct record *r)
 	return *slot - 1;
 }
 
-static void forget(struct record_table *t)
+static void forget_records(struct record_table *t)
 {
 	/* If few of many slots are in use, clear them one by one. */
 	if ((size_t)t->n * 16 < t->nslots)
 		for (uint32_t i = 0; i < t->n; i++) {
-			size_t k = hash(&t->v[i]) & (t->nslots - 1);
+			size_t k = hash_record(&t->v[i]) & (t->nslots - 1);
 
 			for (; t->slot[k]; k = (k + 1) & (t->nslots - 1))
 				t->slot[k] = 0;
@@ -196,8 +196,8 @@ static void judge_variable(struct races *r, const struct segments *u, const stru
 	}
 }
 
-static void judge(struct races *r, struct segments *u, struct record_table *t, struct use *v,
-		  size_t n, bool lock)
+static void judge_uses(struct races *r, struct segments *u, struct record_table *t, struct use *v,
+		       size_t n, bool lock)
 {
 	bool only_reads = true;
 	uint32_t nrecords;
@@ -206,10 +206,10 @@ static void judge(struct races *r, struct segments *u, struct record_table *t, s
 		struct record new = {.phase = v[i].phase, .held = v[i].held, .reads = v[i].op & 1};
 
 		only_reads &= new.reads;
-		v[i].record = number(t, &new);
+		v[i].record = intern_record(t, &new);
 	}
 	nrecords = t->n;
-	forget(t);
+	forget_records(t);
 	if (only_reads || all_guarded(u, t->v, nrecords))
 		return;
 	for (uint32_t i = 0; i < nrecords; i++)
@@ -230,11 +230,11 @@ void races_find(struct races *r, struct segments *u)
 	struct record_table t = {0};
 
 	*r = (struct races){.contended = mem_zalloc(u->nops + 1)};
-	rehash(&t);
+	grow_slots(&t);
 	for (size_t i = 0; i < n; i++)
 		if (start[i] < start[i + 1])
-			judge(r, u, &t, v + start[i], start[i + 1] - start[i],
-			      i >= u->contention.nlives);
+			judge_uses(r, u, &t, v + start[i], start[i + 1] - start[i],
+				   i >= u->contention.nlives);
 	mem_free(t.v);
 	mem_free(t.slot);
 	mem_free(t.contended);

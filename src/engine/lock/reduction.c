@@ -91,7 +91,7 @@ static enum mover mover_of(const struct reduction *r, const struct segment *t, u
 	return op == OP_ACQUIRE || op == OP_ACQUIRE_SHARED ? MOVER_R : MOVER_L;
 }
 
-static void judge(struct reduction *r, const struct segment *t)
+static void judge_segment(struct reduction *r, const struct segment *t)
 {
 	struct mover_run run;
 
@@ -128,7 +128,7 @@ static uint64_t reduction_finish(void *engine)
 		if (!r->segments.segment[i].transaction)
 			continue;
 		r->transactions++;
-		judge(r, &r->segments.segment[i]);
+		judge_segment(r, &r->segments.segment[i]);
 	}
 	return 0;
 }

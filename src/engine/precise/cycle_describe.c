@@ -71,39 +71,39 @@ void cycle_describe_free(struct cycle_describe *t)
 	mem_free(t);
 }
 
-static const struct cycle_event *look_up(const struct cycle_describe *t, uint64_t event)
+static const struct cycle_event *find_event(const struct cycle_describe *t, uint64_t event)
 {
 	struct cycle_event key = {.at.event = event};
 
 	return bsearch(&key, t->events, t->nevents, sizeof key, by_event);
 }
 
-static bool writes(const struct cycle_event *x)
+static bool is_write(const struct cycle_event *x)
 {
 	return x->at.op == OP_WRITE || x->at.op == OP_UPDATE;
 }
 
-static bool acquires(const struct cycle_event *x)
+static bool is_acquire(const struct cycle_event *x)
 {
 	return x->at.op == OP_ACQUIRE || x->at.op == OP_ACQUIRE_SHARED;
 }
 
-static bool releases(const struct cycle_event *x)
+static bool is_release(const struct cycle_event *x)
 {
 	return x->at.op == OP_RELEASE || x->at.op == OP_RELEASE_SHARED;
 }
 
 /* Can b follow a in a cycle: do they conflict, in this order, or are they in one transaction? */
-static bool follows(const struct cycle_event *a, const struct cycle_event *b, bool locks_too)
+static bool can_follow(const struct cycle_event *a, const struct cycle_event *b, bool locks_too)
 {
 	if (a->at.thread == b->at.thread)
 		return a->at.event < b->at.event || (a->at.begin && a->at.begin == b->at.begin);
 	if (a->at.event > b->at.event || a->at.operand != b->at.operand)
 		return false;
 	if (op_is_access(a->at.op) && op_is_access(b->at.op))
-		return writes(a) || writes(b);
+		return is_write(a) || is_write(b);
 	/* Any two operations conflict, but a release before an acquire is what people expect. */
-	return locks_too && releases(a) && acquires(b) &&
+	return locks_too && is_release(a) && is_acquire(b) &&
 	       (a->at.op == OP_RELEASE || b->at.op == OP_ACQUIRE);
 }
 
@@ -111,20 +111,20 @@ static bool follows(const struct cycle_event *a, const struct cycle_event *b, bo
  * Shorten the cycle: go from each step to the last step that can follow it. The
  * result still leaves the transaction.
  */
-static uint32_t shorten(const struct cycle_describe *t, const struct cycle *c,
-			const struct cycle_event **out)
+static uint32_t shorten_cycle(const struct cycle_describe *t, const struct cycle *c,
+			      const struct cycle_event **out)
 {
 	uint32_t n = 0, last = c->nsteps - 1;
 
 	for (uint32_t i = 0;;) {
 		uint32_t next = i + 1;
 
-		out[n++] = look_up(t, c->steps[i]);
+		out[n++] = find_event(t, c->steps[i]);
 		if (i == last)
 			return n;
 		for (uint32_t j = i ? last : last - 1; j > next; j--)
-			if (follows(out[n - 1], look_up(t, c->steps[j]),
-				    c->rests_on == RESTS_ON_LOCKS))
+			if (can_follow(out[n - 1], find_event(t, c->steps[j]),
+				       c->rests_on == RESTS_ON_LOCKS))
 				next = j; /* this ends the loop */
 		i = next;
 	}
@@ -160,10 +160,10 @@ static void add_pattern(struct finding *f, const struct cycle_event *const *step
 }
 
 /* Returns the label of a refuted block, which is known by its begin. */
-static const char *refuted(const struct cycle_describe *t, struct finding *f, uint64_t begin,
-			   const struct names *names)
+static const char *refuted_label(const struct cycle_describe *t, struct finding *f, uint64_t begin,
+				 const struct names *names)
 {
-	const struct event_ref *at = &look_up(t, begin)->at;
+	const struct event_ref *at = &find_event(t, begin)->at;
 	struct event e = {.operand = at->operand, .place = at->place};
 
 	return describe_string(f, names, event_label(&e));
@@ -173,7 +173,7 @@ static void emit_cycle(const struct cycle_describe *t, const struct cycle *c,
 		       const struct names *names)
 {
 	struct finding *f = finding_new();
-	const struct event_ref *last = &look_up(t, c->closing.event)->at;
+	const struct event_ref *last = &find_event(t, c->closing.event)->at;
 	const struct cycle_event **steps;
 	uint32_t n;
 
@@ -184,11 +184,11 @@ static void emit_cycle(const struct cycle_describe *t, const struct cycle *c,
 	f->nrefuted = c->nrefuted;
 	f->refuted = arena_alloc(&f->arena, c->nrefuted * sizeof *f->refuted);
 	for (uint32_t i = 0; i < c->nrefuted; i++)
-		f->refuted[i] = refuted(t, f, c->refuted[i], names);
+		f->refuted[i] = refuted_label(t, f, c->refuted[i], names);
 	if (op_is_access(last->op))
 		describe_variable(f, names, last->operand);
 	steps = mem_alloc(c->nsteps * sizeof *steps);
-	n = shorten(t, c, steps);
+	n = shorten_cycle(t, c, steps);
 	add_steps(t, f, steps, n, names);
 	add_pattern(f, steps, n);
 	mem_free(steps);

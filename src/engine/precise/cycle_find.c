@@ -180,7 +180,7 @@ void cycles_free(struct cycle *v, size_t n)
 	mem_free(v);
 }
 
-static uint32_t slot(struct cycle_find *f, int view)
+static uint32_t find_own_slot(struct cycle_find *f, int view)
 {
 	return f->order[view].slot_of[f->e->thread];
 }
@@ -198,8 +198,9 @@ static bool add_edge(struct cycle_find *f, const struct access *src, bool is_loc
 
 		vclock_join(&t->clock[v], &src->clock[v], t->own[v], src->event, src->thread,
 			    f->event);
-		if (order_knows(o, slot(f, v), src->at[v]) ||
-		    order_add(o, slot(f, v), src->at[v], src->event, f->event) == ORDER_ADDED)
+		if (order_knows(o, find_own_slot(f, v), src->at[v]) ||
+		    order_add(o, find_own_slot(f, v), src->at[v], src->event, f->event) ==
+			    ORDER_ADDED)
 			continue;
 		left_out = true;
 		if (!f->closed[v].src) {
@@ -218,7 +219,7 @@ static void store_event(struct cycle_find *f, struct access *to)
 	to->event = f->event;
 	to->thread = f->e->thread;
 	for (int v = 0; v < VIEWS; v++) {
-		to->at[v] = f->order[v].slot[slot(f, v)].now;
+		to->at[v] = f->order[v].slot[find_own_slot(f, v)].now;
 		vclock_copy(&to->clock[v], &t->clock[v], t->own[v], f->event);
 	}
 }
@@ -264,7 +265,7 @@ static struct var *var_at(struct var **vars, uint32_t id)
 	return vars[id];
 }
 
-static void begin(struct cycle_find *f)
+static void take_begin(struct cycle_find *f)
 {
 	struct thread *t = &f->thread[f->e->thread];
 
@@ -273,7 +274,7 @@ static void begin(struct cycle_find *f)
 	if (t->depth > 1)
 		return;
 	for (int v = 0; v < VIEWS; v++)
-		order_begin(&f->order[v], slot(f, v));
+		order_begin(&f->order[v], find_own_slot(f, v));
 	if (f->next_watch < f->nwatch && f->watch[f->next_watch].begin == f->event) {
 		for (int v = 0; v < VIEWS; v++) {
 			t->own[v] = &f->watch[f->next_watch].target[v];
@@ -284,17 +285,17 @@ static void begin(struct cycle_find *f)
 	}
 }
 
-static void end(struct cycle_find *f)
+static void take_end(struct cycle_find *f)
 {
 	struct thread *t = &f->thread[f->e->thread];
 
 	if (--t->depth)
 		return;
 	for (int v = 0; v < VIEWS; v++)
-		order_end(&f->order[v], slot(f, v));
+		order_end(&f->order[v], find_own_slot(f, v));
 }
 
-static void join(struct cycle_find *f)
+static void take_join(struct cycle_find *f)
 {
 	struct thread *child = &f->thread[f->e->operand];
 	struct access last = {.event = child->last, .thread = f->e->operand};
@@ -320,10 +321,10 @@ static void take_op(struct cycle_find *f)
 
 	switch (e->op) {
 	case OP_BEGIN:
-		begin(f);
+		take_begin(f);
 		break;
 	case OP_END:
-		end(f);
+		take_end(f);
 		break;
 	case OP_READ:
 		var = var_at(f->var, e->operand);
@@ -352,7 +353,7 @@ static void take_op(struct cycle_find *f)
 		store_event(f, &f->thread[e->operand].birth);
 		break;
 	case OP_JOIN:
-		join(f);
+		take_join(f);
 		break;
 	default:
 		break;
@@ -372,7 +373,7 @@ static void path_add(struct cycle_find *f, size_t *n, uint64_t event)
 static size_t path_by_order(struct cycle_find *f, int v)
 {
 	const struct order *o = &f->order[v];
-	uint32_t home = slot(f, v);
+	uint32_t home = find_own_slot(f, v);
 	size_t n = 0;
 
 	path_add(f, &n, f->event);
@@ -486,8 +487,8 @@ static void enter_thread(struct cycle_find *f, int v)
 	struct access *birth = &f->thread[f->e->thread].birth;
 
 	order_enter(&f->order[v], f->e->thread);
-	if (birth->event && !order_knows(&f->order[v], slot(f, v), birth->at[v]))
-		order_add(&f->order[v], slot(f, v), birth->at[v], birth->event, f->event);
+	if (birth->event && !order_knows(&f->order[v], find_own_slot(f, v), birth->at[v]))
+		order_add(&f->order[v], find_own_slot(f, v), birth->at[v], birth->event, f->event);
 }
 
 static void take_one(struct cycle_find *f)

@@ -121,7 +121,7 @@ uint32_t graph_new(struct graph *g, uint64_t now)
 }
 
 /* Free a node, and then all nodes that have no incoming edge left. */
-static void collect(struct graph *g, uint32_t node)
+static void collect_nodes(struct graph *g, uint32_t node)
 {
 	size_t n = 0;
 
@@ -157,7 +157,7 @@ void graph_close(struct graph *g, uint32_t node)
 {
 	g->node[node].open = false;
 	if (!g->node[node].refs)
-		collect(g, node);
+		collect_nodes(g, node);
 }
 
 /*

@@ -11,14 +11,14 @@ typedef order_index lanes __attribute__((vector_size(16)));
 typedef uint64_t halves __attribute__((vector_size(16)));
 enum { LANES = 16 / sizeof(order_index) };
 
-static inline bool some(lanes v)
+static inline bool has_nonzero(lanes v)
 {
 	halves h = (halves)v;
 
 	return (h[0] | h[1]) != 0;
 }
 
-static inline lanes load(const order_index *p)
+static inline lanes load_lanes(const order_index *p)
 {
 	return *(const lanes *)p; /* rows are aligned, their length a multiple of ORDER_LANES */
 }
@@ -312,8 +312,8 @@ bool order_alive(const struct order *o, step src)
 	if (!o->slot[step_slot(src)].others)
 		return row[step_slot(src)] <= step_index(src);
 	for (uint32_t a = 0; a < o->n; a += LANES)
-		any |= load(row + a) <= step_index(src);
-	return some(any);
+		any |= load_lanes(row + a) <= step_index(src);
+	return has_nonzero(any);
 }
 
 /* Record that the open transaction of slot a reaches (u, index). */
@@ -367,7 +367,7 @@ static bool claim_open(struct order *o, uint32_t a, step src)
 #endif
 }
 
-#define NEWLY_REACHED(a) ((load(row_s + (a)) <= i) & (load(row_t + (a)) == ORDER_NEVER))
+#define NEWLY_REACHED(a) ((load_lanes(row_s + (a)) <= i) & (load_lanes(row_t + (a)) == ORDER_NEVER))
 
 /* An edge from `src` into slot t is left out: mark the transactions that would reach t by it. */
 static void leave_out(struct order *o, uint32_t t, step src)
@@ -380,7 +380,7 @@ static void leave_out(struct order *o, uint32_t t, step src)
 	for (uint32_t first = 0; first < o->n; first += LANES) {
 		lanes hit = NEWLY_REACHED(first);
 
-		for (uint32_t k = 0; some(hit) && k < LANES; k++)
+		for (uint32_t k = 0; has_nonzero(hit) && k < LANES; k++)
 			if (hit[k] && claim_open(o, first + k, src))
 				set_reaches_all(o, first + k, true);
 	}
@@ -411,7 +411,7 @@ enum order_edge order_add(struct order *o, uint32_t t, step src, uint64_t src_na
 	 */
 	for (uint32_t a = 0; a < o->n; a += LANES)
 		any |= NEWLY_REACHED(a);
-	if (!some(any))
+	if (!has_nonzero(any))
 		return ORDER_ADDED;
 
 	if (!is_open(o, t)) {
@@ -425,7 +425,7 @@ enum order_edge order_add(struct order *o, uint32_t t, step src, uint64_t src_na
 	for (uint32_t first = 0; first < o->n; first += LANES) {
 		lanes hit = NEWLY_REACHED(first);
 
-		for (uint32_t k = 0; some(hit) && k < LANES; k++)
+		for (uint32_t k = 0; has_nonzero(hit) && k < LANES; k++)
 			if (hit[k] && claim_open(o, first + k, src))
 				add_reach(o, first + k, t, &why);
 	}

@@ -163,7 +163,7 @@ static void edges_from_reads(struct precise *f, const struct event *e, struct pr
 		v->r = STEP_NONE;
 }
 
-static void join(struct precise *f, const struct event *e, uint32_t t, uint64_t event)
+static void take_join(struct precise *f, const struct event *e, uint32_t t, uint64_t event)
 {
 	uint32_t child = f->order.slot_of[e->operand];
 
@@ -238,7 +238,7 @@ static inline void take_one(struct precise *f, struct precise_var *const tables[
 	} else if (e->op == OP_FORK) {
 		f->thread[e->operand].birth = f->order.slot[t].now;
 	} else if (e->op == OP_JOIN) {
-		join(f, e, t, event);
+		take_join(f, e, t, event);
 	}
 	/* Other operations do not conflict. */
 }

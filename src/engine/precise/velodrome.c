@@ -110,7 +110,7 @@ static bool add_edge(struct velodrome *v, const struct event *e, graph_step src,
 /* The paper's merge looks for a predecessor that comes after all the others. */
 enum { MERGE_TRIES = 8 };
 
-static uint32_t merged(struct velodrome *v)
+static uint32_t find_merge_target(struct velodrome *v)
 {
 	struct graph *g = &v->graph;
 
@@ -128,7 +128,7 @@ static uint32_t merged(struct velodrome *v)
 	return GRAPH_NONE;
 }
 
-static void from(struct velodrome *v, graph_step src)
+static void add_source(struct velodrome *v, graph_step src)
 {
 	uint32_t node = graph_node_of(&v->graph, src);
 
@@ -149,11 +149,11 @@ static graph_step take_outside(struct velodrome *v, struct thread *t, uint64_t e
 {
 	uint32_t node = GRAPH_NONE;
 
-	from(v, t->last);
+	add_source(v, t->last);
 	if (v->merge) {
 		if (!v->nfrom)
 			return t->last = 0;
-		node = merged(v);
+		node = find_merge_target(v);
 	}
 	if (node == GRAPH_NONE) {
 		node = graph_new(&v->graph, event);
@@ -258,7 +258,7 @@ static graph_step take_after_write(struct velodrome *v, const struct event *e, s
 		return t->last = graph_step_of(t->node, event);
 	}
 	v->nfrom = 0;
-	from(v, x->w);
+	add_source(v, x->w);
 	return take_outside(v, t, event);
 }
 
@@ -279,9 +279,9 @@ static graph_step take_after_all(struct velodrome *v, const struct event *e, str
 		return t->last = graph_step_of(t->node, event);
 	}
 	v->nfrom = 0;
-	from(v, x->w);
+	add_source(v, x->w);
 	for (uint32_t i = 0; i < n; i++)
-		from(v, r[i].at);
+		add_source(v, r[i].at);
 	keep_reads(v, x, 0);
 	return take_outside(v, t, event);
 }
@@ -295,7 +295,7 @@ static graph_step take_after_own(struct velodrome *v, struct thread *t, uint64_t
 	return take_outside(v, t, event);
 }
 
-static void begin(struct velodrome *v, struct thread *t, uint64_t event)
+static void begin_transaction(struct velodrome *v, struct thread *t, uint64_t event)
 {
 	uint32_t last = graph_node_of(&v->graph, t->last);
 
@@ -307,20 +307,20 @@ static void begin(struct velodrome *v, struct thread *t, uint64_t event)
 	t->last = graph_step_of(t->node, event);
 }
 
-static void end(struct velodrome *v, struct thread *t)
+static void end_transaction(struct velodrome *v, struct thread *t)
 {
 	t->open = false;
 	graph_close(&v->graph, t->node);
 }
 
-static void join(struct velodrome *v, const struct event *e, uint64_t event)
+static void take_join(struct velodrome *v, const struct event *e, uint64_t event)
 {
 	struct thread *t = &v->thread[e->thread], *child = &v->thread[e->operand];
 
 	v->nfrom = 0;
 	if (!t->open) {
 		if (child->ran)
-			from(v, child->last);
+			add_source(v, child->last);
 		take_outside(v, t, event);
 	} else if (child->ran) {
 		add_edge(v, e, child->last, event);
@@ -367,7 +367,7 @@ __attribute__((noinline)) static void take_slow(struct velodrome *v, const struc
 		v->thread[e->operand].last = take_after_own(v, t, event);
 		break;
 	case OP_JOIN:
-		join(v, e, event);
+		take_join(v, e, event);
 		break;
 	default:
 		take_after_own(v, t, event); /* conflicts only within its thread */
@@ -418,9 +418,9 @@ static inline void take_one(struct velodrome *v, struct var *const tables[2], co
 	} else if (e->op == OP_BEGIN || e->op == OP_END) {
 		t->ran = true;
 		if (e->outer == OUTER_BEGIN)
-			begin(v, t, event);
+			begin_transaction(v, t, event);
 		else if (e->outer == OUTER_END)
-			end(v, t);
+			end_transaction(v, t);
 		return;
 	}
 	take_slow(v, e, event);
