@@ -213,7 +213,7 @@ static bool read_response_file(struct words *out, const char *path, struct arena
 }
 
 /* Replaces response files by their words until none is left. */
-static int expand(struct words *all, struct arena *strings, struct err *err)
+static int expand_response_files(struct words *all, struct arena *strings, struct err *err)
 {
 	int files = 0;
 	size_t i = 0;
@@ -405,7 +405,7 @@ static void scan_words(struct scan *s, const struct words *all)
 	}
 }
 
-static int decide(struct cc_args *a, const struct scan *s, struct err *err)
+static int decide_steps(struct cc_args *a, const struct scan *s, struct err *err)
 {
 	bool links = s->program_input && !s->early && !s->relocatable;
 
@@ -494,11 +494,11 @@ int cc_args_read(struct cc_args *a, int argc, char **argv, struct err *err)
 		add_word(&given, argv[i]);
 		add_word(&all, argv[i]);
 	}
-	rc = expand(&all, &a->strings, err);
+	rc = expand_response_files(&all, &a->strings, err);
 	/* With -cc1 first, the words are for clang's compiler proper. */
 	if (!rc && !(all.n && starts_with(all.word[0], "-cc1"))) {
 		scan_words(&s, &all);
-		rc = decide(a, &s, err);
+		rc = decide_steps(a, &s, err);
 		if (a->plain)
 			collect_code(a, &all);
 	}

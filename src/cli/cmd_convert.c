@@ -30,7 +30,7 @@ static const struct opt opts[] = {
 
 extern const struct command cmd_convert;
 
-static int copy(struct reader *r, struct writer *w, struct err *err)
+static int copy_events(struct reader *r, struct writer *w, struct err *err)
 {
 	static struct event ev[READER_BATCH];
 	int n;
@@ -114,7 +114,7 @@ static int convert(int argc, char **argv)
 		return cli_error("%s", err.text);
 	}
 	progress_start(false);
-	rc = copy(r, w, &err);
+	rc = copy_events(r, w, &err);
 	progress_end();
 	/* If the trace breaks off, what was read before that is written. */
 	if (writer_close(w, &werr) && !rc) {

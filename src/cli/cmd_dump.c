@@ -32,7 +32,8 @@ static const struct opt opts[] = {
 extern const struct command cmd_dump;
 
 /* "    57  T1  acq(l)          bank.c:12" */
-static void show(const struct names *names, const struct event *e, uint64_t number, struct str *s)
+static void add_event_line(const struct names *names, const struct event *e, uint64_t number,
+			   struct str *s)
 {
 	const char *thread = names_thread(names, e->thread);
 	size_t from;
@@ -87,7 +88,7 @@ static int dump(int argc, char **argv)
 	while (!(o.last && number >= o.last) && (n = reader_next(r, ev, &err)) > 0)
 		for (int i = 0; i < n; i++)
 			if (++number >= o.first && !(o.last && number > o.last)) {
-				show(reader_names(r), &ev[i], number, &s);
+				add_event_line(reader_names(r), &ev[i], number, &s);
 				skipped += ev[i].op == OP_NONE && !ev[i].left_out;
 			}
 	str_free(&s);

@@ -123,7 +123,7 @@ static int wait_for(const char *raw)
 }
 
 /* Converts a raw recording to a trace, and removes it. */
-static int finish(const char *raw, const char *to, struct err *err)
+static int convert_recording(const char *raw, const char *to, struct err *err)
 {
 	struct reader_options ropt = {.keep_repeats = true, .all_blocks = true};
 	struct reader *r = reader_open(raw, &ropt, err);
@@ -189,7 +189,7 @@ static int finish_all(const char *raw)
 			str_add(&to, o.output);
 			if (strtol(pid, NULL, 10) != child_pid())
 				str_fmt(&to, ".%s", pid);
-			if (finish(found.gl_pathv[i], to.s, &err)) {
+			if (convert_recording(found.gl_pathv[i], to.s, &err)) {
 				cli_error("%s", err.text);
 				note("%s is kept; all commands can read it", found.gl_pathv[i]);
 				done = -1;

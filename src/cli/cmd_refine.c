@@ -161,7 +161,7 @@ static void keep_unused(struct refine *f, const struct refine_answer *a)
 }
 
 /* Prints how the program ended, if that was unusual. Returns true if the run does not count. */
-static bool failed(struct refine *f, const struct job *j, const struct refine_answer *a)
+static bool has_failed(struct refine *f, const struct job *j, const struct refine_answer *a)
 {
 	bool killed = a->timed_out || WIFSIGNALED(a->status);
 	struct str s = STR_INIT;
@@ -197,7 +197,7 @@ static void take_answer(struct refine *f, const struct job *j, struct refine_ans
 		set_error(f, a->error);
 		return;
 	}
-	bad = failed(f, j, a);
+	bad = has_failed(f, j, a);
 	f->failures = bad ? f->failures + 1 : 0;
 	if (!a->recordings && !bad) {
 		str_fmt(&s, "%s recorded nothing: was it linked by atomsan-cc?", f->argv[0]);
@@ -288,7 +288,7 @@ static void wait_some(struct refine *f)
 	}
 }
 
-static unsigned running(const struct refine *f)
+static unsigned count_running(const struct refine *f)
 {
 	unsigned n = 0;
 
@@ -297,15 +297,15 @@ static unsigned running(const struct refine *f)
 	return n;
 }
 
-static void loop(struct refine *f)
+static void run_jobs(struct refine *f)
 {
 	while (f->quiet < o.runs && !f->error && !stop) {
-		for (size_t i = 0; i < o.jobs && running(f) < o.runs - f->quiet &&
+		for (size_t i = 0; i < o.jobs && count_running(f) < o.runs - f->quiet &&
 				   f->started < o.max_runs && !f->error;
 		     i++)
 			if (!f->job[i].pid)
 				start_job(f, &f->job[i]);
-		if (!running(f))
+		if (!count_running(f))
 			break;
 		wait_some(f);
 	}
@@ -314,7 +314,7 @@ static void loop(struct refine *f)
 		if (f->job[i].pid)
 			kill(f->job[i].pid, SIGTERM);
 	stop |= f->quiet >= o.runs;
-	while (running(f))
+	while (count_running(f))
 		wait_some(f);
 	hide_progress(f);
 }
@@ -404,7 +404,7 @@ static int refine(int argc, char **argv)
 		sigaction(SIGINT, &catch, NULL);
 		sigaction(SIGTERM, &catch, NULL);
 		if (!write_spec(f))
-			loop(f);
+			run_jobs(f);
 		rc = print_result(f);
 	}
 	for (size_t i = 0; i < f->n; i++) {

@@ -126,7 +126,7 @@ static void let_in(struct room *r)
 }
 
 /* Serves what comes within so many milliseconds. Returns false if nothing happened. */
-static bool serve(struct room *r, int program, int timeout)
+static bool serve_room(struct room *r, int program, int timeout)
 {
 	size_t n = CONNECTIONS, served = r->n, kept = 0;
 	bool holds = false;
@@ -167,13 +167,13 @@ static void serve_all(struct room *r)
 
 	/* If the system has no such descriptors, poll. */
 	do
-		serve(r, program, program < 0 ? ASK_AGAIN_MS : -1);
+		serve_room(r, program, program < 0 ? ASK_AGAIN_MS : -1);
 	while (program < 0 ? !child_has_ended() : !r->poll[PROGRAM].revents);
 	if (program >= 0)
 		close(program);
 	/* Processes that outlive the program are not waited for. */
 	until = clock_seconds() + AFTERWARDS_MOST_S;
-	while (clock_seconds() < until && serve(r, -1, r->n ? AFTERWARDS_MS : 0))
+	while (clock_seconds() < until && serve_room(r, -1, r->n ? AFTERWARDS_MS : 0))
 		;
 	if (r->n && !o.quiet)
 		note("%zu process%s still running; what %s from now on is not reported", r->n,
@@ -335,7 +335,7 @@ static char *join_words(char **argv)
 	return shown.s;
 }
 
-static int prepare(struct reporter_options *options, struct err *err)
+static int prepare_options(struct reporter_options *options, struct err *err)
 {
 	if (suppressing_read(err))
 		return -1;
@@ -390,7 +390,7 @@ static int run(int argc, char **argv)
 	if (predict_check(&o.how, &err))
 		return cli_usage(&cmd_run, "%s", err.text);
 	found = exit_code();
-	if (prepare(&options, &err) || prepare_runs(&err))
+	if (prepare_options(&options, &err) || prepare_runs(&err))
 		return cli_error("%s", err.text);
 	/* A first run only suspects: it has no verdict. */
 	options.verdict = !o.first_run;

@@ -35,7 +35,7 @@ static const char *const answers[] = {
 	[SPEC_IN] = "atomic, even if it waits",
 };
 
-static bool seen(struct diff *d, const char *kind, const char *name)
+static bool note_seen(struct diff *d, const char *kind, const char *name)
 {
 	struct str s = STR_INIT;
 
@@ -53,7 +53,7 @@ static bool seen(struct diff *d, const char *kind, const char *name)
 static void add_difference(struct diff *d, const char *kind, const char *name, enum spec_answer was,
 			   enum spec_answer is)
 {
-	if (was == is || seen(d, kind, name))
+	if (was == is || note_seen(d, kind, name))
 		return;
 	str_fmt(&d->out, "%c %s ", is == SPEC_OUT ? '-' : '+', kind);
 	str_add_shown(&d->out, name, strlen(name), SIZE_MAX);

@@ -35,7 +35,7 @@ struct figure {
 	bool is_op;
 };
 
-static size_t figures(const struct reader *r, struct figure *f)
+static size_t collect_figures(const struct reader *r, struct figure *f)
 {
 	const struct reader_counts *c = reader_counts(r);
 	const struct table *t = reader_names(r)->table;
@@ -108,7 +108,7 @@ static int stats(int argc, char **argv)
 	while ((n = reader_next(r, ev, &err)) > 0)
 		progress_tick(r, 1);
 	progress_end();
-	nf = figures(r, f);
+	nf = collect_figures(r, f);
 	if (json)
 		print_json(r, f, nf, n < 0 ? err.text : NULL);
 	else

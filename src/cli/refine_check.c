@@ -39,7 +39,7 @@ static void add_step(struct str *s, const struct finding_step *step)
 		str_fmt(s, " in %s", step->label);
 }
 
-static char *why(const struct finding *f, unsigned run)
+static char *describe_cause(const struct finding *f, unsigned run)
 {
 	struct str s = STR_INIT;
 	const char *what = "other threads could come between its operations";
@@ -122,7 +122,7 @@ static void take_out(struct taking *t, const struct finding *f, enum spec_what w
 		t->more |= !stuck;
 	}
 	b->data = data;
-	b->why = why(f, t->job->run);
+	b->why = describe_cause(f, t->job->run);
 }
 
 /* Does a rule exclude it already? */

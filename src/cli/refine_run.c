@@ -81,7 +81,7 @@ static void set_options(const char *folder, bool online)
 
 /* Starts it in its own process group, which can be killed as a whole. Returns its pid, or -errno.
  */
-static pid_t spawn(const struct refine_job *job, char **argv, const char *output)
+static pid_t spawn_program(const struct refine_job *job, char **argv, const char *output)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
@@ -148,7 +148,7 @@ static pid_t spawn_online(const struct refine_job *job, const char *folder, cons
 		argv[n++] = (char *)"--";
 		for (size_t i = 0; i < words; i++)
 			argv[n++] = job->argv[i];
-		pid = spawn(job, argv, output);
+		pid = spawn_program(job, argv, output);
 	}
 	mem_free(argv);
 	mem_free(spec);
@@ -217,7 +217,7 @@ static bool wait_to_end(const struct refine_job *job, pid_t pid, struct refine_a
 }
 
 /* Returns the last lines of a file, or NULL. */
-static char *tail(const char *path)
+static char *read_tail(const char *path)
 {
 	FILE *f = fopen(path, "re");
 	char buf[OUTPUT_BYTES + 1];
@@ -263,7 +263,7 @@ static void take_all(const struct refine_job *job, const char *folder, const cha
 	str_free(&pattern);
 }
 
-static void fail(struct refine_answer *out, const char *what, int number)
+static void set_failure(struct refine_answer *out, const char *what, int number)
 {
 	struct str s = STR_INIT;
 
@@ -272,7 +272,7 @@ static void fail(struct refine_answer *out, const char *what, int number)
 }
 
 /* Makes a whole run. */
-static void run(const struct refine_job *job, struct refine_answer *out)
+static void run_whole(const struct refine_job *job, struct refine_answer *out)
 {
 	const char *tmp = getenv("TMPDIR");
 	struct str folder = STR_INIT, output = STR_INIT;
@@ -280,15 +280,16 @@ static void run(const struct refine_job *job, struct refine_answer *out)
 
 	str_fmt(&folder, "%s/atomsan-refine-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	if (folder.n > 2000 || strpbrk(folder.s, "\"'%*?[\\") || !mkdtemp(folder.s)) {
-		fail(out, folder.s, errno ? errno : EINVAL);
+		set_failure(out, folder.s, errno ? errno : EINVAL);
 		str_free(&folder);
 		return;
 	}
 	str_fmt(&output, "%s/output", folder.s);
 	set_options(folder.s, job->online);
-	pid = job->online ? spawn_online(job, folder.s, output.s) : spawn(job, job->argv, output.s);
+	pid = job->online ? spawn_online(job, folder.s, output.s)
+			  : spawn_program(job, job->argv, output.s);
 	if (pid < 0) {
-		fail(out, job->argv[0], -pid);
+		set_failure(out, job->argv[0], -pid);
 	} else {
 		bool wanted = wait_to_end(job, pid, out);
 
@@ -296,7 +297,7 @@ static void run(const struct refine_job *job, struct refine_answer *out)
 			take_online(job, folder.s, output.s, wanted, out);
 		else
 			take_all(job, folder.s, output.s, wanted, out);
-		out->output = job->show ? NULL : tail(output.s);
+		out->output = job->show ? NULL : read_tail(output.s);
 	}
 	unlink(output.s);
 	rmdir(folder.s);
@@ -307,7 +308,7 @@ static void run(const struct refine_job *job, struct refine_answer *out)
 /*
  * The answer in the pipe: texts, each followed by a NUL. A missing text is empty.
  */
-static void put(struct str *s, const char *text)
+static void put_text(struct str *s, const char *text)
 {
 	str_add(s, text ? text : "");
 	str_addc(s, 0);
@@ -321,23 +322,23 @@ static void put_number(struct str *s, uint64_t n)
 
 static void put_answer(struct str *s, const struct refine_answer *a)
 {
-	put(s, a->error);
+	put_text(s, a->error);
 	put_number(s, (uint64_t)(unsigned)a->status);
 	put_number(s, a->timed_out);
 	put_number(s, a->recordings);
-	put(s, a->trouble);
-	put(s, a->output);
+	put_text(s, a->trouble);
+	put_text(s, a->output);
 	put_number(s, a->n);
 	for (size_t i = 0; i < a->n; i++) {
 		put_number(s, a->v[i].what);
-		put(s, a->v[i].name);
-		put(s, a->v[i].why);
+		put_text(s, a->v[i].name);
+		put_text(s, a->v[i].why);
 		put_number(s, a->v[i].stuck);
 	}
 	put_number(s, a->nunused);
 	for (size_t i = 0; i < a->nunused; i++)
-		put(s, a->unused[i]);
-	put(s, "done");
+		put_text(s, a->unused[i]);
+	put_text(s, "done");
 }
 
 struct got {
@@ -345,7 +346,7 @@ struct got {
 };
 
 /* Returns the next text; "" after the last. */
-static const char *get(struct got *g)
+static const char *next_text(struct got *g)
 {
 	const char *text = g->at, *zero = memchr(g->at, 0, (size_t)(g->end - g->at));
 
@@ -357,14 +358,14 @@ static const char *get(struct got *g)
 
 static char *get_text(struct got *g)
 {
-	const char *text = get(g);
+	const char *text = next_text(g);
 
 	return *text ? mem_strdup(text) : NULL;
 }
 
 static uint64_t get_number(struct got *g)
 {
-	return strtoull(get(g), NULL, 10);
+	return strtoull(next_text(g), NULL, 10);
 }
 
 bool refine_read(const char *bytes, size_t n, struct refine_answer *out)
@@ -384,15 +385,15 @@ bool refine_read(const char *bytes, size_t n, struct refine_answer *out)
 	for (many = get_number(&g); many; many--) {
 		struct refine_block b = {.what = (enum spec_what)get_number(&g)};
 
-		b.name = mem_strdup(get(&g));
-		b.why = mem_strdup(get(&g));
+		b.name = mem_strdup(next_text(&g));
+		b.why = mem_strdup(next_text(&g));
 		b.stuck = get_number(&g);
 		MEM_GROW(out->v, out->cap, out->n + 1);
 		out->v[out->n++] = b;
 	}
 	for (many = get_number(&g); many; many--) {
 		MEM_GROW(out->unused, out->unused_cap, out->nunused + 1);
-		out->unused[out->nunused++] = mem_strdup(get(&g));
+		out->unused[out->nunused++] = mem_strdup(next_text(&g));
 	}
 	return true;
 }
@@ -434,7 +435,7 @@ pid_t refine_start(const struct refine_job *job, int *fd, struct err *err)
 	sigaction(SIGINT, &catch, NULL);
 	sigaction(SIGTERM, &catch, NULL);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	run(job, &answer);
+	run_whole(job, &answer);
 	put_answer(&s, &answer);
 	send_all(ends[1], &s);
 	str_free(&s);

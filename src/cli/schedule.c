@@ -40,8 +40,8 @@ static struct finding **find_number(struct finding_list *l, uint64_t number)
 }
 
 /* Finds the finding, for s->findings. */
-static int predict(struct schedule *s, const char *path, const struct schedule_asked *asked,
-		   bool lenient, struct err *err)
+static int predict_finding(struct schedule *s, const char *path, const struct schedule_asked *asked,
+			   bool lenient, struct err *err)
 {
 	struct reader_options ropt = {.lenient = lenient, .rewindable = true};
 	struct reader *r = blockspec_open(path, &ropt, err);
@@ -103,7 +103,7 @@ int schedule_read(struct schedule *s, const char *path, const struct schedule_as
 	*s = (struct schedule){0};
 	if (!strcmp(path, "-"))
 		return err_fail(err, "a schedule needs a file: standard input is read only once");
-	if (predict_check(&asked->predict, err) || predict(s, path, asked, lenient, err))
+	if (predict_check(&asked->predict, err) || predict_finding(s, path, asked, lenient, err))
 		return -1;
 	s->reader = blockspec_open(path, &ropt, err);
 	if (!s->reader) {

@@ -24,7 +24,7 @@ struct page {
 	struct str text;
 };
 
-static size_t column(const struct page *p, uint32_t thread)
+static size_t column_of(const struct page *p, uint32_t thread)
 {
 	size_t i = 0;
 
@@ -37,7 +37,7 @@ static size_t column(const struct page *p, uint32_t thread)
 static bool find_threads(struct page *p)
 {
 	for (size_t i = 0; i < p->s->n; i++) {
-		if (column(p, p->s->ev[i].thread) < p->nthreads)
+		if (column_of(p, p->s->ev[i].thread) < p->nthreads)
 			continue;
 		if (p->nthreads == GRID_COLUMNS_MAX - 2)
 			return false;
@@ -66,14 +66,14 @@ static void add_switch(struct page *p, uint32_t thread)
 	grid_row(&p->grid);
 	str_reset(&p->text);
 	str_fmt(&p->text, "-- %s", names_thread(p->names, thread));
-	grid_set(&p->grid, COL_THREADS + column(p, thread), SHOW_PLAIN, p->text.s);
+	grid_set(&p->grid, COL_THREADS + column_of(p, thread), SHOW_PLAIN, p->text.s);
 }
 
 static void add_event(struct page *p, size_t at)
 {
 	const struct event *e = &p->s->ev[at];
 	struct grid *g = &p->grid;
-	size_t col = p->wide ? COL_THREADS + column(p, e->thread) : COL_THREADS + 1;
+	size_t col = p->wide ? COL_THREADS + column_of(p, e->thread) : COL_THREADS + 1;
 	const char *mark = mark_of(p, at);
 
 	grid_row(g);
@@ -94,7 +94,7 @@ static void add_event(struct page *p, size_t at)
 
 static void add_left_out(struct page *p, uint32_t thread, size_t n)
 {
-	size_t col = p->wide ? COL_THREADS + column(p, thread) : COL_THREADS + 1;
+	size_t col = p->wide ? COL_THREADS + column_of(p, thread) : COL_THREADS + 1;
 
 	grid_row(&p->grid);
 	grid_set(&p->grid, COL_EVENT, SHOW_PLAIN, "...");

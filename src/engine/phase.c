@@ -76,7 +76,7 @@ static void leave_round(struct phase_thread *t)
 }
 
 /* The thread leaves its barrier: no other thread joins that round any more. */
-static void go_on(struct phases *p, struct phase_thread *t)
+static void leave_barrier(struct phases *p, struct phase_thread *t)
 {
 	if (p->open[t->barrier] == t->round)
 		p->open[t->barrier] = NULL;
@@ -110,7 +110,7 @@ static void join_thread(struct phases *p, struct phase_thread *t, struct phase_t
 {
 	/* The thread has passed the barrier at which it was seen last. */
 	if (child->round)
-		go_on(p, child);
+		leave_barrier(p, child);
 	if (child->runs) {
 		clock_join(&t->clock, &child->clock);
 		clock_drop(&child->clock);
@@ -126,7 +126,7 @@ void phases_look(struct phases *p, const struct event *e)
 	struct phase_thread *t = &p->thread[e->thread];
 
 	if (t->round)
-		go_on(p, t);
+		leave_barrier(p, t);
 	else if (!t->runs)
 		start_thread(p, t);
 	if (e->op == OP_BARRIER)

@@ -710,7 +710,7 @@ static const struct rule {
 /* --- reasons and order --- */
 
 /* The certainty of a finding: 0 is the most certain. */
-static int certainty(const struct finding *f)
+static int certainty_of(const struct finding *f)
 {
 	if (f->status != FINDING_PREDICTED)
 		return 0;
@@ -757,12 +757,12 @@ void rank_classify(struct finding *f)
 
 int rank_compare(const struct finding *a, const struct finding *b)
 {
-	int c = (certainty(a) == 2) - (certainty(b) == 2);
+	int c = (certainty_of(a) == 2) - (certainty_of(b) == 2);
 
 	if (!c)
 		c = (int)a->rank_class - (int)b->rank_class;
 	if (!c)
-		c = certainty(a) - certainty(b);
+		c = certainty_of(a) - certainty_of(b);
 	if (!c)
 		c = (b->region.kind == REGION_MARKED) - (a->region.kind == REGION_MARKED);
 	return c;

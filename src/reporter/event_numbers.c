@@ -47,7 +47,7 @@ static void numbers_count(struct numbers *x)
 }
 
 /* Returns the rank of the event in the set, from 1 on, or 0 if it is not in it. */
-static uint64_t rank(const struct numbers *x, uint64_t event)
+static uint64_t rank_of_event(const struct numbers *x, uint64_t event)
 {
 	uint64_t bit = 1ull << event % 64, word;
 
@@ -77,21 +77,22 @@ void event_numbers_compact(struct finding *f)
 	for (size_t i = 0; i < f->nchanged; i++)
 		numbers_add(&x, f->changed[i]);
 	numbers_count(&x);
-	f->event = rank(&x, f->event);
-	f->transaction.begin = rank(&x, f->transaction.begin);
-	f->blame.begin = rank(&x, f->blame.begin);
+	f->event = rank_of_event(&x, f->event);
+	f->transaction.begin = rank_of_event(&x, f->transaction.begin);
+	f->blame.begin = rank_of_event(&x, f->blame.begin);
 	for (size_t i = 0; i < f->nsteps; i++) {
-		f->steps[i].event = rank(&x, f->steps[i].event);
-		f->steps[i].begin = rank(&x, f->steps[i].begin);
+		f->steps[i].event = rank_of_event(&x, f->steps[i].event);
+		f->steps[i].begin = rank_of_event(&x, f->steps[i].begin);
 		for (size_t k = 0; k < f->steps[i].nblocks; k++)
-			f->steps[i].blocks[k].begin = rank(&x, f->steps[i].blocks[k].begin);
+			f->steps[i].blocks[k].begin =
+				rank_of_event(&x, f->steps[i].blocks[k].begin);
 	}
 	for (size_t i = 0; i < f->nschedule; i++)
-		f->schedule[i] = rank(&x, f->schedule[i]);
+		f->schedule[i] = rank_of_event(&x, f->schedule[i]);
 	for (size_t i = 0; i < f->nchanged; i++)
-		f->changed[i] = rank(&x, f->changed[i]);
+		f->changed[i] = rank_of_event(&x, f->changed[i]);
 	for (size_t i = 0; i < f->nmoves; i++)
-		f->moves[i].event = rank(&x, f->moves[i].event);
+		f->moves[i].event = rank_of_event(&x, f->moves[i].event);
 	mem_free(x.bits);
 	mem_free(x.before);
 }

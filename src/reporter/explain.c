@@ -100,9 +100,9 @@ static struct reader_unit *given_units(const struct finding_message *r, size_t *
  * `steps`, the runtime's steps are believed if the recording alone does not show the cycle; then
  * *believed is set. This takes long: millions of operations are read several times.
  */
-static struct finding **replay(struct reporter_process *p, const struct finding_message *r,
-			       struct block_rules *rules, bool steps, bool *believed, size_t *n,
-			       struct err *err)
+static struct finding **replay_recording(struct reporter_process *p,
+					 const struct finding_message *r, struct block_rules *rules,
+					 bool steps, bool *believed, size_t *n, struct err *err)
 {
 	struct reader *reader = open_recording(p, r, rules, err);
 	struct frontier_given given = {.thread = r->head.thread, .believed = believed};
@@ -152,7 +152,7 @@ static struct finding **replay_by_default(struct reporter_process *p,
 	if (!spec_rule_at(p->spec, 0, &rule))
 		return NULL; /* there is no specification */
 	none = spec_new();
-	v = replay(p, r, spec_rules(none), false, &believed, n, &ignored);
+	v = replay_recording(p, r, spec_rules(none), false, &believed, n, &ignored);
 	spec_free(none);
 	return v;
 }
@@ -166,7 +166,7 @@ static bool is_blamed(struct finding **v, size_t n)
 	return i < n;
 }
 
-static void forget(struct finding **v, size_t *n)
+static void free_findings(struct finding **v, size_t *n)
 {
 	for (size_t i = 0; i < *n; i++)
 		finding_free(v[i]);
@@ -197,11 +197,11 @@ struct finding **explain_finding(struct reporter_process *p, const struct findin
 	*n = 0;
 	p->left_out = false;
 	if (!small)
-		v = replay(p, r, &p->rules, steps, &believed, n, &err);
+		v = replay_recording(p, r, &p->rules, steps, &believed, n, &err);
 	/* A call that was already running when its function was left out is still a block. */
 	if ((!v || believed) && p->left_out && !err_is_set(&err)) {
-		forget(v, n);
-		v = replay(p, r, spec_rules(p->spec), steps, &believed, n, &err);
+		free_findings(v, n);
+		v = replay_recording(p, r, spec_rules(p->spec), steps, &believed, n, &err);
 	}
 	*excluded = false;
 	if (!v && !small && !err_is_set(&err)) {
@@ -216,7 +216,7 @@ struct finding **explain_finding(struct reporter_process *p, const struct findin
 		note("process %d: the recording of a finding does not show it", (int)p->pid);
 	if (v && r->head.evicted && r->head.blamed && !is_blamed(v, *n)) {
 		/* The runtime knew which block is to blame. */
-		forget(v, n);
+		free_findings(v, n);
 		v = NULL;
 	}
 	if (!v) {

@@ -135,7 +135,7 @@ static bool follow_thread(struct source *from, const struct live_step *s, bool c
 }
 
 /* Takes the calls that came with the step. */
-static void take_kept(struct calls *c, const struct live_step *s)
+static void take_step_calls(struct calls *c, const struct live_step *s)
 {
 	size_t n = 0;
 
@@ -152,7 +152,7 @@ static strref place_of(struct source *from, const struct live_step *s, bool clos
 	if (!s->pc)
 		return 0;
 	if (s->kept)
-		take_kept(&from->calls, s);
+		take_step_calls(&from->calls, s);
 	else if (!follow_thread(from, s, closes))
 		from->calls.n = 0;
 	return stack_place(from, s->pc);

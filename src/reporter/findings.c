@@ -14,7 +14,7 @@
 #include "base/banned.h"
 
 /* Neither suppressed nor dropped. */
-static bool counts(const struct reporter_entry *e)
+static bool is_counted(const struct reporter_entry *e)
 {
 	return !e->suppressed && !e->dropped;
 }
@@ -22,7 +22,7 @@ static bool counts(const struct reporter_entry *e)
 /* Does it count, and is it shown? */
 static bool is_shown(const struct reporter_process *p, const struct reporter_entry *e)
 {
-	return counts(e) && (p->verbosity > 0 || p->session->o.all || !shown_is_hidden(e->f));
+	return is_counted(e) && (p->verbosity > 0 || p->session->o.all || !shown_is_hidden(e->f));
 }
 
 size_t reporter_findings(const struct reporter *s)
@@ -49,7 +49,7 @@ static struct reporter_entry *find_shown_in_full(struct reporter_process *p,
 	uint32_t output = p->own_out ? 1 + p->number : 1;
 
 	for (size_t i = 0; i < s->nentries && p->verbosity == 0 && !s->o.all; i++)
-		if (s->entry[i].full_in == output && counts(&s->entry[i]) &&
+		if (s->entry[i].full_in == output && is_counted(&s->entry[i]) &&
 		    report_text_is_repeat(best, s->entry[i].f)) {
 			++(p->own_out ? p->in_one_line
 				      : s->in_one_line)[reporter_is_predicted(best)];
@@ -188,7 +188,7 @@ static struct reporter_entry *add_entry(struct reporter_process *p, struct findi
 	return e;
 }
 
-static void count_again(struct reporter *s, uint32_t index, uint64_t times)
+static void count_repeats(struct reporter *s, uint32_t index, uint64_t times)
 {
 	s->entry[index].f->count += times;
 	s->suppressed += s->entry[index].suppressed ? times : 0;
@@ -206,7 +206,7 @@ size_t findings_add(struct reporter_process *p, const struct live_finding *head,
 		uint32_t index = s->o.all ? MAP_NONE : map_get(&s->known, v[i]->fingerprint);
 
 		if (index != MAP_NONE) {
-			count_again(s, index, v[i]->count);
+			count_repeats(s, index, v[i]->count);
 			finding_free(v[i]);
 		} else {
 			struct reporter_entry *e = add_entry(p, v[i]);
@@ -232,7 +232,7 @@ void findings_add_repeats(struct reporter_process *p, uint64_t key, uint64_t tim
 	if (index == MAP_NONE)
 		return; /* no FINDING with this key was received */
 	for (uint32_t i = 0; i < p->kinds[index].n; i++)
-		count_again(p->session, p->entries[p->kinds[index].first + i], times);
+		count_repeats(p->session, p->entries[p->kinds[index].first + i], times);
 }
 
 static void print_dropped(struct reporter_process *p, const char *label)
@@ -281,7 +281,8 @@ struct finding_list findings_collect(const struct reporter *s, const struct repo
 	for (size_t i = 0; p && i < p->nentries; i++)
 		of_process[p->entries[i]] = true;
 	for (size_t i = 0; i < s->nentries; i++)
-		if (counts(&s->entry[i]) && (!p || of_process[i]) && (logs || !s->entry[i].in_log))
+		if (is_counted(&s->entry[i]) && (!p || of_process[i]) &&
+		    (logs || !s->entry[i].in_log))
 			l.sink.emit(&l.sink, s->entry[i].f);
 	mem_free(of_process);
 	return l;

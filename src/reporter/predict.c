@@ -66,8 +66,8 @@ static bool gave_up(const struct engine_result *res)
 }
 
 /* Runs one engine over the recording. Returns 0, or -1 with a sentence in `err`. */
-static int find(struct reporter_process *p, struct reader *r, const char *engine,
-		const void *options, struct engine_result *res, struct err *err)
+static int run_engine(struct reporter_process *p, struct reader *r, const char *engine,
+		      const void *options, struct engine_result *res, struct err *err)
 {
 	const struct reporter_options *o = &p->session->o;
 	int rc;
@@ -105,7 +105,7 @@ static int find_both(struct reporter_process *p, struct reader *r, struct err *e
 	struct reporter *s = p->session;
 	struct predict_options options = s->o.predict;
 	struct engine_result res = {0};
-	int rc = find(p, r, "frontier", NULL, &res, err);
+	int rc = run_engine(p, r, "frontier", NULL, &res, err);
 
 	s->total.transactions += res.counts.transactions;
 	s->total.threads += (uint32_t)reader_names(r)->table[NAMES_THREAD].n;
@@ -119,7 +119,7 @@ static int find_both(struct reporter_process *p, struct reader *r, struct err *e
 	/* Text shows no schedule: the user has no recording to look the events up in. */
 	options.unscheduled = !s->o.format->context;
 	options.effort = EFFORT;
-	rc = find(p, r, "predict", &options, &res, err);
+	rc = run_engine(p, r, "predict", &options, &res, err);
 	if (gave_up(&res))
 		note("process %d: the search was cut short because it took too long; there may be "
 		     "more findings",

@@ -29,7 +29,7 @@ static void add_with(const struct segments *u, struct finding *f, uint32_t segme
 	f->with[f->nwith++] = block;
 }
 
-static bool at_odds(const struct segments *u, struct commit_op a, struct commit_op b)
+static bool ops_conflict(const struct segments *u, struct commit_op a, struct commit_op b)
 {
 	const struct segment_op *x = segment_ops(u, &u->segment[a.segment]) + a.op;
 	const struct segment_op *y = segment_ops(u, &u->segment[b.segment]) + b.op;
@@ -45,9 +45,9 @@ static void add_one_other(const struct segments *u, struct finding *f, const str
 {
 	struct commit_op a = c->a.other, b = c->b.other;
 
-	if (at_odds(u, (struct commit_op){c->segment, c->a.op}, b))
+	if (ops_conflict(u, (struct commit_op){c->segment, c->a.op}, b))
 		a = b;
-	else if (at_odds(u, (struct commit_op){c->segment, c->b.op}, a))
+	else if (ops_conflict(u, (struct commit_op){c->segment, c->b.op}, a))
 		b = a;
 	add_step(u, f, a.op < b.op ? a : b);
 	add_step(u, f, a.op < b.op ? b : a);

@@ -229,7 +229,7 @@ static void add_source(struct doublechecker *d, idg_ref ref)
 	d->src[d->nsrc++] = n;
 }
 
-static void from_all(struct doublechecker *d, uint32_t thread)
+static void add_all_sources(struct doublechecker *d, uint32_t thread)
 {
 	size_t kept = 0;
 
@@ -398,7 +398,7 @@ static void change_state(struct doublechecker *d, const struct event *e, icd_sta
 		add_source(d, d->thread[m.other].last);
 		break;
 	case ICD_CONFLICT_ALL:
-		from_all(d, e->thread);
+		add_all_sources(d, e->thread);
 		break;
 	}
 	*state = m.state;

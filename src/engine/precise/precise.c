@@ -177,9 +177,9 @@ static void take_join(struct precise *f, const struct event *e, uint32_t t, uint
 }
 
 /* Take an operation on a variable or lock. */
-static inline void take_usual(struct precise *f, struct precise_var *const tables[2],
-			      const struct event *e, const struct effect *does, uint32_t t,
-			      uint64_t event)
+static inline void take_operation(struct precise *f, struct precise_var *const tables[2],
+				  const struct event *e, const struct effect *does, uint32_t t,
+				  uint64_t event)
 {
 	struct precise_var *v = &tables[does->table][e->operand];
 	const struct order_slot *slot = &f->order.slot[t];
@@ -230,7 +230,7 @@ static inline void take_one(struct precise *f, struct precise_var *const tables[
 		t = enter_thread(f, e->thread);
 	}
 	if (does->usual) {
-		take_usual(f, tables, e, does, t, event);
+		take_operation(f, tables, e, does, t, event);
 	} else if (e->op == OP_BEGIN || e->op == OP_END) {
 		/* Inner blocks change nothing. */
 		if (e->outer)

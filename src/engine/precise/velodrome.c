@@ -386,9 +386,9 @@ static inline bool is_dead_or_own(const struct graph_node *node, graph_step s, u
  * Take an access or lock operation inside a block. Returns false, and does nothing, if
  * another node is involved: what came before must be dead or its own.
  */
-static inline bool take_usual(struct velodrome *v, struct var *const tables[2],
-			      const struct event *e, const struct effect *does, struct thread *t,
-			      uint64_t event)
+static inline bool take_without_edge(struct velodrome *v, struct var *const tables[2],
+				     const struct event *e, const struct effect *does,
+				     struct thread *t, uint64_t event)
 {
 	struct var *x = &tables[does->table][e->operand];
 	const struct graph_node *node = v->graph.node;
@@ -413,7 +413,7 @@ static inline void take_one(struct velodrome *v, struct var *const tables[2], co
 	struct thread *t = &v->thread[e->thread];
 
 	if (does->usual & t->open) {
-		if (take_usual(v, tables, e, does, t, event))
+		if (take_without_edge(v, tables, e, does, t, event))
 			return;
 	} else if (e->op == OP_BEGIN || e->op == OP_END) {
 		t->ran = true;

@@ -13,7 +13,7 @@
 #include "base/banned.h"
 
 /* Returns the number of the history in `scratch`. If its hash is in use, the next one is tried. */
-static uint32_t intern(struct lockhist *h, uint32_t n)
+static uint32_t intern_history(struct lockhist *h, uint32_t n)
 {
 	uint64_t key = XXH3_64bits(h->scratch, n * sizeof *h->scratch);
 	uint32_t id, *copy;
@@ -37,7 +37,7 @@ void lockhist_init(struct lockhist *h)
 {
 	*h = (struct lockhist){0};
 	MEM_GROW(h->scratch, h->scratch_cap, 1);
-	intern(h, 0);
+	intern_history(h, 0);
 }
 
 void lockhist_free(struct lockhist *h)
@@ -66,7 +66,7 @@ static uint32_t copy_with(uint32_t *to, const uint32_t *from, uint32_t n, uint32
 	return out;
 }
 
-static uint32_t acquire(struct lockhist *h, uint32_t from, uint32_t lock)
+static uint32_t add_acquire(struct lockhist *h, uint32_t from, uint32_t lock)
 {
 	const uint32_t *w = h->v[from].word, *end = w + h->v[from].n;
 	uint32_t *to, n = 0;
@@ -89,11 +89,11 @@ static uint32_t acquire(struct lockhist *h, uint32_t from, uint32_t lock)
 		to[n++] = lock;
 		to[n++] = 0;
 	}
-	return intern(h, n);
+	return intern_history(h, n);
 }
 
 /* Returns the entry of a held lock, or NULL. */
-static const uint32_t *held(const struct lockhist_one *one, uint32_t lock)
+static const uint32_t *find_held(const struct lockhist_one *one, uint32_t lock)
 {
 	for (const uint32_t *w = one->word; w < one->word + one->n; w += 2 + w[1])
 		if (w[0] >> 1 == lock >> 1)
@@ -101,22 +101,22 @@ static const uint32_t *held(const struct lockhist_one *one, uint32_t lock)
 	return NULL;
 }
 
-static uint32_t release(struct lockhist *h, uint32_t from, uint32_t lock, bool *unnested)
+static uint32_t add_release(struct lockhist *h, uint32_t from, uint32_t lock, bool *unnested)
 {
 	const struct lockhist_one *one = &h->v[from];
-	const uint32_t *mine = held(one, lock);
+	const uint32_t *mine = find_held(one, lock);
 	size_t before, after;
 
 	if (!mine) /* cannot happen: engines get only legal events */
 		return from;
 	for (uint32_t i = 0; i < mine[1]; i++)
-		*unnested |= held(one, mine[2 + i]) != NULL;
+		*unnested |= find_held(one, mine[2 + i]) != NULL;
 	before = (size_t)(mine - one->word);
 	after = one->n - before - 2 - mine[1];
 	MEM_GROW(h->scratch, h->scratch_cap, before + after + 1);
 	memcpy(h->scratch, one->word, before * sizeof *mine);
 	memcpy(h->scratch + before, mine + 2 + mine[1], after * sizeof *mine);
-	return intern(h, (uint32_t)(before + after));
+	return intern_history(h, (uint32_t)(before + after));
 }
 
 uint32_t lockhist_step(struct lockhist *h, uint32_t from, enum op op, uint32_t lock, bool *unnested)
@@ -128,7 +128,7 @@ uint32_t lockhist_step(struct lockhist *h, uint32_t from, enum op op, uint32_t l
 	uint32_t to = map_get(&h->steps, key);
 
 	if (to == MAP_NONE) {
-		to = is_release ? release(h, from, word, &bad) : acquire(h, from, word);
+		to = is_release ? add_release(h, from, word, &bad) : add_acquire(h, from, word);
 		map_set(&h->steps, key, to);
 		if (bad)
 			map_set(&h->unnested, key, 1);
@@ -157,7 +157,7 @@ uint32_t lockhist_add(struct lockhist *h, uint32_t set, enum op acquire, uint32_
 	h->scratch[n++] = 0;
 	for (; w < end; w++)
 		h->scratch[n++] = *w;
-	return intern(h, n);
+	return intern_history(h, n);
 }
 
 uint32_t lockhist_both(struct lockhist *h, uint32_t a, uint32_t b)
@@ -177,11 +177,11 @@ uint32_t lockhist_both(struct lockhist *h, uint32_t a, uint32_t b)
 		else
 			y += 2 + y[1];
 	}
-	return intern(h, n);
+	return intern_history(h, n);
 }
 
 /* Returns 2 if `lock` is among the sorted locks exclusively, 1 if shared, 0 if not. */
-static uint32_t among(const uint32_t *w, uint32_t n, uint32_t lock)
+static uint32_t find_lock(const uint32_t *w, uint32_t n, uint32_t lock)
 {
 	uint32_t low = 0, high = n;
 
@@ -196,7 +196,7 @@ static uint32_t among(const uint32_t *w, uint32_t n, uint32_t lock)
 	return low < n && w[low] >> 1 == lock >> 1 ? 1 + (w[low] & 1) : 0;
 }
 
-static bool compatible(const struct lockhist_one *a, const struct lockhist_one *b)
+static bool are_compatible(const struct lockhist_one *a, const struct lockhist_one *b)
 {
 	for (const uint32_t *x = a->word; x < a->word + a->n; x += 2 + x[1]) {
 		for (const uint32_t *y = b->word; y < b->word + b->n; y += 2 + y[1]) {
@@ -207,8 +207,8 @@ static bool compatible(const struct lockhist_one *a, const struct lockhist_one *
 					return false;
 				continue;
 			}
-			a_took = among(x + 2, x[1], y[0]);
-			b_took = among(y + 2, y[1], x[0]);
+			a_took = find_lock(x + 2, x[1], y[0]);
+			b_took = find_lock(y + 2, y[1], x[0]);
 			if (a_took && b_took && (a_took == 2 || y[0] & 1) &&
 			    (b_took == 2 || x[0] & 1))
 				return false;
@@ -228,6 +228,6 @@ bool lockhist_compatible(struct lockhist *h, uint32_t a, uint32_t b)
 		h->answers = mem_zalloc(LOCKHIST_ANSWERS * sizeof *h->answers);
 	known = &h->answers[map_mix(key) % LOCKHIST_ANSWERS];
 	if (*known >> 1 != key)
-		*known = key << 1 | compatible(&h->v[a], &h->v[b]);
+		*known = key << 1 | are_compatible(&h->v[a], &h->v[b]);
 	return *known & 1;
 }
