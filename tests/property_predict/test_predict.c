@@ -15,6 +15,7 @@
  *    traces as short as these.
  *  - The engine looks at some of the events only, so it may miss feasible ones: the test
  *    prints which share it finds of what is feasible by trying all events.
+ *  - Of some traces it was worked out by hand which events are feasible (named_predict.h).
  *  - Without the option `all` there is a finding if and only if there is one with it,
  *    and a feasible one if and only if there is one with it.
  */
@@ -26,6 +27,7 @@
 
 #include "drive.h"
 #include "engine/predict/options.h"
+#include "named_predict.h"
 #include "random_predict.h"
 #include "shrink.h"
 #include "twin_predict.h"
@@ -375,6 +377,66 @@ static bool run_seed(uint64_t seed)
 	return ok;
 }
 
+/* Returns the finding about these events; NULL: there is none. */
+static const struct finding *find_steps(const struct finding_list *said, const uint64_t *steps)
+{
+	for (size_t i = 0; i < said->n; i++) {
+		const struct finding *f = said->v[i];
+		size_t k = 0;
+
+		while (k < f->nsteps && f->steps[k].event == steps[k])
+			k++;
+		if (k == f->nsteps && (k == TWIN_STEPS || !steps[k]))
+			return f;
+	}
+	return NULL;
+}
+
+/* Do twin and engine say of a trace what was worked out by hand? */
+static bool check_named(const struct named_trace *named, struct str *what)
+{
+	static struct twin_predict w;
+	size_t nsteps = named->step[3] ? 4 : 3;
+	struct trace t = {.style = named->style};
+	struct finding_list said = {0};
+	const struct finding *f = NULL;
+	struct err err = {0};
+
+	if (trace_parse(&t, named->text, &err))
+		str_fmt(what, "%s", err.text);
+	else if (!twin_predict(&w, &t))
+		str_add(what, "too large for the twin");
+	else if (twin_values_feasible(&w, named->step, nsteps, false) != named->feasible)
+		str_add(what, "the twin says something else");
+	else if (run_predict(&t, true, false, 1, &said, what)) {
+		f = find_steps(&said, named->step);
+		if (!f)
+			str_add(what, "the engine does not find the events");
+		else if ((f->feasible == FEASIBLE_YES) != named->feasible)
+			str_add(what, "the engine says something else");
+	}
+	drive_free(&said);
+	trace_free(&t);
+	return f && !what->n;
+}
+
+/* Returns how many named traces fail. */
+static uint64_t check_all_named(void)
+{
+	uint64_t failed = 0;
+
+	for (size_t i = 0; i < nnamed_traces; i++) {
+		struct str what = STR_INIT;
+
+		if (!check_named(&named_traces[i], &what)) {
+			printf("FAILED: %s: %s\n", named_traces[i].name, what.s);
+			failed++;
+		}
+		str_free(&what);
+	}
+	return failed;
+}
+
 static uint64_t parse_number(const char *s)
 {
 	char *end;
@@ -442,6 +504,8 @@ int main(int argc, char **argv)
 		}
 		*(c == 'c' ? &traces : &first) = parse_number(optarg);
 	}
+	failed = check_all_named();
+	passed = nnamed_traces - failed;
 	for (uint64_t seed = first; seed - first < traces && !failed; seed++) {
 		if (run_seed(seed))
 			passed++;

@@ -8,11 +8,14 @@
 
 enum { SLOTS = 1 << 20 };
 
+/* Why reads of f's thread before f may be off; a schedule has one reason for all of them. */
+enum twin_reason { TWIN_STRICT, TWIN_ALIKE, TWIN_LOCKED };
+
 /* A write is 1 + the index of its event; 0 is the initial value. */
 struct state {
 	uint32_t pos[TWIN_THREADS];
 	uint32_t write[TWIN_VARS];
-	bool stopped; /* f's thread saw another write from f on: it must not reach its tail */
+	uint32_t off; /* 1 + position of the first read of f's thread that is off; 0: none */
 };
 
 struct problem {
@@ -178,8 +181,8 @@ static void set_problem(struct problem *p, const struct twin_predict *w, const u
 	p->locked = nsteps == 3 && find_locks(p);
 }
 
-/* May event i see this write because the cut changes it on purpose? */
-static bool is_changed_on_purpose(const struct problem *p, uint32_t i, uint32_t write)
+/* May event i see this write because the same code runs in both threads? */
+static bool is_changed_alike(const struct problem *p, uint32_t i, uint32_t write)
 {
 	uint32_t e1 = p->step[0], f = p->step[1], was = saw(p, i);
 	uint32_t var = event_of(p, f)->operand;
@@ -227,7 +230,7 @@ static bool add_state(struct problem *p, const struct state *s)
 		key = key * (TWIN_EVENTS + 1) + s->pos[u];
 	for (uint32_t x = 0; x < TWIN_VARS; x++)
 		key = key * (TWIN_EVENTS + 1) + s->write[x];
-	key = key * 2 + s->stopped;
+	key = key * (TWIN_EVENTS + 1) + s->off;
 	slot = (key * 0x9e3779b97f4a7c15ull >> 40) % SLOTS;
 	while (p->seen[slot] && p->seen[slot] != key)
 		slot = (slot + 1) % SLOTS;
@@ -238,28 +241,56 @@ static bool add_state(struct problem *p, const struct state *s)
 	return true;
 }
 
+/* Can f's thread, after a read that is off, and the others do event i? */
+static bool is_allowed_after_off(const struct problem *p, const struct state *s, uint32_t i)
+{
+	uint32_t f = p->step[p->nsteps - 2], e2 = p->step[p->nsteps - 1],
+		 thread = event_of(p, f)->thread;
+	const struct event *e = event_of(p, i), *write;
+
+	if (!s->off)
+		return true;
+	if (e->thread == thread)
+		return p->w->where[i] < p->tail;
+	if (e->op == OP_JOIN)
+		return e->operand != thread;
+	if (!reads(e) || i == e2 || !s->write[e->operand])
+		return true;
+	write = event_of(p, s->write[e->operand] - 1);
+	return write->thread != thread || p->w->where[s->write[e->operand] - 1] + 1 < s->off;
+}
+
+/* Is event i a read that may be off, and see this write? */
+static bool may_be_off(const struct problem *p, uint32_t i, uint32_t write)
+{
+	uint32_t f = p->step[p->nsteps - 2];
+
+	if (event_of(p, i)->thread != event_of(p, f)->thread || p->w->where[i] >= p->tail)
+		return false;
+	return i >= f || is_changed_alike(p, i, write) || is_changed_under_lock(p, i, write);
+}
+
 /* Executes the thread's next event. Returns false if it cannot happen, or not like this. */
 static bool execute(const struct problem *p, struct state *s, uint32_t thread)
 {
-	uint32_t f = p->step[p->nsteps - 2], e2 = p->step[p->nsteps - 1], i;
+	uint32_t e2 = p->step[p->nsteps - 1], i;
 	const struct event *e;
 
 	if (!twin_predict_enabled(p->w, s->pos, thread))
 		return false;
 	i = p->w->event[thread][s->pos[thread]];
-	if (s->stopped && thread == event_of(p, f)->thread && p->w->where[i] >= p->tail)
-		return false;
 	e = event_of(p, i);
+	if (!is_allowed_after_off(p, s, i))
+		return false;
 	for (size_t k = 1; k < p->nsteps; k++)
 		if (i == p->step[k] &&
 		    s->pos[event_of(p, p->step[k - 1])->thread] <= p->w->where[p->step[k - 1]])
 			return false;
 	if (reads(e) && s->write[e->operand] != saw(p, i) && i != e2) {
-		if (thread == event_of(p, f)->thread && i >= f && p->w->where[i] < p->tail)
-			s->stopped = true;
-		else if (!is_changed_on_purpose(p, i, s->write[e->operand]) &&
-			 !is_changed_under_lock(p, i, s->write[e->operand]))
+		if (!may_be_off(p, i, s->write[e->operand]))
 			return false;
+		if (!s->off)
+			s->off = p->w->where[i] + 1;
 	}
 	if (writes(e))
 		s->write[e->operand] = i + 1;
@@ -284,55 +315,69 @@ static bool search(struct problem *p, const struct state *s)
 	return false;
 }
 
+/* Leaves one of the two reasons for which reads before f may be off, or none. */
+static void choose_reason(struct problem *p, enum twin_reason reason)
+{
+	p->alike &= reason == TWIN_ALIKE;
+	p->locked &= reason == TWIN_LOCKED;
+}
+
 bool twin_values_feasible(const struct twin_predict *w, const uint64_t *steps, size_t nsteps,
 			  bool strict)
 {
 	static uint64_t seen[SLOTS], used[SLOTS];
-	struct problem p = {.seen = seen, .used = used};
-	struct state start = {0};
-	bool yes;
+	bool yes = false;
 
-	set_problem(&p, w, steps, nsteps);
-	p.alike &= !strict;
-	p.locked &= !strict;
-	yes = search(&p, &start);
-	while (p.nused)
-		seen[used[--p.nused]] = 0;
+	for (enum twin_reason r = TWIN_STRICT; r <= (strict ? TWIN_STRICT : TWIN_LOCKED) && !yes;
+	     r++) {
+		struct problem p = {.seen = seen, .used = used};
+		struct state start = {0};
+
+		set_problem(&p, w, steps, nsteps);
+		choose_reason(&p, r);
+		yes = search(&p, &start);
+		while (p.nused)
+			seen[used[--p.nused]] = 0;
+	}
 	return yes;
+}
+
+/* Executes the schedule. Returns how many reads before f are off, or -1 if it is not correct. */
+static int execute_schedule(const struct problem *p, const uint64_t *schedule, size_t n,
+			    struct str *what)
+{
+	uint32_t f = p->step[p->nsteps - 2];
+	struct state s = {0};
+	int changed = 0;
+
+	for (size_t k = 0; k < n; k++) {
+		uint32_t i = (uint32_t)schedule[k] - 1, operand = event_of(p, i)->operand;
+		bool before_f = event_of(p, i)->thread == event_of(p, f)->thread && i < f;
+
+		changed += before_f && reads(event_of(p, i)) && s.write[operand] != saw(p, i);
+		if (!execute(p, &s, event_of(p, i)->thread)) {
+			str_fmt(what, "event %u cannot happen, or sees another write", i + 1);
+			return -1;
+		}
+	}
+	return changed;
 }
 
 bool twin_values_correct(const struct twin_predict *w, const uint64_t *schedule, size_t n,
 			 const uint64_t *steps, size_t nsteps, uint64_t *changed, struct str *what)
 {
-	uint32_t write[TWIN_VARS] = {0}, f, e2;
-	struct problem p = {0};
-	bool f_is_free = true;
+	for (enum twin_reason r = TWIN_STRICT; r <= TWIN_LOCKED; r++) {
+		struct problem p = {0};
+		int reads_changed;
 
-	set_problem(&p, w, steps, nsteps);
-	f = p.step[nsteps - 2];
-	e2 = p.step[nsteps - 1];
-	for (size_t i = 0; i < n; i++) {
-		uint32_t k = (uint32_t)schedule[i] - 1;
-
-		f_is_free &=
-			event_of(&p, k)->thread != event_of(&p, f)->thread || w->where[k] < p.tail;
+		set_problem(&p, w, steps, nsteps);
+		choose_reason(&p, r);
+		str_reset(what);
+		reads_changed = execute_schedule(&p, schedule, n, what);
+		if (reads_changed < 0)
+			continue;
+		*changed += (uint64_t)reads_changed;
+		return true;
 	}
-	for (size_t k = 0; k < n; k++) {
-		uint32_t i = (uint32_t)schedule[k] - 1;
-		const struct event *e = event_of(&p, i);
-
-		if (reads(e) && write[e->operand] != saw(&p, i) && i != e2 &&
-		    !(i >= f && e->thread == event_of(&p, f)->thread && f_is_free)) {
-			if (!is_changed_on_purpose(&p, i, write[e->operand]) &&
-			    !is_changed_under_lock(&p, i, write[e->operand])) {
-				str_fmt(what, "event %u sees event %u, not %u", i + 1,
-					write[e->operand], saw(&p, i));
-				return false;
-			}
-			++*changed;
-		}
-		if (writes(e))
-			write[e->operand] = i + 1;
-	}
-	return true;
+	return false;
 }

@@ -124,7 +124,7 @@ static bool close_second_part(struct feasible *s)
 bool feasible_can_be(struct feasible *s, const struct feasible_goal *goal)
 {
 	s->nearly = 0;
-	s->values.f_is_free = false;
+	s->values.f_is_free = true;
 	for (size_t i = 0; i < sizeof goal->alike / sizeof goal->alike[0]; i++) {
 		values_set_goal(&s->values, &goal->goal, goal->var, goal->alike[i]);
 		if (i && !s->values.alike)
@@ -358,7 +358,8 @@ static bool try_cut(struct feasible *s, uint64_t cut, bool *too_late, uint64_t *
 {
 	const struct schedule_goal *goal = &s->values.goal;
 
-	for (int is_free = 1; is_free >= 0; is_free--) {
+	/* With reads changed on purpose, f's thread must be free. */
+	for (int is_free = 1; is_free >= s->values.alike; is_free--) {
 		s->values.f_is_free = is_free;
 		*too_late = !close_first_part(s, CLOSURE_LOCKS, cut);
 		if (*too_late)
@@ -369,7 +370,11 @@ static bool try_cut(struct feasible *s, uint64_t cut, bool *too_late, uint64_t *
 		/* If f's thread does more than leave sections, it must read what it read. */
 		if (is_free && closure_position(&s->closure, goal->other) > s->values.tail)
 			continue;
-		return run_second_part(s) && verify_parts(s);
+		if (run_second_part(s) && verify_parts(s))
+			return true;
+		/* Only if a read was off can it be another matter without. */
+		if (s->values.off == VALUES_NONE_OFF)
+			return false;
 	}
 	return false;
 }
@@ -435,7 +440,7 @@ bool feasible_make(struct feasible *s, const struct feasible_goal *goal)
 			continue;
 		if (try_cuts(s))
 			return true;
-		for (int is_free = 1; s->is_short && is_free >= 0; is_free--)
+		for (int is_free = 1; s->is_short && is_free >= s->values.alike; is_free--)
 			if (feasible_search(s, is_free) && verify(s))
 				return true;
 	}

@@ -9,6 +9,7 @@
 struct frame {
 	uint32_t thread, choice, var;
 	uint64_t from;
+	uint64_t off; /* values.off before it */
 	struct value old;
 	bool wrote;
 };
@@ -31,6 +32,12 @@ static uint64_t hash_value(uint32_t var, const struct value *now)
 	uint64_t write = (uint64_t)now->thread << 32 | now->access;
 
 	return now->access ? map_mix(map_mix(write) + var) : 0;
+}
+
+/* Of the position of the first read that is off. */
+static uint64_t hash_off(uint64_t off)
+{
+	return off == VALUES_NONE_OFF ? 0 : hash_position(UINT16_MAX, off);
 }
 
 static void stop_at(uint64_t *to, uint64_t from, uint64_t at)
@@ -84,6 +91,7 @@ static bool is_in_order(const struct search *x, uint32_t thread, uint64_t to)
 static void undo(struct search *x, const struct frame *f)
 {
 	model_back(x->s->model, f->thread, f->from);
+	x->s->values.off = f->off;
 	if (f->wrote)
 		x->s->values.now[f->var] = f->old;
 }
@@ -93,7 +101,7 @@ static void take_step(struct search *x, uint32_t thread)
 {
 	struct values *v = &x->s->values;
 	const struct model_thread *t = &x->s->model->thread[thread];
-	struct frame f = {.thread = thread, .from = t->position};
+	struct frame f = {.thread = thread, .from = t->position, .off = v->off};
 	uint64_t to = step_end(x, thread), hash = x->hash;
 	size_t i = model_access_at(t, f.from);
 
@@ -108,6 +116,7 @@ static void take_step(struct search *x, uint32_t thread)
 	if (t->position == f.from)
 		return;
 	hash += hash_position(thread, t->position) - hash_position(thread, f.from);
+	hash += hash_off(v->off) - hash_off(f.off);
 	if (f.wrote && t->position > t->access[i].at) {
 		struct value none = {0}, *old = f.old.stamp == v->stamp ? &f.old : &none;
 
@@ -133,6 +142,7 @@ static void step_back(struct search *x)
 
 	if (f->wrote)
 		x->hash -= hash_value(f->var, &v->now[f->var]);
+	x->hash += hash_off(f->off) - hash_off(v->off);
 	undo(x, f);
 	x->hash += hash_position(f->thread, f->from) - hash_position(f->thread, position);
 	if (f->wrote && f->old.stamp == v->stamp)

@@ -26,6 +26,7 @@ void values_reset(struct values *v)
 	v->base = NULL;
 	v->stamp++;
 	v->nchanged = 0;
+	v->off = VALUES_NONE_OFF;
 	v->has_waiting = false;
 	map_free(&v->waiting);
 	v->waiting = (struct map){0};
@@ -311,20 +312,46 @@ bool values_sees_same(struct values *v, const struct model_access *a)
 
 bool values_is_exempt(const struct values *v, const struct model_access *a)
 {
-	return (v->f_is_free && a->at >= v->goal.f2) || may_change(v, a);
+	return v->f_is_free && (a->at >= v->goal.f2 || may_change(v, a));
 }
 
-static bool may_read(struct values *v, uint32_t thread, const struct model_access *a,
-		     const struct value *now)
+/* Is the current write one that f's thread made after a read that is off? */
+static bool is_write_off(const struct values *v, const struct value *now)
 {
-	if (is_same_write(a, now) || (thread == v->goal.thread && a->at == v->goal.e2) ||
-	    (thread == v->goal.other && a->at >= v->goal.f2 && v->f_is_free))
-		return true;
-	if (thread != v->goal.other || !may_change(v, a) || !was_seen_by_like(v, a, now))
-		return false;
+	return v->off != VALUES_NONE_OFF && now->access && now->thread == v->goal.other &&
+	       v->model->thread[now->thread].access[now->access - 1].at >= v->off;
+}
+
+/* What a read of the current write is: not allowed, as in the run, or off. */
+enum sight { SIGHT_WRONG, SIGHT_SAME, SIGHT_OFF };
+
+static enum sight classify_read(struct values *v, uint32_t thread, const struct model_access *a,
+				const struct value *now)
+{
+	bool same = is_same_write(a, now);
+
+	if (thread == v->goal.thread && a->at == v->goal.e2)
+		return SIGHT_SAME;
+	if (thread != v->goal.other)
+		return same && !is_write_off(v, now) ? SIGHT_SAME : SIGHT_WRONG;
+	if (same)
+		return SIGHT_SAME;
+	if (!v->f_is_free)
+		return SIGHT_WRONG;
+	if (a->at >= v->goal.f2 || (may_change(v, a) && was_seen_by_like(v, a, now)))
+		return SIGHT_OFF;
+	return SIGHT_WRONG;
+}
+
+/* Note that a read of f's thread sees another write. */
+static void note_off(struct values *v, const struct model_access *a)
+{
+	if (v->off == VALUES_NONE_OFF)
+		v->off = a->at;
+	if (a->at >= v->goal.f2)
+		return;
 	MEM_GROW(v->changed, v->changed_cap, v->nchanged + 1);
 	v->changed[v->nchanged++] = a->at;
-	return true;
 }
 
 /* A key for the write that a read saw in the run, or for the current write. */
@@ -372,12 +399,14 @@ static bool make_access(struct values *v, uint32_t thread, size_t index)
 {
 	const struct model_access *a = &v->model->thread[thread].access[index];
 	struct value *now = value_of(v, a->var);
+	enum sight sight = a->reads ? classify_read(v, thread, a, now) : SIGHT_SAME;
 
 	v->model->steps++;
-	if ((a->reads && !may_read(v, thread, a, now)) ||
-	    (a->writes && !is_overwritable(v, a, now)) ||
+	if (sight == SIGHT_WRONG || (a->writes && !is_overwritable(v, a, now)) ||
 	    model_go(v->model, thread, a->at + 1) != MODEL_THERE)
 		return false;
+	if (sight == SIGHT_OFF)
+		note_off(v, a);
 	if (a->reads && v->has_waiting) {
 		uint32_t n = map_get(&v->waiting, key_of_read(a));
 
@@ -403,11 +432,30 @@ static size_t find_next_access(struct values *v, uint32_t thread)
 	return i;
 }
 
+/*
+ * Would a thread join f's thread on its way to a position, though a read of that is off? Of the
+ * events that need f's thread to be further than f2, only joins can happen before it leaves its
+ * sections.
+ */
+static bool joins_off(const struct values *v, uint32_t thread, uint64_t position)
+{
+	const struct model_thread *t = &v->model->thread[thread];
+
+	if (v->off == VALUES_NONE_OFF || thread == v->goal.other)
+		return false;
+	for (size_t i = t->next_need; i < t->nneeds && t->need[i].at < position; i++)
+		if (t->need[i].thread == v->goal.other && t->need[i].position > v->goal.f2)
+			return true;
+	return false;
+}
+
 bool values_go(struct values *v, uint32_t thread, uint64_t position)
 {
 	const struct model_thread *t = &v->model->thread[thread];
 	size_t i = find_next_access(v, thread);
 
+	if (joins_off(v, thread, position))
+		return false;
 	for (; i < t->naccesses && t->access[i].at < position; i++) {
 		if (t->access[i].at > t->position &&
 		    model_go(v->model, thread, t->access[i].at) != MODEL_THERE)

@@ -6,19 +6,25 @@
  * Some reads may see another write:
  *
  *  - e2, which is the last event of the schedule;
- *  - f (or f2), and what its thread reads after it, if the thread does nothing in the
- *    schedule after it but leave the sections of locks that it is in at f: it will do so
- *    whatever it reads;
- *  - a read that the cut changes on purpose, if the same code is in both threads. That
- *    is: e1 is a read of x, and after it its block A (or region) has an access g of x
- *    with the place and operation of f. In f's block, a read r0 of x at the place of e1
- *    comes before f. Then reads of x from the last r0 to f that saw a write of A, after
- *    e1, in the run may see what a read of x in A, from e1 to g, at the same place, saw
- *    in the run: A went on to g after it, so f's thread goes on to f.
- *  - a read that the cut changes on purpose, if a lock protects x. That is: e1 is a read
- *    of x, f writes x, and one lock is held at e1, e2 and f. Reads of x by f's thread
- *    since its last write of x, in f's block, with that lock held, that saw a write of A,
- *    after e1, in the run may see what e1 saw.
+ *  - f (or f2), and what its thread reads after it;
+ *  - a read of f's thread that the cut changes on purpose, if the same code is in both
+ *    threads. That is: e1 is a read of x, and after it its block A (or region) has an
+ *    access g of x with the place and operation of f. In f's block, a read r0 of x at the
+ *    place of e1 comes before f. Then reads of x from the last r0 to f that saw a write of
+ *    A, after e1, in the run may see what a read of x in A, from e1 to g, at the same
+ *    place, saw in the run: A went on to g after it, so f's thread goes on to f.
+ *  - a read of f's thread that the cut changes on purpose, if a lock protects x. That is:
+ *    e1 is a read of x, f writes x, and one lock is held at e1, e2 and f. Reads of x by f's
+ *    thread since its last write of x, in f's block, with that lock held, that saw a write
+ *    of A, after e1, in the run may see what e1 saw.
+ *
+ * A schedule uses one of the last two, not both. All but the first are about f's thread. A read
+ * of it that sees another write is *off*, and what the thread does from there on is not known,
+ * except that it goes on to f, and leaves the sections of locks that it is in at f. So after
+ * such a read
+ *
+ *  - the thread does no more than that, and no other thread joins it;
+ *  - no other thread reads what it writes; only e2 may do so.
  *
  * Included by: the files of predict/.
  */
@@ -54,7 +60,8 @@ struct values {
 	uint64_t first_alike; /* position of r0, or after the last write of x before f */
 	uint64_t g, end;      /* of e1's thread: g; the end of A */
 	uint64_t tail;        /* up to here, f's thread only leaves sections after f2 */
-	bool f_is_free;       /* it goes no further, so from f2 on it may see other writes */
+	bool f_is_free;       /* it goes no further, so its reads may be off */
+	uint64_t off;         /* position of its first read that is off; UINT64_MAX: none */
 	uint64_t *changed;    /* positions of reads that were changed, since the last reset */
 	size_t nchanged, changed_cap;
 	bool has_waiting;   /* reads wait for their turn: */
@@ -70,6 +77,9 @@ enum values_alike { VALUES_EXACT, VALUES_IN_BLOCKS, VALUES_IN_REGIONS, VALUES_LO
 
 void values_set_goal(struct values *v, const struct schedule_goal *goal, uint32_t var,
 		     enum values_alike alike);
+
+/* Position `off` if no read is off. */
+#define VALUES_NONE_OFF UINT64_MAX
 
 /* Put all threads back to the start, and all variables to their initial values. */
 void values_reset(struct values *v);
