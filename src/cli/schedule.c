@@ -56,6 +56,7 @@ static int predict_finding(struct schedule *s, const char *path, const struct sc
 	progress_end();
 	left_out_drop(r, &result.findings);
 	context_add(&result, 1, r);
+	left_out_drop_regions(r, &result.findings);
 	shown_select(&result.findings, true, false);
 	f = find_number(&result.findings, asked->number);
 	if (!err_is_set(err) && !f) {

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "report/rank.h"
 #include "trace/blocks.h"
 
 #include "base/banned.h"
@@ -52,6 +53,11 @@ bool left_out_is_all_blamed(const struct left_out *names, const struct finding *
 	       left_out_has(names, f->transaction.label);
 }
 
+static bool is_region_excluded(struct reader *r, const struct finding *f)
+{
+	return reader_excludes_region(r, region_kind_names[f->region.kind], f->region.name);
+}
+
 struct drop {
 	struct left_out names;
 	struct reader *reader;
@@ -62,9 +68,7 @@ static bool is_dropped(const struct finding *f, void *arg)
 	const struct drop *d = arg;
 
 	return left_out_is_all_blamed(&d->names, f) ||
-	       (f->region.kind &&
-		reader_excludes_region(d->reader, region_kind_names[f->region.kind],
-				       f->region.name));
+	       (f->region.kind >= REGION_STRETCH && is_region_excluded(d->reader, f));
 }
 
 size_t left_out_drop(struct reader *r, struct finding_list *findings)
@@ -84,4 +88,16 @@ size_t left_out_drop(struct reader *r, struct finding_list *findings)
 	left_out_free(&d.names);
 	str_free(&s);
 	return dropped;
+}
+
+static bool is_in_excluded_region(const struct finding *f, void *reader)
+{
+	return f->region.kind && is_region_excluded(reader, f);
+}
+
+size_t left_out_drop_regions(struct reader *r, struct finding_list *findings)
+{
+	for (size_t i = 0; i < findings->n; i++)
+		rank_classify(findings->v[i]);
+	return finding_list_drop(findings, is_in_excluded_region, r);
 }

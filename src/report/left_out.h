@@ -36,4 +36,10 @@ bool left_out_is_all_blamed(const struct left_out *names, const struct finding *
  */
 size_t left_out_drop(struct reader *r, struct finding_list *findings);
 
+/*
+ * Drop the findings in regions that the specification excludes. Call this after context_add(): only
+ * then the innermost function of a finding is known. Returns how many were dropped.
+ */
+size_t left_out_drop_regions(struct reader *r, struct finding_list *findings);
+
 #endif

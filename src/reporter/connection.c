@@ -107,6 +107,7 @@ void reporter_disconnect(struct reporter_process *p)
 	names_free(&p->names);
 	symbol_resolver_free(p->resolver);
 	map_free(&p->keys);
+	map_free(&p->included);
 	left_out_free(&p->out_names);
 	mem_free(p->module);
 	mem_free(p->bytes);
@@ -318,6 +319,9 @@ static int take_ask(struct reporter_process *p, const char *body, size_t n, stru
 		rules->decide(rules, &p->names,
 			      raw_names_label(&p->raw, q.kind, q.pc, body + sizeof q, n - sizeof q),
 			      q.kind, q.start);
+	if (q.kind != 'a' &&
+	    (a.decide & (BLOCK_BY_RULE | BLOCK_ATOMIC)) == (BLOCK_BY_RULE | BLOCK_ATOMIC))
+		map_set(&p->included, q.pc, 1);
 	if (p->second) {
 		struct str name = STR_INIT;
 
@@ -345,9 +349,12 @@ static void name_left_out(struct reporter_process *p)
 	if (!p->nout_pcs)
 		return;
 	for (size_t i = 0; i < p->nout_pcs; i++) {
+		uint64_t pc = p->out_pcs[i] & ~LIVE_SAID_NOT;
+
+		if (pc == p->out_pcs[i] && map_get(&p->included, pc) != MAP_NONE)
+			continue;
 		str_reset(&name);
-		names_add_string(&p->names, raw_names_label(&p->raw, 'f', p->out_pcs[i], NULL, 0),
-				 &name);
+		names_add_string(&p->names, raw_names_label(&p->raw, 'f', pc, NULL, 0), &name);
 		left_out_add(&p->out_names, name.s);
 		left_out_add(&p->session->out, name.s);
 	}

@@ -187,6 +187,31 @@ static bool is_small(const struct finding_message *r)
 	return false;
 }
 
+/*
+ * Removes the findings whose region the specification excludes. Returns true if it excludes all;
+ * then they stay.
+ */
+static bool remove_excluded(const struct reporter_process *p, struct finding **v, size_t *n)
+{
+	struct block_rules *rules = spec_rules(p->spec);
+	size_t kept = 0;
+
+	for (size_t i = 0; i < *n; i++) {
+		struct finding *f = v[i];
+
+		if (rules->excludes_region(rules, region_kind_names[f->region.kind],
+					   f->region.name))
+			continue;
+		v[i] = v[kept];
+		v[kept++] = f;
+	}
+	if (!kept)
+		return true;
+	while (*n > kept)
+		finding_free(v[--*n]);
+	return false;
+}
+
 struct finding **explain_finding(struct reporter_process *p, const struct finding_message *r,
 				 size_t *n, bool *excluded)
 {
@@ -230,5 +255,6 @@ struct finding **explain_finding(struct reporter_process *p, const struct findin
 		rank_classify(v[i]);
 		event_numbers_compact(v[i]);
 	}
+	*excluded |= remove_excluded(p, v, n);
 	return v;
 }

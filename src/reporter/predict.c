@@ -80,6 +80,7 @@ static int run_engine(struct reporter_process *p, struct reader *r, const char *
 		o->progress->end();
 	left_out_drop(r, &res->findings);
 	context_add(res, 1, r);
+	left_out_drop_regions(r, &res->findings);
 	return rc;
 }
 

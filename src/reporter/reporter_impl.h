@@ -114,6 +114,8 @@ struct reporter_process {
 	bool left_out;     /* `rules` met a function that was left out, since this was unset */
 	uint64_t *out_pcs; /* functions left out whose names were not needed so far */
 	size_t nout_pcs, out_pcs_cap;
+	struct map
+		included; /* addresses of functions that are blocks by a rule, even if they wait */
 
 	struct map keys; /* key of a FINDING -> index in `kinds` */
 	struct reporter_kind *kinds;

@@ -23,7 +23,8 @@
  *	AGAIN     struct live_again: the same finding was made so many more times. If a block has
  *	          had its share of FINDINGs, its later findings are only in the numbers of END
  *	LEFT_OUT  addresses (8 bytes each) in functions that turned out to wait, or that the source
- *	          says are not atomic: a finding that blames only such functions does not count
+ *	          says are not atomic (then with LIVE_SAID_NOT): findings that blame only such
+ *	          functions do not count
  *	RUN       no body; the descriptor of a raw recording of the whole run comes with it. When END
  *	          comes, or when the process has ended without it, the engines make findings of
  *	          that recording. Without a descriptor, the run could not be recorded
@@ -40,7 +41,7 @@
 
 #include <stdint.h>
 
-#define LIVE_VERSION 7u
+#define LIVE_VERSION 8u
 
 /* Limits. A reporter ends the connection if a message exceeds them. */
 #define LIVE_BYTES_MAX   (1u << 30) /* of a message */
@@ -64,6 +65,9 @@ enum live_type {
 	LIVE_RUN,
 	LIVE_SUSPECT
 };
+
+/* Set in an address of LEFT_OUT: the source says that the function is not atomic. */
+#define LIVE_SAID_NOT (1ull << 63)
 
 struct live_head {
 	uint32_t type, bytes;

@@ -180,7 +180,8 @@ size_t block_policy_left_out(uint64_t *to, size_t max, uint64_t before)
 
 	for (size_t i = 0; i < SIZE && n < max; i++)
 		if (functions[i].what & LEFT_OUT && functions[i].clock < before)
-			to[n++] = functions[i].address;
+			to[n++] = functions[i].address |
+				  (functions[i].what & SAID_NOT ? LIVE_SAID_NOT : 0);
 	return n;
 }
 

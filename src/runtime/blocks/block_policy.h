@@ -30,7 +30,10 @@ void block_policy_leave_out(struct rt_thread *t, uintptr_t function, bool said);
 /* Did the source say that the function is not atomic? */
 bool block_policy_said_not(uintptr_t function);
 
-/* Write the addresses of functions left out before this clock; returns how many, at most `max`. */
+/*
+ * Write the addresses of functions left out before this clock; returns how many, at most `max`.
+ * LIVE_SAID_NOT is set in an address if the source said so.
+ */
 size_t block_policy_left_out(uint64_t *to, size_t max, uint64_t before);
 
 /*

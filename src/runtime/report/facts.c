@@ -161,8 +161,8 @@ static void put_not_blocks(struct snapshot_part *facts, uint64_t before)
 	size_t section = facts_open(facts, LIVE_SECTION_NOT_BLOCKS);
 	uint64_t *to = part_room(facts, n * sizeof *v);
 
-	if (to)
-		memcpy(to, v, n * sizeof *v);
+	for (size_t i = 0; i < n && to; i++)
+		to[i] = v[i] & ~LIVE_SAID_NOT;
 	facts_close(facts, section);
 }
 
