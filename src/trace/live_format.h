@@ -25,9 +25,9 @@
  *	LEFT_OUT  addresses (8 bytes each) in functions that turned out to wait, or that the source
  *	          says are not atomic (then with LIVE_SAID_NOT): findings that blame only such
  *	          functions do not count
- *	RUN       no body; the descriptor of a raw recording of the whole run comes with it. When END
- *	          comes, or when the process has ended without it, the engines make findings of
- *	          that recording. Without a descriptor, the run could not be recorded
+ *	RUN       no body; the descriptor of a raw recording of the whole run comes with it. When
+ *	          END comes, or when the process has ended without it, the engines make findings
+ *	          of that recording. Without a descriptor, the run could not be recorded
  *	SUSPECT   struct live_suspect, then the text if it is a label: a block that a first run
  *	          suspects
  *	END       struct live_end: the program is about to end. Answered by SHOWN with the number of
