@@ -1,8 +1,6 @@
 #include "base/file.h"
 
-#include <stdbool.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "base/output_file.h"
 
 #include "base/banned.h"
 
@@ -38,21 +36,11 @@ int file_read(const char *path, struct str *text, struct err *err)
 
 int file_replace(const char *path, const char *bytes, size_t n, struct err *err)
 {
-	struct str part = STR_INIT;
-	struct stat st;
-	bool direct = !lstat(path, &st) && !S_ISREG(st.st_mode);
-	FILE *f;
-	int rc = 0;
+	struct output_file f;
+	int rc;
 
-	str_add(&part, path);
-	if (!direct)
-		str_fmt(&part, ".%ld", (long)getpid());
-	f = fopen(part.s, "we");
-	if (!f || (fwrite(bytes, 1, n, f) != n) | fclose(f) || (!direct && rename(part.s, path))) {
-		rc = err_sys(err, "%s", path);
-		if (f && !direct)
-			unlink(part.s);
-	}
-	str_free(&part);
-	return rc;
+	if (output_file_open(&f, path, err))
+		return -1;
+	rc = output_file_write(&f, bytes, n, err);
+	return output_file_close(&f, !rc, err) || rc ? -1 : 0;
 }

@@ -18,10 +18,7 @@ int file_read(const char *path, struct str *text, struct err *err);
 /* The same for a file that is open already; messages call it `name`. */
 int file_read_open(FILE *in, const char *name, struct str *text, struct err *err);
 
-/*
- * Replace the contents of a file: write another file first, then rename it. A link, a device or a
- * pipe is not replaced but written to.
- */
+/* Replace the contents of a file, as output_file.h describes it. */
 int file_replace(const char *path, const char *bytes, size_t n, struct err *err);
 
 #endif

@@ -177,7 +177,7 @@ int main(int argc, char **argv)
 		return cli_usage(cmd, "%s", err.text);
 	rc = cmd->run(words, argv + 2);
 	/* Detects a full disk, or a reader that went away. */
-	if (fflush(stdout) || ferror(stdout))
+	if ((fflush(stdout) || ferror(stdout)) && rc != EXIT_BAD)
 		return cli_error("writing to standard output failed");
 	return rc;
 }

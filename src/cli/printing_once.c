@@ -1,8 +1,10 @@
 /* For commands that print once, at the end. */
-#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
+#include "base/output_file.h"
 #include "cli/printing.h"
 #include "report/color.h"
 
@@ -25,17 +27,44 @@ int printing_prepare(const struct command *cmd, const char *in, struct report *r
 	return 0;
 }
 
+/* Says that the report is lost, and prints it as text to standard error. */
+static int rescue_report(const struct report *rep, const char *why)
+{
+	struct report again = *rep;
+
+	cli_error("%s; the findings follow as text", why);
+	again.color = false;
+	text_format.write(&again, stderr);
+	return EXIT_BAD;
+}
+
 int printing_report(const struct report *rep, const struct report_format *format)
 {
-	FILE *out = stdout;
+	struct output_file file;
+	struct err err = {0};
+	char *text = NULL;
+	size_t n = 0;
+	FILE *out;
+	int rc;
 
-	if (o->output && strcmp(o->output, "-")) {
-		out = fopen(o->output, "we");
-		if (!out)
-			return cli_error("%s: %s", o->output, strerror(errno));
+	if (!o->output || !strcmp(o->output, "-")) {
+		format->write(rep, stdout);
+		return fflush(stdout) || ferror(stdout)
+			       ? rescue_report(rep, "writing to standard output failed")
+			       : 0;
 	}
+	out = open_memstream(&text, &n);
+	if (!out)
+		mem_exhausted(sizeof *out);
 	format->write(rep, out);
-	if (out != stdout && (ferror(out) | fclose(out)))
-		return cli_error("%s: writing failed", o->output);
-	return 0;
+	rc = ferror(out) | fclose(out);
+	if (rc)
+		mem_exhausted(n);
+	rc = output_file_open(&file, o->output, &err);
+	if (!rc) {
+		rc = output_file_write(&file, text, n, &err);
+		rc |= output_file_close(&file, !rc, &err);
+	}
+	free(text);
+	return rc ? rescue_report(rep, err.text) : 0;
 }

@@ -96,7 +96,7 @@ static int put_names(struct writer *w, struct err *err)
 				str_addn(&a->raw, t->text[i], t->len[i]);
 			if (a->raw.n > CHUNK_BYTES_MAX)
 				return err_fail(err, "%s: a name is longer than %d bytes",
-						w->out.path, CHUNK_BYTES_MAX);
+						w->out.file.path, CHUNK_BYTES_MAX);
 			if (put_chunk(w, CHUNK_NAME, last - first, err))
 				return -1;
 			a->names[kind] = last;

@@ -1,7 +1,5 @@
 #include "trace/output.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -12,36 +10,27 @@
 
 enum { BUFFER = 256 * 1024, LEVEL = 3 };
 
-int output_open(struct output *o, const char *path, struct err *err)
+int output_open(struct output *o, const char *path, bool own, struct err *err)
 {
 	size_t n = strlen(path);
 
 	*o = (struct output){0};
-	o->fd = strcmp(path, "-") ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)
-				  : dup(1);
-	if (o->fd < 0)
-		return err_sys(err, "%s", path);
-	o->path = mem_strdup(strcmp(path, "-") ? path : "<stdout>");
+	if (strcmp(path, "-") != 0) {
+		if (own ? output_file_open_own(&o->file, path, err)
+			: output_file_open(&o->file, path, err))
+			return -1;
+	} else {
+		o->file = (struct output_file){.fd = dup(1), .path = mem_strdup("<stdout>")};
+		if (o->file.fd < 0) {
+			mem_free(o->file.path);
+			return err_sys(err, "%s", path);
+		}
+	}
 	if (n > 4 && !strcmp(path + n - 4, ".zst")) {
 		o->zstd = ZSTD_createCCtx();
 		ZSTD_CCtx_setParameter(o->zstd, ZSTD_c_compressionLevel, LEVEL);
 		ZSTD_CCtx_setParameter(o->zstd, ZSTD_c_checksumFlag, 1);
 		o->buf = mem_alloc(BUFFER);
-	}
-	return 0;
-}
-
-static int write_all(struct output *o, const char *p, size_t n, struct err *err)
-{
-	while (n) {
-		ssize_t done = write(o->fd, p, n);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return err_sys(err, "%s", o->path);
-		p += done;
-		n -= (size_t)done;
 	}
 	return 0;
 }
@@ -57,8 +46,8 @@ static int compress_bytes(struct output *o, const void *p, size_t n, ZSTD_EndDir
 
 		left = ZSTD_compressStream2(o->zstd, &out, &in, end);
 		if (ZSTD_isError(left))
-			return err_fail(err, "%s: %s", o->path, ZSTD_getErrorName(left));
-		if (write_all(o, o->buf, out.pos, err))
+			return err_fail(err, "%s: %s", o->file.path, ZSTD_getErrorName(left));
+		if (output_file_write(&o->file, o->buf, out.pos, err))
 			return -1;
 	} while (in.pos < in.size || (end == ZSTD_e_end && left));
 	return 0;
@@ -66,18 +55,17 @@ static int compress_bytes(struct output *o, const void *p, size_t n, ZSTD_EndDir
 
 int output_write(struct output *o, const void *p, size_t n, struct err *err)
 {
-	return o->zstd ? compress_bytes(o, p, n, ZSTD_e_continue, err) : write_all(o, p, n, err);
+	return o->zstd ? compress_bytes(o, p, n, ZSTD_e_continue, err)
+		       : output_file_write(&o->file, p, n, err);
 }
 
-int output_close(struct output *o, struct err *err)
+int output_close(struct output *o, bool keep, struct err *err)
 {
-	int rc = o->zstd ? compress_bytes(o, NULL, 0, ZSTD_e_end, err) : 0;
+	int rc = keep && o->zstd ? compress_bytes(o, NULL, 0, ZSTD_e_end, err) : 0;
 
-	/* A network file system may report a failed write only now. */
-	if (close(o->fd) && !rc)
-		rc = err_sys(err, "%s", o->path);
+	if (output_file_close(&o->file, keep && !rc, err))
+		rc = -1;
 	ZSTD_freeCCtx(o->zstd);
 	mem_free(o->buf);
-	mem_free(o->path);
 	return rc;
 }

@@ -39,7 +39,7 @@ static int check_name(struct writer *w, const struct str *buf, size_t from, enum
 	if (fine)
 		return 0;
 	str_add_shown(&shown, p, n, 60);
-	err_fail(err, "%s: the name '%s' of a %s cannot be written as STD text", w->out.path,
+	err_fail(err, "%s: the name '%s' of a %s cannot be written as STD text", w->out.file.path,
 		 shown.s, what[kind]);
 	str_free(&shown);
 	return -1;
@@ -77,7 +77,7 @@ static int put_event(struct writer *w, const struct names *names, const struct e
 			       ? -1
 			       : err_fail(err,
 					  "%s: a thread's name cannot start with '#' in STD text",
-					  w->out.path);
+					  w->out.file.path);
 	str_addc(buf, '|');
 	str_add(buf, op_info[e->op].spelling);
 	if (op_info[e->op].operand != OPERAND_NONE && !(e->op == OP_BEGIN && !e->operand)) {

@@ -44,19 +44,30 @@ enum trace_format trace_format_by_path(const char *path)
 	return dot ? find_format(dot + 1, (size_t)(path + n - (dot + 1))) : TRACE_UNKNOWN;
 }
 
-struct writer *writer_open(const char *path, enum trace_format format, struct err *err)
+static struct writer *open_writer(const char *path, enum trace_format format, bool own,
+				  struct err *err)
 {
 	struct writer *w = mem_zalloc(sizeof *w);
 
 	for (int i = 0; i < NFORMATS && !w->ops; i++)
 		if (formats[i].format == format)
 			w->ops = formats[i].ops;
-	if (output_open(&w->out, path, err)) {
+	if (output_open(&w->out, path, own, err)) {
 		mem_free(w);
 		return NULL;
 	}
 	w->state = w->ops->create(w);
 	return w;
+}
+
+struct writer *writer_open(const char *path, enum trace_format format, struct err *err)
+{
+	return open_writer(path, format, false, err);
+}
+
+struct writer *writer_open_own(const char *path, enum trace_format format, struct err *err)
+{
+	return open_writer(path, format, true, err);
 }
 
 int writer_put(struct writer *w, const struct names *names, const struct event *ev, size_t n,
@@ -74,7 +85,7 @@ int writer_close(struct writer *w, struct err *err)
 
 	if (!err_is_set(&w->err))
 		w->ops->finish(w, &w->err);
-	output_close(&w->out, &close_err);
+	output_close(&w->out, !err_is_set(&w->err), &close_err);
 	if (!err_is_set(&w->err))
 		w->err = close_err;
 	*err = w->err;

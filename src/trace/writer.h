@@ -27,9 +27,14 @@ struct writer;
  * with a sentence in `err`, if it cannot be opened.
  */
 struct writer *writer_open(const char *path, enum trace_format format, struct err *err);
+/* The same for a name that the user did not choose: a symbolic link there is replaced. */
+struct writer *writer_open_own(const char *path, enum trace_format format, struct err *err);
 int writer_put(struct writer *w, const struct names *names, const struct event *ev, size_t n,
 	       struct err *err);
-/* Flushes, closes and frees the writer, even if it fails. */
+/*
+ * Flushes, closes and frees the writer, even if it fails. If all could be written, the file takes
+ * its name; otherwise what was there before stays (base/output_file.h).
+ */
 int writer_close(struct writer *w, struct err *err);
 
 #endif
