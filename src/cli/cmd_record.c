@@ -1,8 +1,9 @@
 /*
  * Run an instrumented program and keep its recording.
  *
- * The program writes a raw recording FILE.raw.PID next to the trace; when it has ended, that
- * becomes the trace. Each process that records has its own trace: FILE for the program, FILE.PID
+ * The program writes a raw recording FILE.raw.RANDOM.PID next to the trace; when it has ended, that
+ * becomes the trace. RANDOM is new for each run, so that only files of this run are converted and
+ * removed. Each process that records has its own trace: FILE for the program, FILE.PID
  * for another process.
  */
 #include <errno.h>
@@ -19,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/output_file.h"
 #include "base/str.h"
 #include "cli/child.h"
 #include "cli/cli.h"
@@ -61,6 +63,7 @@ static char *raw_path(struct err *err)
 		str_fmt(&s, "%s/", cwd);
 	}
 	str_fmt(&s, "%s.raw", o.output);
+	output_file_add_random(&s);
 	return s.s;
 }
 
@@ -90,7 +93,7 @@ static void show_progress(const char *raw, double since)
 	int fd;
 
 	snprintf(path, sizeof path, "%s.%d", raw, (int)child_pid());
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return;
 	n = read(fd, &h, sizeof h);
@@ -122,11 +125,33 @@ static int wait_for(const char *raw)
 	return child_wait();
 }
 
-/* Converts a raw recording to a trace, and removes it. */
-static int convert_recording(const char *raw, const char *to, struct err *err)
+/*
+ * Opens a raw recording. The program can write to this folder, and so may others: a link, a pipe or
+ * a file of another user is none of this run's. Returns NULL with a sentence in `err`.
+ */
+static struct reader *open_raw(const char *raw, struct err *err)
 {
 	struct reader_options ropt = {.keep_repeats = true, .all_blocks = true};
-	struct reader *r = reader_open(raw, &ropt, err);
+	int fd = open(raw, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct stat st;
+
+	if (fd < 0) {
+		err_sys(err, "%s", raw);
+		return NULL;
+	}
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_nlink != 1 ||
+	    (st.st_uid != geteuid() && geteuid())) {
+		close(fd);
+		err_fail(err, "%s: this file is not from this run", raw);
+		return NULL;
+	}
+	return reader_open_fd(fd, raw, &ropt, err);
+}
+
+/* Converts a raw recording to a trace, and removes it. `own`: the user did not choose the name. */
+static int convert_recording(const char *raw, const char *to, bool own, struct err *err)
+{
+	struct reader *r = open_raw(raw, err);
 	enum trace_format format = trace_format_by_path(to);
 	static struct event ev[READER_BATCH];
 	struct writer *w;
@@ -135,7 +160,8 @@ static int convert_recording(const char *raw, const char *to, struct err *err)
 
 	if (!r)
 		return -1;
-	w = writer_open(to, format == TRACE_UNKNOWN ? TRACE_ATRACE : format, err);
+	format = format == TRACE_UNKNOWN ? TRACE_ATRACE : format;
+	w = own ? writer_open_own(to, format, err) : writer_open(to, format, err);
 	if (!w) {
 		reader_close(r);
 		return -1;
@@ -183,13 +209,14 @@ static int finish_all(const char *raw)
 	if (!glob(pattern.s, 0, NULL, &found)) {
 		for (size_t i = 0; i < found.gl_pathc; i++) {
 			const char *pid = found.gl_pathv[i] + strlen(raw) + 1;
+			bool own = strtol(pid, NULL, 10) != child_pid();
 			struct err err = {0};
 
 			str_reset(&to);
 			str_add(&to, o.output);
-			if (strtol(pid, NULL, 10) != child_pid())
+			if (own)
 				str_fmt(&to, ".%s", pid);
-			if (convert_recording(found.gl_pathv[i], to.s, &err)) {
+			if (convert_recording(found.gl_pathv[i], to.s, own, &err)) {
 				cli_error("%s", err.text);
 				note("%s is kept; all commands can read it", found.gl_pathv[i]);
 				done = -1;

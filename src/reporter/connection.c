@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -171,10 +172,33 @@ static void take_option(struct reporter_process *p, const char *key, const char 
 	}
 }
 
-/* Opens LOG_PATH.PID for the findings, unless the command line names a file. */
+/*
+ * Opens LOG_PATH.PID. The name can be guessed, so a link is not followed, and a file that is there
+ * already is used only if it belongs to this user alone: the process may have had a reporter
+ * before. Returns the descriptor, or -1 with a sentence in `err`.
+ */
+static int create_log(const char *path, struct err *err)
+{
+	static const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY;
+	int fd = open(path, flags | O_CREAT | O_EXCL, 0600);
+	struct stat st;
+
+	if (fd < 0 && errno == EEXIST) {
+		fd = open(path, flags | O_NONBLOCK);
+		if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_nlink != 1 ||
+				st.st_uid != geteuid())) {
+			close(fd);
+			return err_fail(err, "%s: this is not a file of this program", path);
+		}
+	}
+	return fd < 0 ? err_sys(err, "%s", path) : fd;
+}
+
+/* Opens the log for the findings, unless the command line names a file. */
 static void open_log(struct reporter_process *p)
 {
 	struct str path = STR_INIT;
+	struct err err = {0};
 	int fd;
 
 	if (!p->log_path || p->session->o.own_file || p->session->o.format != &text_format)
@@ -184,9 +208,9 @@ static void open_log(struct reporter_process *p)
 		return;
 	}
 	str_fmt(&path, "%s.%d", p->log_path, (int)p->pid);
-	fd = open(path.s, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	fd = create_log(path.s, &err);
 	if (fd < 0) {
-		note("%s: %s", path.s, strerror(errno));
+		note("%s; the findings are printed here", err.text);
 	} else {
 		p->out = fd;
 		p->own_out = true;

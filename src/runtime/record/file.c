@@ -99,12 +99,15 @@ static int open_high(const char *name, int flags, int mode)
 static int open_in_folder(void)
 {
 	static char name[sizeof path + 64]; /* static, because threads may have little stack */
+	unsigned long random = 0;
 	int fd = open_high(path, O_TMPFILE, 0600);
 
 	if (fd >= 0 || errno == ENOENT || errno == EACCES || errno == ENOSPC)
 		return fd;
-	rt_format(name, sizeof name, "%s/atomsan-%d-%lx", path, getpid(), machine_clock());
-	fd = open_high(name, O_CREAT | O_EXCL, 0600);
+	if (syscall(SYS_getrandom, &random, sizeof random, 0) != sizeof random)
+		random = machine_clock();
+	rt_format(name, sizeof name, "%s/atomsan-%lx", path, random);
+	fd = open_high(name, O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 	if (fd >= 0)
 		unlink(name);
 	return fd;
@@ -125,15 +128,44 @@ static int open_temporary(void)
 	return fd;
 }
 
+/* Is this a regular file that belongs to this process's user, and has no other name? */
+static bool is_safe_file(int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_nlink == 1 && st.st_uid == geteuid();
+}
+
+/*
+ * Create the file `path`. A file that is there already is used again if it is safe: the program may
+ * have been started with the same options before, or may have executed itself. Returns the
+ * descriptor, or -1 and errno.
+ */
+static int create_named(void)
+{
+	int fd = open_high(path, O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+
+	if (fd >= 0 || errno != EEXIST)
+		return fd;
+	/* O_NONBLOCK: it may be a pipe. */
+	fd = open_high(path, O_NOFOLLOW | O_NONBLOCK, 0);
+	if (fd >= 0 && !is_safe_file(fd)) {
+		close(fd);
+		errno = EEXIST;
+		fd = -1;
+	}
+	return fd;
+}
+
 static int open_named(void)
 {
-	int fd = open_high(path, O_CREAT, 0666);
+	int fd = create_named();
 
 	/* Another process writes to it, as a rule the one that started this: use another file. */
 	if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
 		close(fd);
 		append_process();
-		fd = open_high(path, O_CREAT, 0666);
+		fd = create_named();
 	}
 	return fd;
 }
@@ -158,7 +190,7 @@ static int open_again(void)
 
 	if (!has_name)
 		return EBADF;
-	fd = open_high(path, 0, 0);
+	fd = open_high(path, O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd < 0)
 		return errno;
 	if (!is_our_file(fd)) {
