@@ -313,6 +313,9 @@ static bool connect_once(void)
 	if (tried)
 		return fd >= 0;
 	tried = true;
+	/* Its environment, and perhaps its folder, belong to the program's user. */
+	if (rt_is_privileged)
+		return false;
 	started = *rt_options.reporter ? connect_to(rt_options.reporter) : start_reporter();
 	if (started)
 		send_hello();
@@ -324,9 +327,12 @@ bool link_is_up(void)
 	return fd >= 0;
 }
 
-bool link_is_gone(void)
+const char *link_why_none(void)
 {
-	return started && fd < 0;
+	if (rt_is_privileged)
+		return "the program has privileges that its user may lack";
+	return started ? "the program 'atomsan' was started, and has ended"
+		       : "the program 'atomsan' cannot be started";
 }
 
 bool link_was_lost(void)

@@ -50,8 +50,8 @@ bool link_has_rules(void);
 
 /* Is there a connection now? Does not make one. */
 bool link_is_up(void);
-/* Was there a connection, and the reporter has gone? */
-bool link_is_gone(void);
+/* Returns why there is no connection, in a few words. */
+const char *link_why_none(void);
 /* Has the program closed a connection? A new reporter does not know what the old one was sent. */
 bool link_was_lost(void);
 

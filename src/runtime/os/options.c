@@ -1,6 +1,7 @@
 #include "runtime/os/options.h"
 
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -29,6 +30,24 @@ static const struct option {
 #undef X
 };
 enum { OPTIONS = sizeof table / sizeof *table };
+
+bool rt_is_privileged;
+
+/*
+ * The options that a privileged program obeys: they name no file, start no process and read none.
+ * An option that is added later is ignored unless it is listed here.
+ */
+static bool is_harmless(const char *name)
+{
+	static const char *const harmless[] = {"check",         "engine",       "exitcode",
+					       "halt_on_error", "color",        "verbosity",
+					       "all",           "history_size", "help"};
+
+	for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
+		if (!strcmp(harmless[i], name))
+			return true;
+	return false;
+}
 
 static void print_help(void)
 {
@@ -115,12 +134,22 @@ static void make_absolute(char *path)
 	__builtin_memcpy(path, here, (size_t)folder);
 }
 
+/* Remember the name of an option that is ignored, for the message. */
+static void note_ignored(char *list, size_t size, const char *name)
+{
+	size_t n = strlen(list);
+
+	rt_format(list + n, size - n, "%s%s", n ? ", " : "", name);
+}
+
 /* A value that contains a colon is in quotes. */
 void rt_options_init(char **environment)
 {
 	static const char key_is[] = "ATOMSAN_OPTIONS=";
+	char ignored[256] = "";
 	const char *p = NULL;
 
+	rt_is_privileged = getauxval(AT_SECURE);
 	for (; *environment; environment++)
 		if (!strncmp(*environment, key_is, sizeof key_is - 1))
 			p = *environment + sizeof key_is - 1;
@@ -167,8 +196,15 @@ void rt_options_init(char **environment)
 				p++;
 			vlen = (size_t)(p - value);
 		}
-		set_option(&table[i], value, vlen);
+		if (rt_is_privileged && !is_harmless(table[i].name))
+			note_ignored(ignored, sizeof ignored, table[i].name);
+		else
+			set_option(&table[i], value, vlen);
 	}
+	if (*ignored)
+		rt_say("this program has privileges that its user may lack, so these options are "
+		       "ignored: %s",
+		       ignored);
 	make_absolute(rt_options.log_path);
 	if (!*rt_options.reporter) {
 		make_absolute(rt_options.suppressions);

@@ -49,6 +49,13 @@ struct rt_options {
 };
 extern struct rt_options rt_options;
 
+/*
+ * Was the program started with privileges that its user may lack: by the bits for user or group, or
+ * the capabilities, of its file? Then the user must not be able to use them through this library:
+ * options that name a file or start a process are ignored, and no reporter is started.
+ */
+extern bool rt_is_privileged;
+
 /* Write all options as "key=value" lines, for the reporter. Returns their length. */
 size_t rt_options_format(char *to, size_t size);
 

@@ -27,10 +27,9 @@ static void print_finding(const struct live_step *about)
 
 	__atomic_fetch_add(&nprinted, 1, __ATOMIC_RELAXED);
 	rt_say("atomicity violation: thread %u at 0x%lx, memory 0x%lx, after thread %u at 0x%lx "
-	       "(no reporter: the program 'atomsan' %s)",
+	       "(no reporter: %s)",
 	       last->thread, (unsigned long)last->pc, (unsigned long)last->address, before->thread,
-	       (unsigned long)before->pc,
-	       link_is_gone() ? "was started, and has ended" : "cannot be started");
+	       (unsigned long)before->pc, link_why_none());
 }
 
 /* A long transaction that closes many kinds of cycles must not flood the reporter. */
