@@ -458,6 +458,8 @@ void json_emit_report(struct json_emit *j, const char *key, const struct report 
 	for (size_t i = 0; i < rep->nresults; i++)
 		write_result(j, &rep->results[i]);
 	json_emit_close(j);
+	if (rep->more)
+		rep->more(j, rep);
 	json_emit_close(j);
 }
 

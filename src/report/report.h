@@ -14,6 +14,8 @@
 #include "engine/engine.h"
 #include "engine/finding.h"
 
+struct json_emit;
+
 /* Where the findings came from. */
 struct report_source {
 	const char *trace;   /* path as given; NULL for a live run, checked while it ran */
@@ -29,6 +31,8 @@ struct report {
 	bool color;
 	int verbosity; /* -q: -1, default 0, -v: 1 */
 	bool all;      /* show every finding in full, even if it resembles another */
+	/* Adds members at the end of the JSON form; NULL: there are none. */
+	void (*more)(struct json_emit *j, const struct report *rep);
 };
 
 struct report_format {
