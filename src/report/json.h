@@ -2,7 +2,7 @@
  * The JSON format: json.c writes it, json_load.c reads it back. Every field of a
  * finding survives the round trip; tests/unit/test_report_load.c checks that.
  *
- * Included by: report writers, commands, tests.
+ * Included by: report writers, src/campaign, commands, tests.
  */
 #ifndef ATOMSAN_REPORT_JSON_H
 #define ATOMSAN_REPORT_JSON_H

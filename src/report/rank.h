@@ -9,7 +9,7 @@
  * between, and its first step after that. In the pattern r-w-w these are the read and the second
  * write.
  *
- * Included by: report writers, the reporter, commands, tests.
+ * Included by: report writers, src/campaign, the reporter, commands, tests.
  */
 #ifndef ATOMSAN_REPORT_RANK_H
 #define ATOMSAN_REPORT_RANK_H

@@ -16,7 +16,7 @@
  * Of other traces all findings are shown in the order of the engine; those of one transaction are
  * one, and ranks are numbers only.
  *
- * Included by: report writers, the reporter, commands, tests.
+ * Included by: report writers, src/campaign, the reporter, commands, tests.
  */
 #ifndef ATOMSAN_REPORT_SHOWN_H
 #define ATOMSAN_REPORT_SHOWN_H

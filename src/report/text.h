@@ -3,7 +3,7 @@
  * text_finding.c one group of findings, text_cycle.c the picture and text_steps.c
  * the stacks. The sentences come from story.h.
  *
- * Included by: text.c, text_*.c, junit.c.
+ * Included by: text.c, text_*.c, junit.c, src/campaign.
  */
 #ifndef ATOMSAN_REPORT_TEXT_H
 #define ATOMSAN_REPORT_TEXT_H
