@@ -119,9 +119,12 @@ struct rt_tool {
 	/* An atomic operation has just happened. Called with its stripe's lock held. */
 	void (*atomic)(struct rt_thread *t, enum raw_op op, uintptr_t address, uint32_t size,
 		       uintptr_t pc);
-	/* The same operation, after the stripe's lock was released. */
+	/*
+	 * The same operation, after the stripe's lock was released. `value` is that of the memory
+	 * after the operation (trace/event.h), VALUE_UNKNOWN without a recorder.
+	 */
 	void (*atomic_done)(struct rt_thread *t, enum raw_op op, uintptr_t address, uint32_t size,
-			    uint64_t time, uintptr_t pc);
+			    uint8_t value, uint64_t time, uintptr_t pc);
 	/*
 	 * Memory was allocated; is about to be freed (the recorder gets size 0); is about to be
 	 * used for something else.

@@ -1,5 +1,5 @@
 /*
- * The .atrace format, version 2; docs/trace-format.md says the same in prose.
+ * The .atrace format, version 3; docs/trace-format.md says the same in prose.
  * All numbers are little-endian.
  *
  *	file    = header chunk*
@@ -14,8 +14,8 @@
  *	NAME    `count` names of one kind, numbered on from the last such chunk:
  *	        kind:u32, count lengths:u32, then the bytes of all, none of them NUL
  *	EVNT    `count` events in the order in which they happened, by column:
- *	        widths of thread, operand, place (a byte each: 0, 1, 2 or 4), a zero
- *	        byte, count operations:u8, then the three columns at their widths;
+ *	        widths of thread, operand, place (a byte each: 0, 1, 2 or 4) and value
+ *	        (0 or 1), count operations:u8, then the four columns at their widths;
  *	        width 0 is a column of zeros
  *	DONE    the end; count is 0, payload the number of events:u64
  *
@@ -35,7 +35,7 @@
 #define ATRACE_MAGIC                                                                               \
 	"\x89"                                                                                     \
 	"ATRACE\n"
-#define ATRACE_VERSION 2u
+#define ATRACE_VERSION 3u
 
 enum { ATRACE_HEADER = 16, CHUNK_HEADER = 32 };
 

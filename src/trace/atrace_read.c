@@ -14,7 +14,7 @@ struct atrace {
 	uint64_t delivered; /* number of events delivered so far */
 	/* The chunk of events being delivered. */
 	uint32_t n, at;
-	const uint8_t *op, *col[3];
+	const uint8_t *op, *value, *col[3];
 	int width[3];
 	uint32_t wide[4][READER_BATCH] __attribute__((aligned(16))); /* scratch */
 	uint64_t chunk_offset;
@@ -125,12 +125,16 @@ static bool take_events(struct reader *r, const struct chunk *c, const uint8_t *
 		if (p[i] != 0 && p[i] != 1 && p[i] != 2 && p[i] != 4)
 			return fail_at(r, offset, "a column of events has an unknown width");
 	}
+	if (p[3] > 1)
+		return fail_at(r, offset, "the column of values has an unknown width");
 	a->op = p + want;
 	want += c->count;
 	for (int i = 0; i < 3; i++) {
 		a->col[i] = p + want;
 		want += (size_t)c->count * (size_t)a->width[i];
 	}
+	a->value = p[3] ? p + want : NULL;
+	want += p[3] ? c->count : 0;
 	if (want != c->raw)
 		return fail_at(r, offset, "the events do not fit their chunk");
 	a->n = c->count;
@@ -343,6 +347,16 @@ static uint32_t count_named(const struct reader *r, const struct event *ev, uint
 	return n;
 }
 
+/* Give the accesses their values; what is no value, or of no access, is not known. */
+static void take_values(const struct atrace *a, struct event *ev, uint32_t n)
+{
+	const uint8_t *value = a->value + a->at;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (op_is_access((enum op)ev[i].op) && value[i] <= VALUE_MINUS_ONE)
+			ev[i].value = value[i];
+}
+
 static int atrace_next(struct reader *r, struct event *ev)
 {
 	struct atrace *a = r->state;
@@ -359,6 +373,8 @@ static int atrace_next(struct reader *r, struct event *ev)
 		widen_column(a->wide[i], a->col[i], a->width[i], a->at, n);
 	widen_column(a->wide[3], a->op, 1, a->at, n);
 	interleave_columns(ev, a->wide, n);
+	if (a->value)
+		take_values(a, ev, n);
 	good = count_named(r, ev, n);
 	if (good < n) {
 		bool known = ev[good].op > OP_NONE && ev[good].op < OP_COUNT;

@@ -126,22 +126,24 @@ static int put_events(struct writer *w, struct err *err)
 {
 	struct atrace *a = w->state;
 	const struct event *ev = a->pending;
-	uint32_t thread = 0, operand = 0, place = 0;
+	uint32_t thread = 0, operand = 0, place = 0, value = 0;
 
 	for (uint32_t i = 0; i < a->n; i++) {
 		thread |= ev[i].thread;
 		operand |= ev[i].operand;
 		place |= ev[i].place;
+		value |= ev[i].value;
 	}
 	str_reset(&a->raw);
 	str_addc(&a->raw, (char)width_of(thread));
 	str_addc(&a->raw, (char)width_of(operand));
 	str_addc(&a->raw, (char)width_of(place));
-	str_addc(&a->raw, 0);
+	str_addc(&a->raw, (char)width_of(value));
 	add_column(&a->raw, ev, a->n, offsetof(struct event, op), 1);
 	add_column(&a->raw, ev, a->n, offsetof(struct event, thread), width_of(thread));
 	add_column(&a->raw, ev, a->n, offsetof(struct event, operand), width_of(operand));
 	add_column(&a->raw, ev, a->n, offsetof(struct event, place), width_of(place));
+	add_column(&a->raw, ev, a->n, offsetof(struct event, value), width_of(value));
 	if (put_chunk(w, CHUNK_EVNT, a->n, err))
 		return -1;
 	a->events += a->n;

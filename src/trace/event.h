@@ -118,6 +118,22 @@ enum event_left_out {
 };
 
 /*
+ * Values: what a variable has after an access of it, as far as recordings keep that. For a
+ * read this is what it saw. Small numbers and -1 are kept: they are what code decides by.
+ * 1 .. VALUE_SMALL are the numbers 0 .. VALUE_SMALL - 1. Equal values are equal bytes,
+ * since a variable is always accessed as a whole.
+ */
+enum { VALUE_UNKNOWN = 0, VALUE_SMALL = 253, VALUE_MINUS_ONE = 254 };
+
+/* Returns the value of a variable of `bytes` bytes, at most 8, that has this number. */
+static inline uint8_t event_value(uint64_t number, uint32_t bytes)
+{
+	if (number < VALUE_SMALL)
+		return (uint8_t)(number + 1);
+	return number == ~0ull >> (64 - 8 * bytes) ? VALUE_MINUS_ONE : VALUE_UNKNOWN;
+}
+
+/*
  * OP_NONE stands where the reader dropped an event (a repeated acquire of a
  * lock that the thread holds already, a function of a recorded run that is not
  * meant to be atomic, or, with --lenient, an impossible event): it keeps its
@@ -130,7 +146,7 @@ struct event {
 	uint8_t op;       /* enum op */
 	uint8_t outer;    /* enum outer; set by the reader */
 	uint8_t left_out; /* enum event_left_out */
-	uint8_t spare;    /* 0 */
+	uint8_t value;    /* what the variable has after an access; VALUE_UNKNOWN for all else */
 };
 _Static_assert(sizeof(struct event) == 16, "four events a cache line");
 

@@ -212,6 +212,8 @@ static void access_memory(struct raw *a, uint32_t thread, enum op op, const stru
 			*var = raw_names_next(&a->names, NAMES_VAR) + 1;
 		}
 		emit_operation(a, thread, op, *var - 1, i->pc);
+		if (bytes == i->size && start == (i->address & RAW_MEMORY_MASK))
+			a->out[a->nout - 1].value = i->value;
 		any = true;
 		if (a->keep_parts) {
 			MEM_GROW(a->part, a->parts_cap, a->nparts + 1);

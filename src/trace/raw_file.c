@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "trace/event.h"
 
 #include "base/banned.h"
 
@@ -131,6 +132,17 @@ static size_t text_length(const char *text, size_t max)
 	return end ? (size_t)(end - text) : max;
 }
 
+/* Make a RAW_READ, RAW_WRITE or RAW_UPDATE of an access with a value. */
+static void split_value(struct raw_item *item)
+{
+	static const enum raw_op plain[] = {RAW_READ, RAW_WRITE, RAW_UPDATE};
+	unsigned which = item->op - RAW_READ1;
+
+	item->value = item->aux <= VALUE_MINUS_ONE ? (uint8_t)item->aux : VALUE_UNKNOWN;
+	item->op = plain[which / 4];
+	item->aux = 1u << which % 4;
+}
+
 bool raw_cursor_next(struct raw_cursor *c, struct raw_item *item)
 {
 	for (;;) {
@@ -147,6 +159,9 @@ bool raw_cursor_next(struct raw_cursor *c, struct raw_item *item)
 		item->op = (enum raw_op)(u->what >> 48 & 0xff);
 		item->aux = (uint32_t)(u->what >> 56);
 		item->address = u->what & RAW_ADDRESS_MASK;
+		item->value = VALUE_UNKNOWN;
+		if (item->op >= RAW_READ1 && item->op <= RAW_UPDATE8)
+			split_value(item);
 		switch (item->op) {
 		case RAW_TIME:
 			c->base = u->when;

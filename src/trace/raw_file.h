@@ -42,6 +42,7 @@ void raw_file_close(struct raw_file *f);
 struct raw_item {
 	enum raw_op op;
 	uint32_t aux;
+	uint8_t value; /* of the memory after an access; RAW_READ1 is made a RAW_READ of 1 byte */
 	uint64_t address, time, pc, size;
 	const char *text; /* not terminated */
 	size_t text_len;

@@ -20,7 +20,9 @@
  * chunk's header has its high half. RAW_TIME and RAW_PC_HIGH change the base and
  * the high half for the units that follow in the chunk. An operation marked
  * "+size" is followed by a unit {size:64 zero:64}, one marked "+text" by `aux`
- * units of text, padded with zeros.
+ * units of text, padded with zeros. RAW_READ1 and those after it are RAW_READ, RAW_WRITE
+ * and RAW_UPDATE of 1, 2, 4 or 8 bytes, with the value of the memory after the access
+ * (event.h) in `aux`.
  *
  * The times of one thread do not decrease; a reader replaces a smaller time by the
  * one before it. The times of operations that exclude each other, on locks and
@@ -37,7 +39,7 @@
 #define RAW_MAGIC                                                                                  \
 	"\x89"                                                                                     \
 	"ARAW\r\n"
-#define RAW_VERSION 1u
+#define RAW_VERSION 2u
 enum { RAW_PAGE = 4096, RAW_CHUNK_MAX = 1 << 20 };
 
 /* What a call is: the aux of RAW_CALL. */
@@ -81,6 +83,18 @@ enum raw_op {
 	RAW_FORGET, /* what this memory held is gone: unmapped, or reused, +size */
 	RAW_MODULE, /* address: load bias, +text: see raw_module below */
 	RAW_NAME,   /* the thread's name, +text */
+	RAW_READ1,  /* aux: a value */
+	RAW_READ2,
+	RAW_READ4,
+	RAW_READ8,
+	RAW_WRITE1,
+	RAW_WRITE2,
+	RAW_WRITE4,
+	RAW_WRITE8,
+	RAW_UPDATE1,
+	RAW_UPDATE2,
+	RAW_UPDATE4,
+	RAW_UPDATE8,
 	RAW_OPS
 };
 

@@ -245,7 +245,7 @@ static inline bool parse_line(struct reader *r, const char *p, struct event *e, 
 	e->operand = 0;
 	e->place = 0;
 	e->outer = OUTER_NONE;
-	e->left_out = e->spare = 0;
+	e->left_out = e->value = 0;
 
 	p = bar + 1;
 	stop = find_separator(p);

@@ -65,7 +65,8 @@ static void check_event(const struct names *names, const struct event *e, bool m
 {
 	CHECK(e->op < OP_COUNT, "operation %u", e->op);
 	CHECK(e->op != OP_NONE || may_drop || e->left_out, "an event was dropped");
-	CHECK(!e->spare, "the spare byte is set");
+	CHECK(e->value <= VALUE_MINUS_ONE, "the value is none");
+	CHECK(!e->value || op_is_access((enum op)e->op), "an event that is no access has a value");
 	CHECK(!e->left_out || (e->left_out <= LEFT_OUT_END && e->op == OP_NONE),
 	      "a block is left out and there");
 	CHECK(e->outer == OUTER_NONE || (e->outer == OUTER_BEGIN && e->op == OP_BEGIN) ||

@@ -199,6 +199,8 @@ void trace_print(const struct trace *t, struct str *out)
 		default:
 			break;
 		}
+		if (e->value)
+			str_fmt(out, "|=%d", e->value - 1);
 		str_addc(out, '\n');
 	}
 }
@@ -230,7 +232,7 @@ static int parse_word(struct trace *t, const char *w, size_t n, struct known *th
 		      struct known *vars, struct known *locks, struct err *err)
 {
 	const char *end = w + n, *op = memchr(w, '|', n), *bar, *open;
-	uint32_t thread = 0, operand = 0;
+	uint32_t thread = 0, operand = 0, value = 0;
 	struct known *kind = NULL;
 	int code = 0;
 
@@ -240,6 +242,8 @@ static int parse_word(struct trace *t, const char *w, size_t n, struct known *th
 		return -1;
 	op++;
 	bar = memchr(op, '|', (size_t)(end - op));
+	if (bar && bar[1] == '=')
+		value = (uint32_t)(bar[2] - '0' + 1);
 	if (bar)
 		end = bar;
 	open = memchr(op, '(', (size_t)(end - op));
@@ -268,6 +272,7 @@ static int parse_word(struct trace *t, const char *w, size_t n, struct known *th
 	if (kind && find_or_add_name(kind, open + 1, (size_t)(end - open - 2), &operand, err))
 		return -1;
 	trace_add(t, thread, (enum op)code, operand);
+	t->ev[t->n - 1].value = (uint8_t)value;
 	return 0;
 }
 

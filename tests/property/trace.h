@@ -51,9 +51,9 @@ void trace_canonical(struct trace *t);
 void trace_label(const struct trace *t, uint64_t begin, struct str *out);
 
 /*
- * STD text, one event a line. OP_NONE, for which the format has no word, is
- * printed and parsed as "none". The parser expects well-formed text, treats any
- * white space as a line end, and returns canonical form.
+ * STD text, one event a line; after an access, a third column `=3` is its value, one digit.
+ * OP_NONE, for which the format has no word, is printed and parsed as "none". The parser expects
+ * well-formed text, treats any white space as a line end, and returns canonical form.
  */
 void trace_print(const struct trace *t, struct str *out);
 int trace_parse(struct trace *t, const char *text, struct err *err);

@@ -60,6 +60,32 @@ const struct named_trace named_traces[] = {
 		"T1|begin T1|acq(l) T1|r(x) T1|w(x) T1|rel(l) T1|end",
 		STYLE_LABELS, {3, 12, 6}, true,
 	},
+	{
+		/* T1 needs a 0 in x. T0 writes one after e2, but there was one before. */
+		"a read that may see another write of the same value",
+		"T2|r(x)|=0 T0|begin T0|r(y) T0|w(y) T0|w(x) T0|end T1|r(x)|=0 T1|w(y)",
+		STYLE_LABELS, {3, 8, 4}, true,
+	},
+	{
+		/* Nothing says what x was at first. */
+		"a read that must see the only write known to have its value",
+		"T2|r(x) T0|begin T0|r(y) T0|w(y) T0|w(x) T0|end T1|r(x)|=0 T1|w(y)",
+		STYLE_LABELS, {3, 8, 4}, false,
+	},
+	{
+		/* T2 and T3 saw two values of event 5: some write is missing in the recording. */
+		"a write whose readers disagree",
+		"T2|w(x)|=0 T0|begin T0|r(y) T0|w(y) T0|w(x) T0|end T2|r(x)|=0 T3|r(x)|=1 "
+		"T1|u(x) T1|w(y)",
+		STYLE_LABELS, {3, 10, 4}, false,
+	},
+	{
+		/* The x that T1 writes after the y that it would read may be another than 0. */
+		"the same value, but written after a read that is off",
+		"T2|w(x)|=0 T1|acq(l) T1|r(y) T1|w(x)|=0 T1|rel(l) T0|begin T0|w(y) T0|r(x)|=0 "
+		"T0|w(y) T0|end",
+		STYLE_LABELS, {7, 3, 9}, true,
+	},
 };
 /* clang-format on */
 const size_t nnamed_traces = sizeof named_traces / sizeof named_traces[0];

@@ -18,6 +18,7 @@ struct mix {
 	unsigned update;      /* percent of accesses that are updates */
 	unsigned write;       /* percent of the others that are writes */
 	unsigned block, lock; /* percent of turns */
+	unsigned known;       /* percent of accesses whose value is known */
 	unsigned flags; /* percent of scripts that begin with a read of a flag; that end with a
 			   write of it */
 };
@@ -34,6 +35,7 @@ struct random {
 	struct mix mix;
 	struct script script[THREADS];
 	int held[THREADS][LOCKS]; /* 0, 1 exclusive, 2 shared: while running */
+	uint8_t number[FLAG + 1]; /* of a variable: while running */
 };
 
 static void add_event(struct script *s, enum op op, uint32_t operand)
@@ -184,6 +186,13 @@ static void run_scripts(struct random *r, uint32_t t, struct trace *out)
 	if (op == OP_RELEASE || op == OP_RELEASE_SHARED)
 		r->held[t][operand] = 0;
 	trace_add(out, t, op, operand);
+	if (!op_is_access(op))
+		return;
+	if (op != OP_READ)
+		r->number[operand] = (uint8_t)rng_below(&r->rng, 2);
+	/* Plain writes are recorded without their value. */
+	if (rng_percent(&r->rng, op == OP_WRITE ? r->mix.known / 4 : r->mix.known))
+		out->ev[out->n - 1].value = event_value(r->number[operand], 4);
 }
 
 static void draw_mix(struct random *r)
@@ -206,6 +215,7 @@ static void draw_mix(struct random *r)
 	m->block = rng_between(g, 3, 20);
 	m->lock = rng_between(g, 30, 65);
 	m->flags = rng_percent(g, 60) ? 0 : 40;
+	m->known = rng_percent(g, 60) ? 0 : rng_between(g, 20, 100);
 }
 
 void random_predict(struct trace *t, uint64_t seed)

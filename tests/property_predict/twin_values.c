@@ -56,6 +56,33 @@ static uint32_t saw(const struct problem *p, uint32_t i)
 	return 0;
 }
 
+/* Returns the value of a write; 0: not known. */
+static uint8_t value_of_write(const struct problem *p, uint32_t write, uint32_t var)
+{
+	uint8_t value = write ? event_of(p, write - 1)->value : 0;
+
+	for (uint32_t k = 0; k < p->w->t->n; k++) {
+		const struct event *e = event_of(p, k);
+
+		if (e->op != OP_READ || e->operand != var || !e->value || saw(p, k) != write)
+			continue;
+		if (value && value != e->value)
+			return 0;
+		value = e->value;
+	}
+	return value;
+}
+
+/* Is a write the same for event i as the one that it saw in the trace? */
+static bool is_alike(const struct problem *p, uint32_t i, uint32_t write)
+{
+	uint32_t var = event_of(p, i)->operand;
+	uint8_t seen = event_of(p, i)->op == OP_READ ? event_of(p, i)->value
+						     : value_of_write(p, saw(p, i), var);
+
+	return write == saw(p, i) || (seen && seen == value_of_write(p, write, var));
+}
+
 static uint32_t place_of(const struct problem *p, uint32_t i)
 {
 	return p->w->t->style == STYLE_BOTH || p->w->t->style == STYLE_PLACES ? i + 1 : 0;
@@ -185,15 +212,16 @@ static void set_problem(struct problem *p, const struct twin_predict *w, const u
 static bool is_changed_alike(const struct problem *p, uint32_t i, uint32_t write)
 {
 	uint32_t e1 = p->step[0], f = p->step[1], was = saw(p, i);
-	uint32_t var = event_of(p, f)->operand;
+	uint32_t var = event_of(p, i)->operand;
 	const uint32_t *block = p->w->block;
+	bool is_x = var == event_of(p, f)->operand;
 
-	if (!p->alike || !is_plain_read(p, i, var) || block[i] != block[f] || i < p->r0 || i >= f ||
-	    !was || was - 1 < e1 || block[was - 1] != block[e1])
+	if (!p->alike || !is_plain_read(p, i, var) || block[i] != block[f] || (is_x && i < p->r0) ||
+	    i >= f || !was || was - 1 < e1 || block[was - 1] != block[e1])
 		return false;
-	for (uint32_t k = e1; k < p->g; k++)
+	for (uint32_t k = is_x ? e1 : block[e1] - 1; k < p->g; k++)
 		if (block[k] == block[e1] && is_plain_read(p, k, var) &&
-		    place_of(p, k) == place_of(p, i) && saw(p, k) == write)
+		    place_of(p, k) == place_of(p, i) && is_alike(p, k, write))
 			return true;
 	return false;
 }
@@ -207,7 +235,7 @@ static bool is_changed_under_lock(const struct problem *p, uint32_t i, uint32_t 
 	bool held = false;
 
 	if (!p->locked || !is_plain_read(p, i, var) || i >= f || !was || was - 1 < e1 ||
-	    write != saw(p, e1) || event_of(p, i)->thread != event_of(p, f)->thread ||
+	    !is_alike(p, e1, write) || event_of(p, i)->thread != event_of(p, f)->thread ||
 	    event_of(p, was - 1)->thread != event_of(p, e1)->thread ||
 	    (block[f] && block[i] != block[f]) ||
 	    (block[e1] ? block[was - 1] != block[e1] : was - 1 > e2))
@@ -241,12 +269,21 @@ static bool add_state(struct problem *p, const struct state *s)
 	return true;
 }
 
+/* Was this write made by f's thread with or after a read that is off? */
+static bool is_write_off(const struct problem *p, const struct state *s, uint32_t write)
+{
+	uint32_t f = p->step[p->nsteps - 2];
+
+	return s->off && write && event_of(p, write - 1)->thread == event_of(p, f)->thread &&
+	       p->w->where[write - 1] + 1 >= s->off;
+}
+
 /* Can f's thread, after a read that is off, and the others do event i? */
 static bool is_allowed_after_off(const struct problem *p, const struct state *s, uint32_t i)
 {
 	uint32_t f = p->step[p->nsteps - 2], e2 = p->step[p->nsteps - 1],
 		 thread = event_of(p, f)->thread;
-	const struct event *e = event_of(p, i), *write;
+	const struct event *e = event_of(p, i);
 
 	if (!s->off)
 		return true;
@@ -254,10 +291,7 @@ static bool is_allowed_after_off(const struct problem *p, const struct state *s,
 		return p->w->where[i] < p->tail;
 	if (e->op == OP_JOIN)
 		return e->operand != thread;
-	if (!reads(e) || i == e2 || !s->write[e->operand])
-		return true;
-	write = event_of(p, s->write[e->operand] - 1);
-	return write->thread != thread || p->w->where[s->write[e->operand] - 1] + 1 < s->off;
+	return !reads(e) || i == e2 || !is_write_off(p, s, s->write[e->operand]);
 }
 
 /* Is event i a read that may be off, and see this write? */
@@ -273,8 +307,9 @@ static bool may_be_off(const struct problem *p, uint32_t i, uint32_t write)
 /* Executes the thread's next event. Returns false if it cannot happen, or not like this. */
 static bool execute(const struct problem *p, struct state *s, uint32_t thread)
 {
-	uint32_t e2 = p->step[p->nsteps - 1], i;
+	uint32_t e2 = p->step[p->nsteps - 1], i, write;
 	const struct event *e;
+	bool same;
 
 	if (!twin_predict_enabled(p->w, s->pos, thread))
 		return false;
@@ -286,7 +321,10 @@ static bool execute(const struct problem *p, struct state *s, uint32_t thread)
 		if (i == p->step[k] &&
 		    s->pos[event_of(p, p->step[k - 1])->thread] <= p->w->where[p->step[k - 1]])
 			return false;
-	if (reads(e) && s->write[e->operand] != saw(p, i) && i != e2) {
+	write = s->write[e->operand % TWIN_VARS];
+	same = reads(e) &&
+	       (write == saw(p, i) || (is_alike(p, i, write) && !is_write_off(p, s, write)));
+	if (reads(e) && !same && i != e2) {
 		if (!may_be_off(p, i, s->write[e->operand]))
 			return false;
 		if (!s->off)
@@ -354,7 +392,7 @@ static int execute_schedule(const struct problem *p, const uint64_t *schedule, s
 		uint32_t i = (uint32_t)schedule[k] - 1, operand = event_of(p, i)->operand;
 		bool before_f = event_of(p, i)->thread == event_of(p, f)->thread && i < f;
 
-		changed += before_f && reads(event_of(p, i)) && s.write[operand] != saw(p, i);
+		changed += before_f && reads(event_of(p, i)) && !is_alike(p, i, s.write[operand]);
 		if (!execute(p, &s, event_of(p, i)->thread)) {
 			str_fmt(what, "event %u cannot happen, or sees another write", i + 1);
 			return -1;

@@ -3,10 +3,16 @@
  * of a small trace. It shares no code with the engine.
  *
  * Definition: a read sees the last write (or update) of its variable before it; if
- * there is none, the initial value. An interleaving (twin_predict.h) that has e1, f and
- * e2, or e1, f1, f2 and e2, in this order and ends with e2 is a correct reordering if
- * every read sees the same write as in the trace. An update reads and writes. Exempt is e2.
- * Exempt are also these reads of f's thread, which are *off* if they see another write:
+ * there is none, the initial value. An access can have a value in the trace, which is that of
+ * the variable after it. The value of a write, or of the initial value, is its own and that of
+ * the plain reads that saw it, as far as they have one; it is not known if these differ. The
+ * value that a plain read sees is its own; that an update sees, is that of the write that it
+ * saw. Two writes that have the same value are the same for a read that saw that value, unless
+ * the one it sees instead comes with or after a read that is off (below). An interleaving
+ * (twin_predict.h) that has e1, f and e2, or e1, f1, f2 and e2, in this order and ends with e2 is a
+ * correct reordering if every read sees the same write as in the trace. An update reads and writes.
+ * Exempt is e2. Exempt are also these reads of f's thread, which are *off* if they see another
+ * write:
  *
  *  - f (or f2), and the thread's reads after it, before its tail. The tail begins after the
  *    last release of the locks that are held at f, if all are released and there is no fork,

@@ -136,6 +136,16 @@ static void events_width(struct str *file)
 	raw(file, CHUNK_EVNT, 0, 1, "\1\3\1\0\4\0\0\0\0\0", 10);
 }
 
+static void events_value_width(struct str *file)
+{
+	raw(file, CHUNK_EVNT, 0, 1, "\1\1\1\2\4\0\0\0\0\0", 10);
+}
+
+static void events_value_missing(struct str *file)
+{
+	raw(file, CHUNK_EVNT, 0, 1, "\1\1\1\1\4\0\0\0", 8);
+}
+
 static void events_too_many(struct str *file)
 {
 	raw(file, CHUNK_EVNT, 0, 2, "\1\1\1\0\4\0\0\0", 8);
@@ -322,6 +332,8 @@ static void test_content(void **state)
 		{empty_chunks, 2, NULL},
 		{nothing_behind, 1, "the trace is cut off before its last chunk"},
 		{names_unknown_kind, 1, "a chunk has names of an unknown kind"},
+		{events_value_width, 1, "the column of values has an unknown width"},
+		{events_value_missing, 1, "the events do not fit their chunk"},
 		{names_without_kind, 1, "the table of names does not fit its chunk"},
 		{names_too_many, 1, "the table of names does not fit its chunk"},
 		{names_too_many_by_far, 1, "the table of names does not fit its chunk"},
@@ -452,9 +464,51 @@ static void test_widths(void **state)
 	}
 }
 
+/* Reads what is in `file` to its end; returns the last event. */
+static struct event read_last(const struct str *file)
+{
+	struct reader_options o = {0};
+	struct err err = {0};
+	struct event ev[READER_BATCH], last = {0};
+	struct reader *r;
+	int n;
+
+	spit(fixture_path("v.atrace"), file->s, file->n);
+	r = reader_open(fixture_path("v.atrace"), &o, &err);
+	assert_non_null(r);
+	while ((n = reader_next(r, ev, &err)) > 0)
+		last = ev[n - 1];
+	assert_string_equal(err.text, "");
+	reader_close(r);
+	return last;
+}
+
+/* Accesses have values, other events have none. */
+static void test_values(void **state)
+{
+	struct str file = STR_INIT;
+	struct event e;
+
+	(void)state;
+	start(&file);
+	raw(&file, CHUNK_EVNT, 0, 2, "\1\0\0\1\3\6\0\0\7\7", 10);
+	raw(&file, CHUNK_EVNT, 0, 1, "\1\0\0\1\3\0\376", 7);
+	done(&file, 4);
+	e = read_last(&file);
+	assert_int_equal(e.op, OP_READ);
+	assert_int_equal(e.value, VALUE_MINUS_ONE);
+	str_reset(&file);
+	start(&file);
+	raw(&file, CHUNK_EVNT, 0, 1, "\1\0\0\1\6\0\7", 7);
+	done(&file, 2);
+	assert_int_equal(read_last(&file).value, VALUE_UNKNOWN);
+	str_free(&file);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_content),
 		cmocka_unit_test(test_header),
 		cmocka_unit_test(test_widths),

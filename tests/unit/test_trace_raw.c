@@ -44,6 +44,8 @@ static void describe_short(const struct names *names, const struct event *e, str
 		str_fmt(out, " %u", e->operand);
 	else if (e->operand != END_RETURN)
 		str_add(out, e->operand == END_CUT ? " cut" : " not-atomic");
+	if (e->value)
+		str_fmt(out, " =%u", e->value);
 	str_addc(out, '\n');
 }
 
@@ -349,6 +351,20 @@ static void freed_by_another(void **state)
 	expect("T1 w 0\nT0 free 0\n");
 }
 
+/* Values are those of accesses that are one variable, as a whole. */
+static void values(void **state)
+{
+	(void)state;
+	raw_put(&b, 0, 10, RAW_WRITE4, A, 1, 1);
+	raw_put(&b, 1, 11, RAW_READ4, A, 1, 1);
+	raw_put(&b, 1, 12, RAW_UPDATE1, A + 4, 254, 1);
+	raw_put(&b, 0, 13, RAW_READ1, A + 4, 255, 1); /* 255 is no value */
+	raw_put(&b, 0, 14, RAW_READ8, A + 8, 7, 1);
+	raw_put(&b, 1, 15, RAW_WRITE, A + 8, 4, 1);
+	raw_put(&b, 1, 16, RAW_READ2, A + 16, 9, 1); /* not shared */
+	expect("T0 w 0 =1\nT1 r 0 =1\nT1 u 1 =254\nT0 r 1\nT0 r 2\nT0 r 3\nT1 w 2\n");
+}
+
 /* The same for memory that is unmapped. */
 static void forgotten(void **state)
 {
@@ -523,7 +539,7 @@ static void malformed(void **state)
 	refused(file.n, "offset 288: the command line does not fit the header");
 	h->command = 0;
 	h->version = 7;
-	refused(file.n, "offset 8: the recording has version 7; this atomsan reads version 1");
+	refused(file.n, "offset 8: the recording has version 7; this atomsan reads version 2");
 }
 
 static size_t events_in(size_t size)
@@ -743,6 +759,7 @@ int main(void)
 		TEST(reuse),
 		TEST(freed_by_another),
 		TEST(forgotten),
+		TEST(values),
 		TEST(high_program_counters),
 		TEST(names_of_memory),
 		TEST(threads_without_chunks),

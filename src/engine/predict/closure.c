@@ -49,11 +49,13 @@ void closure_free(struct closure *c)
 	*c = (struct closure){0};
 }
 
-void closure_begin(struct closure *c, enum closure_rule rule, const struct closure_exempt *exempt)
+void closure_begin(struct closure *c, enum closure_rule rule, enum model_reads reads,
+		   const struct closure_exempt *exempt)
 {
 	c->stamp++;
 	c->ninvolved = 0;
 	c->locks = rule == CLOSURE_LOCKS;
+	c->reads = reads;
 	c->marked = c->failed = false;
 	c->limit[0].position = c->limit[1].position = UINT64_MAX;
 	c->exempt = exempt ? *exempt : (struct closure_exempt){0};
@@ -116,7 +118,7 @@ void closure_want_needs(struct closure *c, uint32_t thread, uint64_t position)
 /* Want the writes that the reads before a position saw, by the thread's links. */
 static void follow_links(struct closure *c, uint32_t thread, uint64_t before)
 {
-	uint32_t id = c->model->thread[thread].first_links;
+	uint32_t id = c->model->thread[thread].first_links[c->reads];
 
 	while (id) {
 		struct model_links *l = &c->model->links[id - 1];
@@ -154,7 +156,8 @@ static void follow_reads(struct closure *c, uint32_t thread, uint64_t from, uint
 
 		if (a->at >= before)
 			break;
-		if (a->reads && a->from != MODEL_NONE && !c->exempt.is_exempt(c->exempt.arg, a))
+		if (a->reads && a->from != MODEL_NONE && !c->exempt.is_exempt(c->exempt.arg, a) &&
+		    (c->reads == MODEL_ALL_READS || !model_has_other_write(m, a)))
 			closure_want(c, a->from_thread,
 				     m->thread[a->from_thread].access[a->from].at + 1);
 	}

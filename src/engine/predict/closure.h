@@ -5,7 +5,8 @@
  * A set of events is a position for each thread. It is closed if
  *
  *  - it has what its events need (model.h): forks, joined threads, waits, barriers;
- *  - with a read it has the write that the read saw;
+ *  - with a read it has the write that the read saw; but with MODEL_SINGLE_READS not if
+ *    another write has the value that it saw;
  *  - with CLOSURE_LOCKS: of two sections of one lock that exclude each other, and whose
  *    acquires are both in the set, it has the release of the one that comes first in the
  *    run. Then the events of the set, in the order of the run, are a schedule (the
@@ -61,6 +62,7 @@ struct closure {
 	size_t ninvolved;
 	uint64_t stamp;
 	bool locks, marked, failed;
+	enum model_reads reads;
 	struct closure_limit limit[2];
 	struct closure_exempt exempt; /* is_exempt NULL: none */
 	struct map acquire_ids;       /* (thread, lock, mode) -> index into `acquires` */
@@ -75,7 +77,8 @@ void closure_free(struct closure *c);
 enum closure_rule { CLOSURE_NEEDS, CLOSURE_LOCKS };
 
 /* Begin an empty set. */
-void closure_begin(struct closure *c, enum closure_rule rule, const struct closure_exempt *exempt);
+void closure_begin(struct closure *c, enum closure_rule rule, enum model_reads reads,
+		   const struct closure_exempt *exempt);
 /* Put the thread's events before `position` into the set. */
 void closure_want(struct closure *c, uint32_t thread, uint64_t position);
 /* Put what the thread's event at `position` needs into the set, without the event. */

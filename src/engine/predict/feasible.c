@@ -54,10 +54,10 @@ static void begin_closure(struct feasible *s, enum closure_rule rule)
 	struct closure_exempt exempt = {.thread = s->values.goal.other, .arg = &s->values};
 
 	if (s->values.alike || s->values.f_is_free) {
-		exempt.from = s->values.alike ? s->values.first_alike : s->values.goal.f2;
+		exempt.from = s->values.alike ? s->values.first_other : s->values.goal.f2;
 		exempt.is_exempt = is_exempt;
 	}
-	closure_begin(&s->closure, rule, &exempt);
+	closure_begin(&s->closure, rule, s->reads, &exempt);
 }
 
 /*
@@ -75,6 +75,8 @@ static bool close_first_part(struct feasible *s, enum closure_rule rule, uint64_
 	closure_want_needs(&s->closure, goal->other, goal->f);
 	for (size_t i = 0; i < s->nearly; i++)
 		closure_want(&s->closure, s->early[i].thread, s->early[i].position);
+	for (size_t i = 0; i < s->nrepairs; i++)
+		closure_want(&s->closure, s->repair[i].thread, s->repair[i].position);
 	return closure_close(&s->closure);
 }
 
@@ -123,7 +125,8 @@ static bool close_second_part(struct feasible *s)
 
 bool feasible_can_be(struct feasible *s, const struct feasible_goal *goal)
 {
-	s->nearly = 0;
+	s->nearly = s->nrepairs = 0;
+	s->reads = MODEL_SINGLE_READS;
 	s->values.f_is_free = true;
 	for (size_t i = 0; i < sizeof goal->alike / sizeof goal->alike[0]; i++) {
 		values_set_goal(&s->values, &goal->goal, goal->var, goal->alike[i]);
@@ -260,7 +263,7 @@ static bool is_read_spoilt(struct feasible *s)
 		s->model->steps++;
 		if (a->at >= goal->e2)
 			break;
-		if (!a->reads ||
+		if (!a->reads || model_has_other_write(s->model, a) ||
 		    (a->from != MODEL_NONE && s->model->thread[a->from_thread].access[a->from].at >=
 						      c->thread[a->from_thread].mark))
 			continue;
@@ -432,13 +435,46 @@ static bool try_cuts(struct feasible *s)
 	return false;
 }
 
+/* Add the write that the last wrong read saw in the run. Returns false if that cannot help. */
+static bool add_repair(struct feasible *s)
+{
+	const struct model_access *read = s->values.wrong;
+	struct model_need need;
+
+	if (!read || read->from == MODEL_NONE || s->nrepairs == FEASIBLE_REPAIRS)
+		return false;
+	need.thread = read->from_thread;
+	need.position = s->model->thread[read->from_thread].access[read->from].at + 1;
+	if (closure_position(&s->closure, need.thread) >= need.position)
+		return false;
+	s->repair[s->nrepairs++] = need;
+	return true;
+}
+
+/* Try the cuts, first with the writes that reads saw, then with others of the same value. */
+static bool try_cuts_by_value(struct feasible *s)
+{
+	s->nrepairs = 0;
+	s->reads = MODEL_ALL_READS;
+	if (try_cuts(s))
+		return true;
+	if (!s->model->has_common)
+		return false;
+	s->reads = MODEL_SINGLE_READS;
+	do
+		if (try_cuts(s))
+			return true;
+	while (add_repair(s));
+	return false;
+}
+
 bool feasible_make(struct feasible *s, const struct feasible_goal *goal)
 {
 	for (size_t i = 0; i < sizeof goal->alike / sizeof goal->alike[0]; i++) {
 		values_set_goal(&s->values, &goal->goal, goal->var, goal->alike[i]);
 		if (i && !s->values.alike)
 			continue;
-		if (try_cuts(s))
+		if (try_cuts_by_value(s))
 			return true;
 		for (int is_free = 1; s->is_short && is_free >= s->values.alike; is_free--)
 			if (feasible_search(s, is_free) && verify(s))

@@ -11,6 +11,8 @@
  *    events before the cut and before f, and of what third threads must do before e2,
  *    in the order of the run; then f; then the closure of the events before e2, in the
  *    order of the run as far as locks and values allow it; then e2;
+ *  - the same again, but without the writes that reads saw if other writes have the same
+ *    value. If a read then sees another value, its write is added, and so on;
  *  - if the trace is short, all orders.
  *
  * Each schedule is executed from the start before it counts.
@@ -26,7 +28,13 @@
 /* Cuts that are tried: FEASIBLE_CUTS - 3 of them are releases of locks. */
 /* A trace is short if it has at most FEASIBLE_SHORT operations that matter. */
 /* The second part has at most FEASIBLE_SECOND events, and about as many steps of work. */
-enum { FEASIBLE_CUTS = 11, FEASIBLE_SHORT = 256, FEASIBLE_SECOND = 1 << 12 };
+/* If several writes have a value, reads are followed to theirs after FEASIBLE_REPAIRS failures. */
+enum {
+	FEASIBLE_CUTS = 11,
+	FEASIBLE_SHORT = 256,
+	FEASIBLE_SECOND = 1 << 12,
+	FEASIBLE_REPAIRS = 8,
+};
 
 struct feasible {
 	struct model *model;
@@ -34,8 +42,11 @@ struct feasible {
 	struct values values;
 	uint64_t *next_event;     /* by thread: number of its next event */
 	bool *blocked;            /* by thread */
+	enum model_reads reads;   /* which reads closures follow to their writes */
 	struct model_need *early; /* third threads that e2 needs at a position, without locks */
 	size_t nearly;
+	struct model_need repair[FEASIBLE_REPAIRS]; /* writes that reads must see after all */
+	size_t nrepairs;
 	uint64_t *target;  /* by thread */
 	size_t njumps;     /* parts of model->done that put threads to their marks */
 	bool is_short;     /* all orders may be searched */

@@ -123,10 +123,10 @@ static void add_lock_op(struct model_thread *t, const struct event *e, uint64_t 
 
 /* Record that a thread's event `at` needs another thread at `position`, unless an earlier one does.
  */
-static void add_link(struct model *m, uint32_t thread, uint64_t at, uint32_t other,
-		     uint64_t position)
+static void add_link(struct model *m, enum model_reads which, uint32_t thread, uint64_t at,
+		     uint32_t other, uint64_t position)
 {
-	uint64_t key = (uint64_t)thread << 32 | other;
+	uint64_t key = (uint64_t)thread << 33 | (uint64_t)other << 1 | which;
 	uint32_t id = map_get(&m->link_ids, key);
 	struct model_links *l;
 
@@ -134,8 +134,8 @@ static void add_link(struct model *m, uint32_t thread, uint64_t at, uint32_t oth
 		id = (uint32_t)m->nlinks;
 		MEM_GROW0(m->links, m->links_cap, m->nlinks + 1);
 		m->links[m->nlinks++] = (struct model_links){
-			.thread = other, .next_list = m->thread[thread].first_links};
-		m->thread[thread].first_links = id + 1;
+			.thread = other, .next_list = m->thread[thread].first_links[which]};
+		m->thread[thread].first_links[which] = id + 1;
 		map_set(&m->link_ids, key, id);
 	}
 	l = &m->links[id];
@@ -173,6 +173,25 @@ strref model_place(const struct model *m, strref place)
 	return place < m->spot_cap && m->spot[place] ? m->spot[place] : place;
 }
 
+/* A read has seen a write, or the initial value: set its value, or note that reads disagree. */
+static void set_written_value(struct model *m, const struct model_write *write, uint32_t var,
+			      uint8_t value)
+{
+	struct model_writes *writes = &m->writes[var];
+	struct model_access *a = write ? &m->thread[write->thread].access[write->access] : NULL;
+	uint8_t old = a ? a->value : writes->initial;
+
+	if (value == VALUE_UNKNOWN || value == old || (a ? a->is_unsure : writes->is_unsure))
+		return;
+	if (a) {
+		a->is_unsure = old != VALUE_UNKNOWN;
+		a->value = old == VALUE_UNKNOWN ? value : VALUE_UNKNOWN;
+	} else {
+		writes->is_unsure = old != VALUE_UNKNOWN;
+		writes->initial = old == VALUE_UNKNOWN ? value : VALUE_UNKNOWN;
+	}
+}
+
 static void add_access(struct model *m, const struct names *names, const struct event *e,
 		       uint64_t at, uint64_t event)
 {
@@ -191,10 +210,10 @@ static void add_access(struct model *m, const struct names *names, const struct 
 		.place = find_spot(m, names, e->place),
 		.from_thread = last ? last->thread : 0,
 		.from = last ? last->access : MODEL_NONE,
+		.value = e->op <= OP_UPDATE ? e->value : VALUE_UNKNOWN,
 	};
-	if (a->reads && last && last->thread != e->thread)
-		add_link(m, e->thread, at, last->thread,
-			 m->thread[last->thread].access[last->access].at + 1);
+	if (e->op == OP_READ)
+		set_written_value(m, last, e->operand, e->value);
 	if (a->writes) {
 		MEM_GROW(writes->v, writes->cap, writes->n + 1);
 		writes->v[writes->n++] =
@@ -343,8 +362,66 @@ static void order_syncs(struct model *m)
 	mem_free(count);
 }
 
+/* Find out which values of a variable several writes have. */
+static void find_common_values(struct model *m, struct model_writes *writes)
+{
+	uint8_t count[UINT8_MAX + 1] = {0};
+
+	count[writes->initial] = 1;
+	for (size_t i = 0; i < writes->n; i++) {
+		uint8_t value = m->thread[writes->v[i].thread].access[writes->v[i].access].value;
+
+		count[value] += count[value] < 2;
+	}
+	count[VALUE_UNKNOWN] = 0;
+	writes->is_common = count[writes->initial] > 1;
+	for (size_t i = 0; i < writes->n; i++) {
+		struct model_access *a =
+			&m->thread[writes->v[i].thread].access[writes->v[i].access];
+
+		a->is_common = count[a->value] > 1;
+		m->has_common |= a->is_common;
+	}
+}
+
+uint8_t model_seen(const struct model *m, const struct model_access *read)
+{
+	if (!read->writes)
+		return (uint8_t)read->value;
+	return read->from == MODEL_NONE
+		       ? m->writes[read->var].initial
+		       : (uint8_t)m->thread[read->from_thread].access[read->from].value;
+}
+
+bool model_has_other_write(const struct model *m, const struct model_access *read)
+{
+	return read->from == MODEL_NONE ? m->writes[read->var].is_common
+					: m->thread[read->from_thread].access[read->from].is_common;
+}
+
+/* Link the reads of all threads to the writes of other threads that they saw. */
+static void link_reads(struct model *m)
+{
+	for (uint32_t t = 0; t < m->nthreads; t++)
+		for (size_t i = 0; i < m->thread[t].naccesses; i++) {
+			const struct model_access *a = &m->thread[t].access[i];
+			uint64_t position;
+
+			if (!a->reads || a->from == MODEL_NONE || a->from_thread == t)
+				continue;
+			position = m->thread[a->from_thread].access[a->from].at + 1;
+			add_link(m, MODEL_ALL_READS, t, a->at, a->from_thread, position);
+			if (!model_has_other_write(m, a))
+				add_link(m, MODEL_SINGLE_READS, t, a->at, a->from_thread, position);
+		}
+}
+
 void model_ready(struct model *m)
 {
+	for (size_t i = 0; m->writes && i < m->nwatched; i++)
+		if (m->writes[i].n)
+			find_common_values(m, &m->writes[i]);
+	link_reads(m);
 	if (m->nsync)
 		order_syncs(m);
 	for (size_t i = 0; i < m->nthreads; i++)

@@ -48,11 +48,19 @@ struct model_lock_op {
 	bool acquire, exclusive;
 };
 
-/* An access to a watched variable. An alloc reads and writes, a free writes. */
+/*
+ * An access to a watched variable. An alloc reads and writes, a free writes. The value
+ * (trace/event.h) is that of the variable after it. What the recording does not have of a
+ * write follows from a read that saw it, unless such reads disagree: then a write is missing
+ * in the recording, and the value is not known.
+ */
 struct model_access {
-	uint64_t at : 62;
+	uint64_t at : 52;
 	uint64_t reads : 1;
 	uint64_t writes : 1;
+	uint64_t is_unsure : 1; /* of a write: reads disagree */
+	uint64_t is_common : 1; /* of a write: another write, or the initial value, has its value */
+	uint64_t value : 8;
 	uint32_t var;
 	strref place; /* equal for all copies of a statement */
 	/* The write that a read saw: the `from`-th access of a thread; MODEL_NONE: initial value */
@@ -79,10 +87,12 @@ struct model_write {
 	uint32_t thread, access;
 };
 
-/* The writes of a variable, in the order of the run. */
+/* The writes of a variable, in the order of the run; and the same of its initial value. */
 struct model_writes {
 	struct model_write *v;
 	size_t n, cap;
+	uint8_t initial;
+	bool is_unsure, is_common;
 };
 
 struct model_block {
@@ -104,6 +114,9 @@ struct model_held {
 	bool exclusive;
 };
 
+/* Links for all reads; or only for those that no other write has a value for. */
+enum model_reads { MODEL_ALL_READS, MODEL_SINGLE_READS, MODEL_READS };
+
 struct model_thread {
 	struct model_run *run;
 	struct model_lock_op *op;
@@ -113,9 +126,9 @@ struct model_thread {
 	uint64_t *sync; /* positions of forks, joins, waits, notifies and barriers */
 	size_t nruns, nops, nneeds, naccesses, nblocks, nsyncs;
 	size_t run_cap, op_cap, need_cap, access_cap, block_cap, sync_cap;
-	uint64_t n;           /* events */
-	size_t last_run;      /* where the last search for a run ended */
-	uint32_t first_links; /* 1 + index into model.links; 0: none */
+	uint64_t n;                        /* events */
+	size_t last_run;                   /* where the last search for a run ended */
+	uint32_t first_links[MODEL_READS]; /* 1 + index into model.links; 0: none */
 
 	/* Where the thread is now: */
 	uint64_t position;
@@ -157,8 +170,9 @@ struct model {
 	strref *spot; /* by place: the first place of the same statement; 0: not known yet */
 	size_t spot_cap;
 	struct map spots;    /* a hash of its line and column -> that place */
-	struct map link_ids; /* (thread, other thread) -> index into `links` */
+	struct map link_ids; /* (thread, other thread, enum model_reads) -> index into `links` */
 	uint64_t events;     /* events taken */
+	bool has_common;     /* some value has several writes */
 	uint64_t steps;      /* of work on schedules: about proportional to time */
 };
 
@@ -175,6 +189,11 @@ void model_ready(struct model *m); /* after the last batch */
 
 /* Returns the place that accesses at this place have in the model. */
 strref model_place(const struct model *m, strref place);
+
+/* Returns the value that a read saw in the run. */
+uint8_t model_seen(const struct model *m, const struct model_access *read);
+/* Is there another write, or the initial value, with the value that a read saw? */
+bool model_has_other_write(const struct model *m, const struct model_access *read);
 
 /* Returns the position of an event of that thread. */
 uint64_t model_position(const struct model *m, uint32_t thread, uint64_t event);

@@ -27,6 +27,7 @@ void values_reset(struct values *v)
 	v->stamp++;
 	v->nchanged = 0;
 	v->off = VALUES_NONE_OFF;
+	v->wrong = NULL;
 	v->has_waiting = false;
 	map_free(&v->waiting);
 	v->waiting = (struct map){0};
@@ -98,6 +99,33 @@ static bool is_same_write(const struct model_access *read, const struct value *n
 	return read->from_thread == now->thread && read->from == now->access - 1;
 }
 
+/* Is the current write one that f's thread made after a read that is off? */
+static bool is_write_off(const struct values *v, const struct value *now)
+{
+	return v->off != VALUES_NONE_OFF && now->access && now->thread == v->goal.other &&
+	       v->model->thread[now->thread].access[now->access - 1].at >= v->off;
+}
+
+/* Returns the value of a variable after a write; `now` is that write, or none. */
+static uint8_t written_value(const struct values *v, uint32_t var, const struct value *now)
+{
+	return now->access ? (uint8_t)v->model->thread[now->thread].access[now->access - 1].value
+			   : v->model->writes[var].initial;
+}
+
+/* Does a read see the same as in the run, if it sees this write? */
+static bool is_same_value(const struct values *v, const struct model_access *read,
+			  const struct value *now)
+{
+	uint8_t seen;
+
+	if (is_same_write(read, now))
+		return true;
+	seen = model_seen(v->model, read);
+	return seen != VALUE_UNKNOWN && seen == written_value(v, read->var, now) &&
+	       !is_write_off(v, now);
+}
+
 static bool is_read_of(const struct values *v, const struct model_access *a)
 {
 	return a->var == v->var && a->reads && !a->writes;
@@ -125,6 +153,7 @@ static bool find_like_f(struct values *v, strref first_place, bool in_region)
 		if (a->place != f->place || a->reads != f->reads || a->writes != f->writes)
 			continue;
 		v->g = a->at;
+		v->begin = block ? block->begin : v->goal.e1;
 		v->end = block ? block->end : a->at > v->goal.e2 ? a->at : v->goal.e2;
 		return true;
 	}
@@ -147,6 +176,7 @@ static bool find_like_first(struct values *v, strref first_place, bool in_region
 		if (!is_read_of(v, a) || a->place != first_place)
 			continue;
 		v->first_alike = a->at;
+		v->first_other = block ? block->begin : a->at;
 		return true;
 	}
 	return false;
@@ -245,7 +275,7 @@ static bool find_locked(struct values *v)
 		if ((b && u->access[i - 1].at < b->begin) ||
 		    (u->access[i - 1].var == v->var && u->access[i - 1].writes))
 			break;
-	v->first_alike = u->access[i].at;
+	v->first_alike = v->first_other = u->access[i].at;
 	v->end = a && a->end > v->goal.e2 ? a->end : v->goal.e2;
 	return true;
 }
@@ -275,9 +305,11 @@ void values_set_goal(struct values *v, const struct schedule_goal *goal, uint32_
 /* Is this access of f's thread one that may be changed on purpose? */
 static bool may_change(const struct values *v, const struct model_access *a)
 {
+	bool other = a->var != v->var;
 	uint64_t at;
 
-	if (!v->alike || !is_read_of(v, a) || a->at < v->first_alike || a->at >= v->goal.f ||
+	if (!v->alike || !a->reads || a->writes || (other && v->locked) ||
+	    a->at < (other ? v->first_other : v->first_alike) || a->at >= v->goal.f ||
 	    a->from == MODEL_NONE || a->from_thread != v->goal.thread)
 		return false;
 	at = v->model->thread[v->goal.thread].access[a->from].at;
@@ -285,21 +317,23 @@ static bool may_change(const struct values *v, const struct model_access *a)
 	       (!v->locked || holds_lock(&v->model->thread[v->goal.other], a->at, v->lock));
 }
 
-/* Did a read of x in A, between e1 and g, at the same place, see this write in the run? */
+/* Did a read in A, before g, at the same place, see this write in the run? */
 static bool was_seen_by_like(struct values *v, const struct model_access *read,
 			     const struct value *now)
 {
 	const struct model_thread *t = &v->model->thread[v->goal.thread];
 
 	if (v->locked)
-		return is_same_write(&t->access[model_access_at(t, v->goal.e1)], now);
-	for (size_t i = model_access_at(t, v->goal.e1); i < t->naccesses; i++) {
+		return is_same_value(v, &t->access[model_access_at(t, v->goal.e1)], now);
+	for (size_t i = model_access_at(t, read->var == v->var ? v->goal.e1 : v->begin);
+	     i < t->naccesses; i++) {
 		const struct model_access *a = &t->access[i];
 
 		v->model->steps++;
 		if (a->at >= v->g)
 			break;
-		if (is_read_of(v, a) && a->place == read->place && is_same_write(a, now))
+		if (a->var == read->var && a->reads && !a->writes && a->place == read->place &&
+		    is_same_value(v, a, now))
 			return true;
 	}
 	return false;
@@ -307,19 +341,12 @@ static bool was_seen_by_like(struct values *v, const struct model_access *read,
 
 bool values_sees_same(struct values *v, const struct model_access *a)
 {
-	return is_same_write(a, value_of(v, a->var));
+	return is_same_value(v, a, value_of(v, a->var));
 }
 
 bool values_is_exempt(const struct values *v, const struct model_access *a)
 {
 	return v->f_is_free && (a->at >= v->goal.f2 || may_change(v, a));
-}
-
-/* Is the current write one that f's thread made after a read that is off? */
-static bool is_write_off(const struct values *v, const struct value *now)
-{
-	return v->off != VALUES_NONE_OFF && now->access && now->thread == v->goal.other &&
-	       v->model->thread[now->thread].access[now->access - 1].at >= v->off;
 }
 
 /* What a read of the current write is: not allowed, as in the run, or off. */
@@ -328,7 +355,7 @@ enum sight { SIGHT_WRONG, SIGHT_SAME, SIGHT_OFF };
 static enum sight classify_read(struct values *v, uint32_t thread, const struct model_access *a,
 				const struct value *now)
 {
-	bool same = is_same_write(a, now);
+	bool same = is_same_value(v, a, now);
 
 	if (thread == v->goal.thread && a->at == v->goal.e2)
 		return SIGHT_SAME;
@@ -402,6 +429,8 @@ static bool make_access(struct values *v, uint32_t thread, size_t index)
 	enum sight sight = a->reads ? classify_read(v, thread, a, now) : SIGHT_SAME;
 
 	v->model->steps++;
+	if (sight == SIGHT_WRONG)
+		v->wrong = a;
 	if (sight == SIGHT_WRONG || (a->writes && !is_overwritable(v, a, now)) ||
 	    model_go(v->model, thread, a->at + 1) != MODEL_THERE)
 		return false;

@@ -1,7 +1,7 @@
 /*
  * Values: run threads of the model such that each read sees the write that it saw in
- * the run. Then no thread can notice that the order is another one, so each does
- * what it did in the run.
+ * the run, or another write of the same value. Then no thread can notice that the order is another
+ * one, so each does what it did in the run.
  *
  * Some reads may see another write:
  *
@@ -58,11 +58,15 @@ struct values {
 	bool locked; /* because a lock protects x: */
 	uint32_t lock;
 	uint64_t first_alike; /* position of r0, or after the last write of x before f */
+	uint64_t first_other; /* position from which on reads of other variables may be changed */
+	uint64_t begin;       /* of e1's thread: where A begins */
 	uint64_t g, end;      /* of e1's thread: g; the end of A */
 	uint64_t tail;        /* up to here, f's thread only leaves sections after f2 */
-	bool f_is_free;       /* it goes no further, so its reads may be off */
-	uint64_t off;         /* position of its first read that is off; UINT64_MAX: none */
-	uint64_t *changed;    /* positions of reads that were changed, since the last reset */
+	/* The last read that must not see what it would have seen: */
+	const struct model_access *wrong; /* NULL: none since the last reset */
+	bool f_is_free;                   /* it goes no further, so its reads may be off */
+	uint64_t off;      /* position of its first read that is off; UINT64_MAX: none */
+	uint64_t *changed; /* positions of reads that were changed, since the last reset */
 	size_t nchanged, changed_cap;
 	bool has_waiting;   /* reads wait for their turn: */
 	struct map waiting; /* a write -> reads that have to see it before the next write */

@@ -219,11 +219,12 @@ static void frontier_atomic(struct rt_thread *t, enum raw_op op, uintptr_t addre
 }
 
 static void frontier_atomic_done(struct rt_thread *t, enum raw_op op, uintptr_t address,
-				 uint32_t size, uint64_t time, uintptr_t pc)
+				 uint32_t size, uint8_t value, uint64_t time, uintptr_t pc)
 {
 	(void)op;
 	(void)address;
 	(void)size;
+	(void)value;
 	(void)time;
 	(void)pc;
 	frontier_report(t);

@@ -7,6 +7,7 @@
  * behaviours that any weaker order allows.
  */
 #include "runtime/hooks/access.h"
+#include "trace/event.h"
 
 #include "base/banned.h"
 
@@ -27,18 +28,36 @@ static inline struct shadow_stripe *lock_stripe(struct rt_thread *t, const volat
 	return s;
 }
 
+/* Returns the value of memory after an atomic operation. Call it with the stripe's lock held. */
+static inline uint8_t value_after(const volatile void *address, uint32_t size)
+{
+	switch (size) {
+	case 1:
+		return event_value(__atomic_load_n((const uint8_t *)address, __ATOMIC_RELAXED), 1);
+	case 2:
+		return event_value(__atomic_load_n((const uint16_t *)address, __ATOMIC_RELAXED), 2);
+	case 4:
+		return event_value(__atomic_load_n((const uint32_t *)address, __ATOMIC_RELAXED), 4);
+	case 8:
+		return event_value(__atomic_load_n((const uint64_t *)address, __ATOMIC_RELAXED), 8);
+	default:
+		return VALUE_UNKNOWN;
+	}
+}
+
 /* The operation has happened: note it, release the lock and leave the runtime. */
 static inline void note_and_unlock(struct rt_thread *t, struct shadow_stripe *s, enum raw_op op,
 				   const volatile void *address, uint32_t size, uintptr_t pc)
 {
 	uint64_t time = rt_recording ? shadow_stamp(s) : 0;
+	uint8_t value = rt_recording ? value_after(address, size) : VALUE_UNKNOWN;
 
 	rt_tool->atomic(t, op, (uintptr_t)address, size, pc);
 	t->shadow.atomic_lock = NULL;
 	rt_unlock(&s->lock);
 	if (RT_UNLIKELY(rt_recording))
-		rt_recorder->atomic_done(t, op, (uintptr_t)address, size, time, pc);
-	rt_tool->atomic_done(t, op, (uintptr_t)address, size, time, pc);
+		rt_recorder->atomic_done(t, op, (uintptr_t)address, size, value, time, pc);
+	rt_tool->atomic_done(t, op, (uintptr_t)address, size, value, time, pc);
 	rt_leave(t);
 }
 

@@ -13,6 +13,7 @@
 #include "runtime/thread/mode.h"
 #include "runtime/thread/state.h"
 #include "runtime/tool.h"
+#include "trace/event.h"
 
 #include "base/banned.h"
 
@@ -223,8 +224,9 @@ static bool make_room(struct rt_thread *t, uint32_t units, uint64_t *time, uintp
 }
 
 /* Write one unit. */
-static void record_at(struct rt_thread *t, enum raw_op op, uint64_t address, uint32_t aux,
-		      uint64_t time, uintptr_t pc)
+static inline __attribute__((always_inline)) void record_at(struct rt_thread *t, enum raw_op op,
+							    uint64_t address, uint32_t aux,
+							    uint64_t time, uintptr_t pc)
 {
 	struct rt_log *l = &t->rec.log;
 
@@ -359,19 +361,77 @@ static void record_label(struct rt_thread *t, uint32_t number, const char *text,
 	record_text(t, RAW_LABEL, number, text, n);
 }
 
+/* Returns the operation with a value for one without, of 1, 2, 4 or 8 bytes. */
+static enum raw_op op_with_value(enum raw_op first, uint32_t size)
+{
+	return first + (enum raw_op)__builtin_ctz(size);
+}
+
+static bool has_value_op(size_t size)
+{
+	return size && size <= 8 && !(size & (size - 1));
+}
+
+/* Returns the value of memory that is about to be read; size 1, 2, 4 or 8. */
+static uint8_t read_value(uintptr_t address, uint32_t size)
+{
+	typedef uint16_t half __attribute__((aligned(1), may_alias));
+	typedef uint32_t word __attribute__((aligned(1), may_alias));
+	typedef uint64_t wide __attribute__((aligned(1), may_alias));
+
+	switch (size) {
+	case 1:
+		return event_value(*(const uint8_t *)address, 1);
+	case 2:
+		return event_value(*(const half *)address, 2);
+	case 4:
+		return event_value(*(const word *)address, 4);
+	default:
+		return event_value(*(const wide *)address, 8);
+	}
+}
+
+/*
+ * Write a plain read, then its value. If the memory cannot be read, the unit is there before the
+ * fault: it may be what the recording is read for.
+ */
+static void record_read(struct rt_thread *t, uintptr_t address, uint32_t size, uint64_t time,
+			uintptr_t pc)
+{
+	uint64_t *before = t->rec.log.next, *unit;
+	uint8_t value;
+
+	record_at(t, RAW_READ, address, size, time, pc);
+	unit = t->rec.log.next;
+	if (!unit || unit == before)
+		return;
+	RT_COMPILER_BARRIER();
+	value = read_value(address, size);
+	/* After a fault, a signal handler may have added units. */
+	if (value != VALUE_UNKNOWN && t->rec.log.next == unit)
+		unit[-2] = unit_what(op_with_value(RAW_READ1, size), address, value);
+}
+
 static void record_accessed(struct rt_thread *t, enum raw_op op, uintptr_t address, size_t size,
 			    uint64_t time, uintptr_t pc)
 {
 	if (op == RAW_READ_RANGE || op == RAW_WRITE_RANGE)
 		record_sized(t, op, address, size, time, pc);
+	else if (op == RAW_READ && has_value_op(size))
+		record_read(t, address, (uint32_t)size, time, pc);
 	else
 		record_at(t, op, address, (uint32_t)size, time, pc);
 }
 
 static void record_atomic_done(struct rt_thread *t, enum raw_op op, uintptr_t address,
-			       uint32_t size, uint64_t time, uintptr_t pc)
+			       uint32_t size, uint8_t value, uint64_t time, uintptr_t pc)
 {
-	record_at(t, op, address, size, time, pc);
+	enum raw_op first = op == RAW_READ ? RAW_READ1 : op == RAW_WRITE ? RAW_WRITE1 : RAW_UPDATE1;
+
+	if (value == VALUE_UNKNOWN || !has_value_op(size))
+		record_at(t, op, address, size, time, pc);
+	else
+		record_at(t, op_with_value(first, size), address, value, time, pc);
 }
 
 static void record_alloc(struct rt_thread *t, uintptr_t address, size_t size, uintptr_t pc)

@@ -132,9 +132,10 @@ static void ignore_atomic(struct rt_thread *t, enum raw_op op, uintptr_t address
 }
 
 static void ignore_atomic_done(struct rt_thread *t, enum raw_op op, uintptr_t address,
-			       uint32_t size, uint64_t time, uintptr_t pc)
+			       uint32_t size, uint8_t value, uint64_t time, uintptr_t pc)
 {
 	(void)t;
+	(void)value;
 	(void)op;
 	(void)address;
 	(void)size;
