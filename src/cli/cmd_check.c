@@ -12,6 +12,7 @@
 #include "engine/context.h"
 #include "engine/doublechecker/suspects.h"
 #include "engine/engine.h"
+#include "engine/outside.h"
 #include "report/left_out.h"
 #include "report/report.h"
 #include "report/shown.h"
@@ -104,6 +105,32 @@ static void print_hidden(const struct engine_result *res)
 		     "joins allow %s",
 		     n, n == 1 ? "" : "s", n == 1 ? "it" : "them");
 	}
+}
+
+/* Nothing was found: say which accesses in functions that are no blocks were not checked. */
+static void print_unchecked(struct reader *r, const struct engine_result *results, size_t n)
+{
+	struct outside outside = {0};
+	struct str s = STR_INIT;
+	bool judges_blocks = false, predicts = false, has_pairs = false;
+
+	for (size_t i = 0; i < n; i++) {
+		bool is_predict = !strcmp(results[i].ops->name, "predict");
+
+		judges_blocks |= strstr(results[i].ops->noun, "atomicity") != NULL;
+		predicts |= is_predict;
+		has_pairs |= is_predict && predict_has_pairs(&check_asked.predict);
+	}
+	if (printing_asked.quiet || !judges_blocks || has_pairs)
+		return;
+	outside_read(&outside, r);
+	outside_describe(&outside, &s);
+	if (outside.n)
+		note("%s: %s", s.s,
+		     predicts ? "without --regions, predict looks there, too"
+			      : "'atomsan predict' looks there, too");
+	outside_free(&outside);
+	str_free(&s);
 }
 
 /* The suspects of --first-run or --second-run. */
@@ -249,6 +276,8 @@ int check_run(const struct command *cmd, int argc, char **argv)
 	}
 	/* A first run has no verdict. */
 	rc = dc->first_run ? 0 : printing_report(&rep, format);
+	if (!found && !rc && !dc->first_run && !err_is_set(&err))
+		print_unchecked(r, results, rep.nresults);
 	blockspec_print(r, stderr, "atomsan: ", printing_asked.verbose && !printing_asked.quiet);
 	if (!printing_asked.quiet)
 		suppress_print_unused(suppressing_list(), stderr, "atomsan: ");

@@ -490,6 +490,29 @@ static int take_left_out(struct reporter_process *p, const char *body, size_t n,
 	return 0;
 }
 
+static int take_outside(struct reporter_process *p, const char *body, size_t n, struct err *err)
+{
+	struct block_rules *rules = spec_rules(p->spec);
+	struct live_outside v[LIVE_OUTSIDE_MAX];
+	struct str name = STR_INIT;
+
+	if (n % sizeof *v || n > sizeof v)
+		return err_fail(err, "it sent an OUTSIDE of %zu bytes", n);
+	memcpy(v, body, n);
+	for (size_t i = 0; i < n / sizeof *v; i++) {
+		strref label = raw_names_label(&p->raw, 's', v[i].pc, NULL, 0);
+
+		str_reset(&name);
+		names_add_string(&p->names, label, &name);
+		/* What a rule excludes is not meant to be checked. */
+		if (!(rules->decide(rules, &p->names, label, 's', true) & BLOCK_BY_RULE) &&
+		    !rules->excludes_region(rules, region_kind_names[REGION_PAIR], name.s))
+			outside_add(&p->session->outside, name.s, v[i].accesses);
+	}
+	str_free(&name);
+	return 0;
+}
+
 static int take_end(struct reporter_process *p, const char *body, size_t n, struct err *err)
 {
 	struct live_end *t = &p->session->total, e;
@@ -551,6 +574,8 @@ static int take_message(struct reporter_process *p, uint32_t type, const char *b
 		return take_end(p, body, n, err);
 	case LIVE_SUSPECT:
 		return take_suspect(p, body, n, err);
+	case LIVE_OUTSIDE:
+		return take_outside(p, body, n, err);
 	default:
 		return err_fail(err, "it sent a message of type %u", type);
 	}

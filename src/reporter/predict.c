@@ -125,6 +125,8 @@ static int find_both(struct reporter_process *p, struct reader *r, struct err *e
 		note("process %d: the search was cut short because it took too long; there may be "
 		     "more findings",
 		     (int)p->pid);
+	if (!res.findings.n && !predict_has_pairs(&options))
+		outside_read(&s->outside, r);
 	add_findings(p, &res.findings);
 	engine_result_free(&res);
 	return rc;

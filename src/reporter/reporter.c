@@ -69,6 +69,7 @@ void reporter_free(struct reporter *s)
 	map_free(&s->known);
 	map_free(&s->causes);
 	left_out_free(&s->out);
+	outside_free(&s->outside);
 	mem_free(s);
 }
 
@@ -327,10 +328,26 @@ void reporter_end_process(struct reporter_process *p)
 	piece_write(&piece, reporter_prints_text(s) ? p->out : 2);
 }
 
+/* Nothing was found: say which accesses in functions that are no blocks were not checked. */
+static void print_unchecked(const struct reporter *s, FILE *out)
+{
+	struct str text = STR_INIT;
+
+	if (s->o.verbosity < 0)
+		return;
+	outside_describe(&s->outside, &text);
+	if (text.n)
+		fprintf(out, "atomsan: %s: %s\n", text.s,
+			s->predicts ? "without --regions, they are"
+				    : "'atomsan run --predict' looks there, too");
+	str_free(&text);
+}
+
 int reporter_end(struct reporter *s)
 {
 	struct piece piece, notes;
 	struct summary sum;
+	bool found;
 	int rc;
 
 	if (s->o.each)
@@ -344,8 +361,11 @@ int reporter_end(struct reporter *s)
 		 (s->o.verdict && s->nprocesses && s->o.verbosity >= 0 && !s->unrecorded))
 		summary_print(&sum, s->in_one_line, piece.out);
 	rc = piece_write(&piece, s->o.out);
+	found = summary_shows_findings(&sum);
 	summary_free(&sum);
 	piece_begin(&notes);
+	if (!found)
+		print_unchecked(s, notes.out);
 	print_notes(s, s->o.verbosity, notes.out);
 	piece_write(&notes, 2);
 	return rc;

@@ -19,6 +19,7 @@
 #include "base/map.h"
 #include "engine/engine.h"
 #include "engine/doublechecker/suspects.h"
+#include "engine/outside.h"
 #include "report/left_out.h"
 #include "reporter/reporter.h"
 #include "trace/blocks.h"
@@ -59,7 +60,8 @@ struct reporter {
 	size_t nsaid, said_cap;
 	struct suppress **lists; /* suppressions that processes brought */
 	size_t nlists, lists_cap;
-	struct left_out out; /* functions left out by any process, for -v */
+	struct left_out out;    /* functions left out by any process, for -v */
+	struct outside outside; /* what was not checked, of all processes */
 	/* Files of first runs that processes read, or that the session adds to (`add`). */
 	struct reporter_suspects {
 		char *path;

@@ -30,6 +30,8 @@
  *	          of that recording. Without a descriptor, the run could not be recorded
  *	SUSPECT   struct live_suspect, then the text if it is a label: a block that a first run
  *	          suspects
+ *	OUTSIDE   struct live_outside, one or more: functions with accesses that were not checked
+ *	          because they are outside of all blocks. Comes once, before END
  *	END       struct live_end: the program is about to end. Answered by SHOWN with the number of
  *	          findings that were shown and still count. If a connection ends without END, the
  *	          program was killed; the findings made so far count
@@ -63,7 +65,8 @@ enum live_type {
 	LIVE_END,
 	LIVE_SETTLED,
 	LIVE_RUN,
-	LIVE_SUSPECT
+	LIVE_SUSPECT,
+	LIVE_OUTSIDE
 };
 
 /* Set in an address of LEFT_OUT: the source says that the function is not atomic. */
@@ -96,6 +99,12 @@ struct live_suspect {
 	uint64_t pc; /* an address in the function */
 	uint32_t kind, zero;
 };
+
+struct live_outside {
+	uint64_t pc; /* an address in the function */
+	uint64_t accesses;
+};
+enum { LIVE_OUTSIDE_MAX = 64 };
 
 /*
  * A FINDING's sections: each is a struct live_section and `bytes` bytes, a multiple of 8. Each kind

@@ -29,6 +29,9 @@ struct predict_options {
 
 extern const struct opt predict_opts[];
 
+/* Does the engine look at regions of the kind `pair`? */
+bool predict_has_pairs(const struct predict_options *o);
+
 /* As an engine's check(). */
 int predict_check(const void *options, struct err *err);
 

@@ -110,6 +110,11 @@ static unsigned region_kinds(const char *names)
 	return set;
 }
 
+bool predict_has_pairs(const struct predict_options *o)
+{
+	return region_kinds(o->regions) >> REGION_PAIR & 1;
+}
+
 static void *predict_create(const void *options, struct finding_sink *sink)
 {
 	const struct predict_options *o = options;

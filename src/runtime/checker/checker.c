@@ -2,6 +2,7 @@
 
 #include "runtime/blocks/block_policy.h"
 #include "runtime/blocks/blocks.h"
+#include "runtime/checker/outside.h"
 #include "runtime/history/held_locks.h"
 #include "runtime/history/history.h"
 #include "runtime/history/origins.h"
@@ -159,6 +160,7 @@ struct rt_point checker_thread_end(struct rt_thread *t, uint64_t last)
 	time_reset(t);
 	t->shadow.outside = false;
 	held_free(t);
+	outside_thread_end(t);
 	return point;
 }
 
@@ -209,6 +211,7 @@ bool checker_fork_child(struct rt_thread *t)
 	checker_order_lock = 0;
 	rt_rank_child();
 	shadow_child();
+	outside_child();
 	/* The parent's recording does not go on in the child. */
 	shadow_set_serial(rt_recording);
 	end_other_threads(t);
@@ -279,6 +282,7 @@ static void acquire_lock(struct rt_thread *t, const struct checker_locks *locks,
 {
 	if (!held_add(t, address, kind, shared))
 		return;
+	outside_acquired(t, pc);
 	locks->acquire(t, address, kind, shared, time);
 	history_note_lock(t, shared ? RAW_ACQUIRE_SHARED : RAW_ACQUIRE, address, kind, pc);
 }
@@ -342,6 +346,8 @@ void checker_sync(struct rt_thread *t, const struct checker_locks *locks, enum r
 		break;
 	case RAW_WAIT:
 	case RAW_BARRIER:
+		if (op == RAW_BARRIER)
+			outside_barrier();
 		blocks_cut(t);
 		history_note(t, op, object, aux, pc);
 		break;
@@ -364,6 +370,7 @@ bool checker_create(struct rt_thread *t, uint32_t id, uintptr_t pc, struct rt_po
 	blocks_cut(t);
 	history_note(t, RAW_FORK, id, 0, pc);
 	origins_created(t, id, pc);
+	outside_created(t, id);
 	here->clock = t->time.clock;
 	return true;
 }
@@ -376,6 +383,7 @@ void checker_join(struct rt_thread *t, uint32_t id, struct rt_point last, uint64
 	RT_ASSERT(rt_is_inside(t));
 	if (!t->slot || !rt_checking)
 		return;
+	outside_joined(t, id);
 	blocks_cut(t);
 	time_raise_clock(t, last.clock);
 	if (stripe) {

@@ -2,8 +2,10 @@
 
 #include "runtime/blocks/blocks.h"
 #include "runtime/checker/checker.h"
+#include "runtime/checker/outside.h"
 #include "runtime/history/history.h"
 #include "runtime/history/origins.h"
+#include "runtime/os/options.h"
 #include "runtime/report/report.h"
 #include "runtime/thread/mode.h"
 
@@ -11,6 +13,8 @@
 
 static enum rt_mode frontier_wants(void)
 {
+	if (rt_checking && outside_left)
+		return RT_ALL;
 	if (!rt_checking || !mode_any_active())
 		return RT_NOTHING;
 	/* The fast path takes no lock, but serial mode needs one, even after recording failed. */
@@ -93,6 +97,8 @@ static void frontier_block_end(struct rt_thread *t)
 
 static void frontier_settle(struct rt_thread *t, bool cut)
 {
+	if (cut)
+		outside_cut(t);
 	if (RT_UNLIKELY(t->blocks.nreports))
 		report_settled(t, cut);
 }
@@ -232,8 +238,20 @@ static void frontier_atomic_done(struct rt_thread *t, enum raw_op op, uintptr_t 
 
 /* --- the process --- */
 
+/* An access in the mode RT_ALL: recorded, too, or one of the first of the program. */
+static void frontier_access_all(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
+{
+	outside_access(op, address, pc);
+	if (shadow_serial)
+		frontier_access_serial(op, address, size, pc);
+	else
+		frontier_access(op, address, size, pc);
+}
+
 static uint64_t frontier_finish(void)
 {
+	if (rt_checking)
+		outside_send();
 	return rt_checking ? report_end(checker_order.n - 1) : 0;
 }
 
@@ -254,7 +272,7 @@ void frontier_init(void)
 		.block_inner = time_begin_inner,
 		.block_end = frontier_block_end,
 		.settle = frontier_settle,
-		.access = frontier_access_serial,
+		.access = frontier_access_all,
 		.atomic = frontier_atomic,
 		.atomic_done = frontier_atomic_done,
 		.alloc = frontier_alloc,
@@ -271,5 +289,7 @@ void frontier_init(void)
 	if (!checker_init(false))
 		return;
 	cell_edge = frontier_edge;
+	if (*rt_options.reporter)
+		outside_init();
 	tool_use(&tool);
 }

@@ -203,6 +203,7 @@ struct rt_thread {
 		uintptr_t alloc; /* operator new() */
 		uintptr_t std;   /* std::thread and std::condition_variable */
 	} callers;
+	struct outside_thread *outside; /* checker/outside.c */
 	uint32_t at_lock; /* open calls that work on the program's own locks: hooks/annotate_tsan.c
 			   */
 } __attribute__((aligned(64)));
