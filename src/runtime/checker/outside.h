@@ -1,6 +1,6 @@
 /*
  * Accesses outside of all blocks that could be part of a lost update: they are not
- * checked, and if nothing is found, the user is told. engine/outside.h says which
+ * checked, and if nothing is found, a line says so. engine/outside.h says which
  * accesses count.
  *
  * Only the first accesses of the program are looked at, and only if a supervisor
