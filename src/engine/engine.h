@@ -34,7 +34,7 @@ struct engine_stat {
 	const char *name;
 	uint64_t value;
 };
-enum { ENGINE_STATS_MAX = 16 };
+enum { ENGINE_STATS_MAX = 24 };
 
 struct engine_ops {
 	const char *name;

@@ -401,6 +401,7 @@ static int take_finding(struct reporter_process *p, const char *body, size_t n, 
 	name_left_out(p);
 	v = explain_finding(p, &m, &nv, &excluded);
 	head = m.head;
+	p->session->finding_bytes += m.recording_bytes;
 	finding_message_free(&m);
 	p->session->mistaken += !v;
 	if (v && head.open && !head.answer) {
@@ -526,6 +527,7 @@ static int take_end(struct reporter_process *p, const char *body, size_t n, stru
 		t->transactions += e.transactions;
 		t->edges += e.edges;
 		t->cycles += e.cycles;
+		t->searched += e.searched;
 		t->evicted += e.evicted;
 		t->kinds_counted += e.kinds_counted;
 		t->times_counted += e.times_counted;

@@ -1,5 +1,6 @@
 #include "reporter/reporter.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -103,6 +104,7 @@ struct suppress *reporter_suppressions(struct reporter *s, const char *path)
 
 static void add_stat(struct engine_result *res, const char *name, uint64_t value)
 {
+	assert(res->nstats < ENGINE_STATS_MAX);
 	res->stats[res->nstats++] = (struct engine_stat){name, value};
 }
 
@@ -162,6 +164,8 @@ static void fill_figures(const struct reporter *s, struct engine_result *res)
 		add_stat(res, "components_not_replayed", s->total.lost);
 		add_stat(res, "replays_mistaken", s->mistaken);
 	}
+	add_stat(res, "cycles_searched", s->total.searched);
+	add_stat(res, "finding_bytes", s->finding_bytes);
 }
 
 /* Sums up the findings of a process, or of all (NULL); summary_free() frees it. */

@@ -51,12 +51,13 @@ struct reporter {
 	uint64_t ngroups;
 	size_t in_one_line[2]; /* findings shown so, in the session's output; 1: predicted ones */
 	char *program;
-	double since;          /* clock_seconds() at the beginning */
-	struct live_end total; /* sums over the processes that said END */
-	bool predicts;         /* at least one process predicts */
-	bool unrecorded;       /* at least one of these could not be recorded */
-	uint64_t suppressed;   /* how often suppressed findings were found */
-	char **said;           /* warnings about symbols that were printed */
+	double since;           /* clock_seconds() at the beginning */
+	struct live_end total;  /* sums over the processes that said END */
+	uint64_t finding_bytes; /* of all recordings that came with findings */
+	bool predicts;          /* at least one process predicts */
+	bool unrecorded;        /* at least one of these could not be recorded */
+	uint64_t suppressed;    /* how often suppressed findings were found */
+	char **said;            /* warnings about symbols that were printed */
 	size_t nsaid, said_cap;
 	struct suppress **lists; /* suppressions that processes brought */
 	size_t nlists, lists_cap;

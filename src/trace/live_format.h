@@ -43,7 +43,7 @@
 
 #include <stdint.h>
 
-#define LIVE_VERSION 8u
+#define LIVE_VERSION 9u
 
 /* Limits. A reporter ends the connection if a message exceeds them. */
 #define LIVE_BYTES_MAX   (1u << 30) /* of a message */
@@ -207,6 +207,8 @@ struct live_end {
 	/* The figures of doublechecker, as its table has them. */
 	uint64_t idg_edges, components, passed_on, accesses_passed_on, logged, lost, pooled,
 		max_alive;
+	/* How many of the cycles were searched for in the histories (runtime/report/kinds.h). */
+	uint64_t searched;
 };
 
 #endif

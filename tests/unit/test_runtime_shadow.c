@@ -101,9 +101,11 @@ void rt_signals_deliver(struct rt_thread *t)
 	(void)t;
 }
 
-void frontier_report_now(struct rt_thread *t)
+void frontier_report_now(struct rt_thread *t, enum raw_op op, uintptr_t pc)
 {
 	(void)t;
+	(void)op;
+	(void)pc;
 }
 
 /* The history is a buffer that begins again when it is full. */

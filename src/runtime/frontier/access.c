@@ -241,7 +241,7 @@ __attribute__((noinline)) static void access_locked(enum raw_op op, uintptr_t ad
 		shadow_access_locked(t, address, address + size, write, pc, false, &fresh, &noted);
 		if (noted || fresh)
 			note_in_history(t, op, address, size, pc);
-		frontier_report(t);
+		frontier_report(t, op, pc);
 	}
 	rt_leave(t);
 }
@@ -264,7 +264,7 @@ void frontier_access_serial(enum raw_op op, uintptr_t address, size_t size, uint
 		rt_unlock(&stripe->lock);
 		if (noted || fresh)
 			note_in_history(t, op, address, size, pc);
-		frontier_report(t);
+		frontier_report(t, op, pc);
 	}
 	rt_recorder->accessed(t, op, address, size, time, pc);
 	rt_leave(t);

@@ -70,6 +70,7 @@ static void note_cycle(struct rt_thread *t, uint64_t word)
 	note_closing(t, word & SHADOW_BYTES);
 	if (closed.n)
 		return; /* an access has one report */
+	closed.from_write = word & SHADOW_WRITE;
 	closed.slot = home;
 	closed.begin = (uint64_t)step_index(checker_order.slot[home].now);
 	closed.clock = t->blocks.txn_clock;
@@ -138,13 +139,13 @@ bool frontier_edge(struct rt_thread *t, uint64_t word, bool *fresh)
 	return added;
 }
 
-void frontier_report_now(struct rt_thread *t)
+void frontier_report_now(struct rt_thread *t, enum raw_op op, uintptr_t pc)
 {
 	RT_ASSERT(closed.n >= 2);
 	t->shadow.closed = false;
 	/* The time may have gone up after the edge; the operation's unit has the present time. */
 	closed.step[0] = shadow_step(t->time.now);
-	report_cycle(t, &closed);
+	report_cycle(t, &closed, op, pc);
 	closed.n = closed.nclosing = 0;
 	memset(closed_by, 0, sizeof closed_by);
 }

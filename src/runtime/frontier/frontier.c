@@ -64,7 +64,7 @@ static void frontier_join(struct rt_thread *t, uint32_t id, struct rt_point last
 			  uintptr_t pc)
 {
 	checker_join(t, id, last, time, pc, take_thread_edge);
-	frontier_report(t);
+	frontier_report(t, RAW_JOIN, pc);
 }
 
 /* --- blocks --- */
@@ -173,7 +173,7 @@ static void frontier_sync(struct rt_thread *t, enum raw_op op, uintptr_t object,
 			  uint64_t *time, uintptr_t pc)
 {
 	checker_sync(t, &locks, op, object, aux, time, pc);
-	frontier_report(t);
+	frontier_report(t, op, pc);
 }
 
 /* --- memory --- */
@@ -227,13 +227,11 @@ static void frontier_atomic(struct rt_thread *t, enum raw_op op, uintptr_t addre
 static void frontier_atomic_done(struct rt_thread *t, enum raw_op op, uintptr_t address,
 				 uint32_t size, uint8_t value, uint64_t time, uintptr_t pc)
 {
-	(void)op;
 	(void)address;
 	(void)size;
 	(void)value;
 	(void)time;
-	(void)pc;
-	frontier_report(t);
+	frontier_report(t, op, pc);
 }
 
 /* --- the process --- */

@@ -30,12 +30,15 @@ void frontier_access_serial(enum raw_op op, uintptr_t address, size_t size, uint
  * shadow/cell.h. */
 bool frontier_edge(struct rt_thread *t, uint64_t word, bool *fresh);
 
-/* Report the cycle that the thread's last operation closed, if there is one. No lock is held. */
-void frontier_report_now(struct rt_thread *t);
-static inline void frontier_report(struct rt_thread *t)
+/*
+ * Report the cycle that the thread's last operation, `op` at `pc`, closed, if there is one. No lock
+ * is held.
+ */
+void frontier_report_now(struct rt_thread *t, enum raw_op op, uintptr_t pc);
+static inline void frontier_report(struct rt_thread *t, enum raw_op op, uintptr_t pc)
 {
 	if (RT_UNLIKELY(t->shadow.closed))
-		frontier_report_now(t);
+		frontier_report_now(t, op, pc);
 }
 
 #endif

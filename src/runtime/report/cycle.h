@@ -7,6 +7,7 @@
 #ifndef ATOMSAN_RUNTIME_REPORT_CYCLE_H
 #define ATOMSAN_RUNTIME_REPORT_CYCLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { CYCLE_STEPS = 32, CYCLE_CLOSING = 8, CYCLE_REACH = 64 };
@@ -17,6 +18,7 @@ struct cycle {
 	 */
 	uint64_t step[CYCLE_STEPS];
 	uint32_t n;
+	bool from_write; /* the closing edge came from a write, or from an exclusive lock */
 	/* The transaction that closed the cycle: its slot, and its time and clock at its begin. */
 	uint32_t slot;
 	uint64_t begin, clock;

@@ -5,6 +5,14 @@
  * first cycle of a kind is sent. The number of kinds that are sent for one block is
  * limited. All other cycles are only counted.
  *
+ * The places must be searched for in the histories, which takes some microseconds. A
+ * program may close millions of cycles, so not all are searched for: what is known
+ * without a search (the block, the closing operation) is a cycle's shortcut. The
+ * first SHORTCUT_SURE cycles of a shortcut are searched for, then fewer and fewer, but
+ * never less than one of SHORTCUT_GAP. If a search finds a new kind, the next ones
+ * come sooner again. The cycles in between are counted as being of the kind that was
+ * found last.
+ *
  * Included by: report/.
  */
 #ifndef ATOMSAN_RUNTIME_REPORT_KINDS_H
@@ -12,6 +20,8 @@
 
 #include "runtime/os/os.h"
 #include "trace/live_format.h"
+
+enum { SHORTCUT_SURE = 64, SHORTCUT_GAP = 256 };
 
 /* Add a value to the hash of a key. */
 static inline uint64_t kinds_hash(uint64_t h, uint64_t v)
@@ -21,10 +31,19 @@ static inline uint64_t kinds_hash(uint64_t h, uint64_t v)
 }
 
 /*
- * Count a cycle. `place` is the place of the step before the last. Returns true if the cycle is to
- * be sent.
+ * Count a cycle by its shortcut, which is not 0. Returns false if it is to be searched for; then
+ * nothing was counted, and kinds_add() does so. This takes no lock.
  */
-bool kinds_add(const struct live_finding *head, uint64_t place);
+bool kinds_count_known(uint64_t shortcut);
+
+/*
+ * Count a cycle. `place` is the place of the step before the last; `shortcut` is 0 if it has none.
+ * Returns true if the cycle is to be sent.
+ */
+bool kinds_add(const struct live_finding *head, uint64_t place, uint64_t shortcut);
+
+/* A finding of this many bytes is about to be sent. */
+void kinds_add_bytes(const struct live_finding *head, size_t bytes);
 
 /* Returns the number of kinds. */
 uint32_t kinds_count(void);

@@ -80,6 +80,7 @@ static void send_finding(struct message *m)
 	struct live_shown shown = {0};
 	bool sent;
 
+	kinds_add_bytes(head, m->out.recording.n + m->out.facts.n);
 	__atomic_fetch_add(&report_counts.evicted, head->evicted, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&nsending, 1, __ATOMIC_SEQ_CST);
 	sent = m->steps && !m->out.recording.failed && !m->out.facts.failed &&
@@ -195,7 +196,22 @@ static uint64_t hash_kind(const struct rt_thread *t, const struct live_step *ste
 	return key | 1;
 }
 
-void report_cycle(struct rt_thread *t, const struct cycle *c)
+/*
+ * Returns the cycle's shortcut (kinds.h). With the same block and the same operation at the end,
+ * the places of the other steps are often the same as well.
+ */
+static uint64_t hash_shortcut(const struct rt_thread *t, const struct cycle *c, enum raw_op op,
+			      uintptr_t pc)
+{
+	const struct thread_blocks *b = &t->blocks;
+	uint64_t block = !b->txn       ? 0
+			 : b->txn_mark ? b->mark[b->txn_mark - 1].label
+				       : t->calls.frame[b->txn - 1].function;
+
+	return kinds_hash(kinds_hash(kinds_hash(3, block), pc), op << 1 | c->from_write) | 1;
+}
+
+void report_cycle(struct rt_thread *t, const struct cycle *c, enum raw_op op, uintptr_t pc)
 {
 	static struct live_step steps[CYCLE_STEPS]; /* with the histories held */
 	struct message m = {.head = {.thread = t->id,
@@ -203,18 +219,22 @@ void report_cycle(struct rt_thread *t, const struct cycle *c)
 				     .open = t->blocks.txn && !rt_options.halt_on_error},
 			    .nsteps = c->n,
 			    .nclosing = c->nclosing};
-	uint64_t from;
+	uint64_t from, shortcut;
 	bool far;
 
 	RT_ASSERT(c->n <= CYCLE_STEPS && c->nclosing <= CYCLE_CLOSING);
 	if (c->n < 2 || (t->blocks.nreports >= REPORTS_MAX && !rt_options.all))
 		return;
+	shortcut = hash_shortcut(t, c, op, pc);
+	if (kinds_count_known(shortcut))
+		return;
 	history_hold();
+	report_counts.searched++;
 	memset(steps, 0, sizeof steps);
 	far = find_steps(c, steps, &from);
 	m.head.key = hash_kind(t, steps, c->n);
 	set_block(t, c, &m.head);
-	if (!kinds_add(&m.head, steps[c->n - 2].pc)) {
+	if (!kinds_add(&m.head, steps[c->n - 2].pc, shortcut)) {
 		history_let_go();
 		return;
 	}
@@ -252,7 +272,7 @@ void report_replayed(const struct report_replayed *f)
 		key = kinds_hash(kinds_hash(key, f->steps[i].pc), f->steps[i].op);
 	m.head.key = key | 1;
 	history_hold();
-	if (!kinds_add(&m.head, 0)) {
+	if (!kinds_add(&m.head, 0, 0)) {
 		history_let_go();
 		return;
 	}
@@ -287,6 +307,7 @@ uint64_t report_end(uint32_t slots)
 	end.transactions = report_counts.transactions + rt_self.blocks.transactions;
 	end.edges = report_counts.edges;
 	end.cycles = report_counts.cycles;
+	end.searched = report_counts.searched;
 	end.evicted = report_counts.evicted;
 	end.idg_edges = report_counts.idg_edges;
 	end.components = report_counts.components;

@@ -15,12 +15,12 @@
 #include "trace/live_format.h"
 
 /*
- * Report a cycle that the thread's last operation closed. The caller holds no lock.
+ * Report a cycle that the thread's last operation closed: `op` at `pc`. The caller holds no lock.
  *
  * The finding is sent at once, so that it is not lost if the program crashes. The reporter shows it
  * when the thread's transaction has ended: see report_settled().
  */
-void report_cycle(struct rt_thread *t, const struct cycle *c);
+void report_cycle(struct rt_thread *t, const struct cycle *c, enum raw_op op, uintptr_t pc);
 /*
  * The transaction of the reported cycles has ended, so the reporter can show them. `cut`: its
  * function turned out not to be a block; the reporter learns that first.
@@ -48,7 +48,7 @@ void report_left_out(void);
 
 /* Numbers for the summary; each tool adds those that it has. */
 struct report_counts {
-	uint64_t transactions, edges, cycles, evicted;
+	uint64_t transactions, edges, cycles, searched, evicted;
 	/* doublechecker's: */
 	uint64_t idg_edges, components, passed, accesses, logged, lost, max_alive, pooled;
 };

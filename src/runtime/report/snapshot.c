@@ -68,9 +68,9 @@ static void put_unit(struct chunk_writer *w, enum raw_op op, uint64_t address, u
 	put_raw_unit(w, unit_what(op, address, aux), (clock - w->base) | (uint64_t)pc << 32);
 }
 
-/* Put the repeats of a thread before a time, from `*next` on. */
+/* Put the repeats of a thread before a time, from `*next` on; if `cut`, leave them out. */
 static void put_repeats(struct chunk_writer *w, const struct history *h, uint32_t *next,
-			uint64_t time, uint64_t clock, uintptr_t function)
+			uint64_t time, uint64_t clock, uintptr_t function, bool cut)
 {
 	struct repeat *r;
 
@@ -78,7 +78,7 @@ static void put_repeats(struct chunk_writer *w, const struct history *h, uint32_
 		uint64_t bytes = r->word & SHADOW_BYTES;
 		uint32_t first = (uint32_t)__builtin_ctzll(bytes);
 
-		if (r->done)
+		if (r->done || cut)
 			continue;
 		r->done = true;
 		put_unit(w, r->word & SHADOW_WRITE ? RAW_WRITE : RAW_READ, r->address + first,
@@ -103,19 +103,70 @@ struct until {
 };
 
 /*
- * Does the recording need this unit? Accesses to memory without conflicts are left out, unless they
- * are a step: no cycle can pass through them. All accesses to other memory are needed, since they
- * decide how an access is cut into parts.
+ * Does the recording need this unit? Accesses to memory without conflicts, or before the clock
+ * `cut`, are left out, unless they are a step: no cycle can pass through them. All accesses to
+ * other memory are needed, since they decide how an access is cut into parts.
  */
 static bool unit_is_needed(const struct history *h, const struct history_walk *w,
-			   const struct cycle *c)
+			   const struct cycle *c, uint64_t cut)
 {
-	if (!history_is_access(w->op) || conflict_set_has(w->address, w->size))
+	if (!history_is_access(w->op) || (w->clock >= cut && conflict_set_has(w->address, w->size)))
 		return true;
 	for (uint32_t i = 0; i < c->n; i++)
 		if (step_slot(c->step[i]) == h->slot && (uint64_t)step_index(c->step[i]) == w->time)
 			return true;
 	return false;
+}
+
+/*
+ * Calls and acquired locks that the copy may still lose: if nothing was put between a call and its
+ * return, both are left out. The same is done with the acquire and release of a lock, but only
+ * before the clock `cut`: later ones may be steps.
+ */
+enum { DEEP = 1 << 10 };
+struct open_calls {
+	uintptr_t function[DEEP];
+	size_t after[DEEP]; /* where the part ended after the call was put; 0: it was not put here
+			     */
+	size_t depth;
+	uint64_t lock;     /* the lock that was acquired last, */
+	size_t after_lock; /* and where the part ended then */
+	size_t start;      /* where the chunk's units begin */
+};
+
+/* Remove the last unit if the part still ends at `after`. */
+static bool remove_last(struct snapshot_part *o, size_t after, size_t start)
+{
+	if (o->failed || after != o->n || after < start + sizeof(struct raw_unit))
+		return false;
+	o->n -= sizeof(struct raw_unit);
+	return true;
+}
+
+/* Returns the function that the thread is in; 0: not known. */
+static uintptr_t innermost(const struct open_calls *calls)
+{
+	return calls->depth ? calls->function[(calls->depth - 1) % DEEP] : 0;
+}
+
+/* Put a call, a return or an operation on a lock, or remove what it makes superfluous. */
+static void put_open_or_close(struct chunk_writer *to, struct open_calls *calls,
+			      const struct history_walk *w, uint64_t clock, bool cut)
+{
+	size_t *after = &calls->after[calls->depth % DEEP];
+
+	if (w->op == RAW_RETURN && calls->depth && remove_last(to->o, *after, calls->start))
+		return;
+	if (w->op == RAW_RELEASE && cut && w->address == calls->lock &&
+	    remove_last(to->o, calls->after_lock, calls->start))
+		return;
+	put_unit(to, w->op, w->address, w->aux, clock, w->pc);
+	if (w->op == RAW_CALL && calls->depth > 1) {
+		calls->after[(calls->depth - 1) % DEEP] = to->o->n;
+	} else if (w->op == RAW_ACQUIRE) {
+		calls->lock = w->address;
+		calls->after_lock = to->o->n;
+	}
 }
 
 static bool overwritten; /* a chunk was overwritten while it was copied; with the histories held */
@@ -126,13 +177,12 @@ static bool overwritten; /* a chunk was overwritten while it was copied; with th
  */
 static bool copy_chunk(struct snapshot_part *o, const struct history *h, uint32_t k,
 		       uint32_t number, uint32_t *repeat, const struct until *until,
-		       const struct cycle *c, bool *copied_fork)
+		       struct reach reach, bool *copied_fork)
 {
-	enum { DEEP = 1 << 10 };
-	static uintptr_t function[DEEP];
+	static struct open_calls calls; /* with the histories held */
 	uint64_t serial = __atomic_load_n(&h->chunk[k].serial, __ATOMIC_ACQUIRE), clock;
 	uint64_t highest = 0;
-	size_t before = o->n, depth = 0;
+	size_t before = o->n;
 	struct history_walk w;
 	struct chunk_writer to;
 	bool first = number == 0;
@@ -149,25 +199,32 @@ static bool copy_chunk(struct snapshot_part *o, const struct history *h, uint32_
 	}
 	clock = h->chunk[k].base < dead ? 0 : w.clock;
 	to = chunk_open(o, h->thread, number, clock);
+	calls.depth = calls.after_lock = 0;
+	calls.start = o->n;
 	while (history_walk_next(&w) &&
 	       (w.clock < until->clock || w.time <= until->time || until->closes)) {
 		if (until->stop &&
 		    (w.clock > until->clock || (w.clock == until->clock && w.u > until->stop)))
 			break;
-		put_repeats(&to, h, repeat, w.time, clock,
-			    depth ? function[(depth - 1) % DEEP] : 0);
+		put_repeats(&to, h, repeat, w.time, clock, innermost(&calls), clock < reach.cut);
 		clock = w.time < dead ? 0 : w.clock;
 		if (until->closes && !until->stop && k == h->at && w.u >= w.end)
 			clock = until->closing_clock;
 		highest = clock > highest ? clock : highest;
-		if (w.op == RAW_CALL)
-			function[depth++ % DEEP] = w.address;
-		else if (w.op == RAW_RETURN && depth)
-			depth--;
+		if (w.op == RAW_CALL) {
+			calls.after[calls.depth % DEEP] = 0;
+			calls.function[calls.depth++ % DEEP] = w.address;
+		} else if (w.op == RAW_RETURN && calls.depth) {
+			calls.depth--;
+		}
 		/* Only the thread's first chunk in the recording needs its prologue. */
 		if ((w.prologue && !first) || w.op == (enum raw_op)HISTORY_EDGE ||
-		    !unit_is_needed(h, &w, c))
+		    !unit_is_needed(h, &w, reach.cycle, reach.cut))
 			continue;
+		if (w.op == RAW_CALL || w.op == RAW_RETURN || history_is_on_lock(w.op)) {
+			put_open_or_close(&to, &calls, &w, clock, w.clock < reach.cut);
+			continue;
+		}
 		put_unit(&to, w.op, w.address, w.aux, clock, w.pc);
 		if (w.op == RAW_READ_RANGE || w.op == RAW_WRITE_RANGE || w.op == RAW_ALLOC ||
 		    w.op == RAW_FORGET)
@@ -176,8 +233,7 @@ static bool copy_chunk(struct snapshot_part *o, const struct history *h, uint32_
 			copied_fork[w.address % ORIGINS_CREATIONS] = true;
 	}
 	if (k == h->at && !until->closes)
-		put_repeats(&to, h, repeat, UINT64_MAX, clock,
-			    depth ? function[(depth - 1) % DEEP] : 0);
+		put_repeats(&to, h, repeat, UINT64_MAX, clock, innermost(&calls), false);
 	if (k != h->at && __atomic_load_n(&h->chunk[k].serial, __ATOMIC_ACQUIRE) != serial) {
 		o->n = before;
 		overwritten = true;
@@ -190,7 +246,7 @@ static bool copy_chunk(struct snapshot_part *o, const struct history *h, uint32_
 
 /* Copy the chunks of a span, and write the thread's facts. */
 static void copy_history(struct snapshot *o, const struct history *h, struct span span,
-			 const struct until *until, const struct cycle *c, bool *copied_fork)
+			 const struct until *until, struct reach reach, bool *copied_fork)
 {
 	uint32_t number = 0, repeat = repeats_first(h->slot);
 	bool left_start = false;
@@ -199,7 +255,7 @@ static void copy_history(struct snapshot *o, const struct history *h, struct spa
 	{
 		bool left = h->chunk[k].left_start;
 
-		if (copy_chunk(&o->recording, h, k, number, &repeat, until, c, copied_fork)) {
+		if (copy_chunk(&o->recording, h, k, number, &repeat, until, reach, copied_fork)) {
 			left_start = number ? left_start : left;
 			number++;
 		}
@@ -235,7 +291,7 @@ static bool can_be_on_cycle(const struct history *h, const struct history_walk *
 }
 
 /* Add the writes of a history, or its reads and locks, to the conflict set. */
-static void add_conflicts(const struct history *h, struct span span, const struct cycle *c,
+static void add_conflicts(const struct history *h, struct span span, struct reach reach,
 			  bool written)
 {
 	uint64_t dead = span_dead(h);
@@ -247,7 +303,7 @@ static void add_conflicts(const struct history *h, struct span span, const struc
 			continue;
 		while (history_walk_next(&w))
 			if (history_is_access(w.op) && repeats_op_writes(w.op) == written &&
-			    can_be_on_cycle(h, &w, dead, c))
+			    w.clock >= reach.cut && can_be_on_cycle(h, &w, dead, reach.cycle))
 				(written ? conflict_set_add_write
 					 : conflict_set_add_read)(h->slot, w.address, w.size);
 			else if (!written && history_is_on_lock(w.op))
@@ -262,7 +318,7 @@ static void find_conflicts(struct reach reach)
 	for (int written = 1; written >= 0; written--) {
 		for (struct history *h = NULL; (h = history_next(h)) != NULL;)
 			if (span_is_needed(h, reach))
-				add_conflicts(h, span_of(h, reach), reach.cycle, written);
+				add_conflicts(h, span_of(h, reach), reach, written);
 		repeats_add_conflicts(written);
 	}
 }
@@ -331,7 +387,7 @@ bool snapshot_take(struct snapshot *o, bool whole, uint64_t from, const struct c
 			struct span span = span_of(h, reach);
 
 			far &= span.far; /* the thread has gone on meanwhile */
-			copy_history(o, h, span, &until, c, copied_fork);
+			copy_history(o, h, span, &until, reach, copied_fork);
 			first |= !h->thread;
 		}
 	if (!first)

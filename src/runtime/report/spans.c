@@ -29,11 +29,6 @@ static uint64_t find_alive_clock(const struct cycle *c, uint64_t from)
 	return from;
 }
 
-struct reach reach_of(const struct cycle *c, uint64_t from, bool whole)
-{
-	return (struct reach){from, whole ? find_alive_clock(c, from) : from, c, whole};
-}
-
 /* Returns the time of the slot's first step on the cycle; UINT64_MAX if it has none. */
 static uint64_t find_first_step(const struct cycle *c, uint32_t slot)
 {
@@ -91,9 +86,82 @@ struct span span_of(const struct history *h, struct reach reach)
 	return s;
 }
 
+/* The slots that are copied if `few` is set; with the histories held. */
+static uint64_t chosen[SHADOW_SLOTS / 64];
+
+static bool is_chosen(uint32_t slot)
+{
+	return chosen[slot / 64] >> slot % 64 & 1;
+}
+
 bool span_is_needed(const struct history *h, struct reach reach)
 {
 	if (!h->owner && !h->chunk[h->at].serial)
 		return false; /* history_forget() emptied it */
+	if (reach.few)
+		return is_chosen(h->slot);
 	return h->owner || h->last_clock >= reach.wide || h->last_time > span_dead(h);
+}
+
+/* Count the threads and units that a snapshot would have. */
+static uint64_t count_units(struct reach reach, uint32_t *threads)
+{
+	uint64_t units = 0;
+
+	*threads = 0;
+	for (struct history *h = NULL; (h = history_next(h)) != NULL;)
+		if (span_is_needed(h, reach)) {
+			struct span span = span_of(h, reach);
+
+			units += ((h->at + h->nchunks - span.oldest) % h->nchunks + 1) *
+				 (uint64_t)HISTORY_CHUNK;
+			++*threads;
+		}
+	return units;
+}
+
+/*
+ * Choose the threads on the cycle, and others that can be on a path from its first step to its
+ * last: such a thread has taken an edge since, so its clock is above `from`.
+ */
+static void choose_threads(struct reach reach)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++)
+		chosen[i] = 0;
+	for (uint32_t i = 0; i < reach.cycle->n; i++) {
+		uint32_t slot = step_slot(reach.cycle->step[i]);
+
+		n += !is_chosen(slot);
+		chosen[slot / 64] |= 1ull << slot % 64;
+	}
+	for (struct history *h = NULL; n < SPAN_THREADS && (h = history_next(h)) != NULL;) {
+		uint64_t clock = h->owner ? __atomic_load_n(&h->owner->time.clock, __ATOMIC_RELAXED)
+					  : h->last_clock;
+
+		if (is_chosen(h->slot) || clock <= reach.from)
+			continue;
+		chosen[h->slot / 64] |= 1ull << h->slot % 64;
+		n++;
+	}
+}
+
+struct reach reach_of(const struct cycle *c, uint64_t from, bool whole)
+{
+	struct reach reach = {.from = from,
+			      .wide = whole ? find_alive_clock(c, from) : from,
+			      .cycle = c,
+			      .whole = whole};
+	uint32_t threads;
+
+	if (!c->n || (count_units(reach, &threads) <= SPAN_UNITS && threads <= SPAN_THREADS))
+		return reach;
+	reach.wide = from;
+	reach.cut = whole ? from : 0;
+	if (threads > SPAN_THREADS) {
+		choose_threads(reach);
+		reach.few = true;
+	}
+	return reach;
 }
