@@ -12,6 +12,7 @@
 #include "runtime/os/options.h"
 #include "runtime/os/real.h"
 #include "runtime/record/record.h"
+#include "runtime/schedule/schedule.h"
 #include "runtime/thread/thread.h"
 
 #include "base/banned.h"
@@ -132,6 +133,7 @@ static void start_runtime(int argc, char **argv, char **environment)
 		record_init(environment);
 	choose_tool();
 	thread_init();
+	schedule_init();
 	intercept_thread_init();
 	modules_note();
 	if (rt_options.verbosity)

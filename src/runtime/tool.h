@@ -35,8 +35,11 @@ enum rt_mode {
 	RT_CHECKING, /* frontier's fast path: only accesses that the shadow lacks go to the tool */
 	RT_ALL,      /* each access goes to the tools */
 	RT_OWNING,   /* doublechecker's: only accesses that change a state or are logged do */
+	RT_DRIVEN,   /* each access goes to the scheduler, and then as rt_tools_mode says */
 };
 extern volatile uint32_t rt_mode;
+/* The same without the scheduler: what the tools want. */
+extern volatile uint32_t rt_tools_mode;
 
 /*
  * A point in the life of one thread; an event of another thread comes after it (its first event, or

@@ -87,7 +87,7 @@ void blocks_return(struct rt_thread *t, struct rt_frame *f)
 	close_marks(t, depth);
 	if (RT_UNLIKELY(!t->blocks.followed))
 		return;
-	if (RT_LIKELY(rt_mode == RT_CHECKING))
+	if (RT_LIKELY(rt_tools_mode == RT_CHECKING))
 		history_put_return(t, f);
 	else
 		rt_tool->ret(t, f);

@@ -44,7 +44,7 @@ uint64_t blocks_open_block(const struct rt_thread *t);
 /* Like blocks_call_slow(), with a short way for a call inside a transaction if frontier checks. */
 static inline void blocks_call(struct rt_thread *t, struct rt_frame *f)
 {
-	if (RT_UNLIKELY(!t->blocks.txn || rt_mode != RT_CHECKING)) {
+	if (RT_UNLIKELY(!t->blocks.txn || rt_tools_mode != RT_CHECKING)) {
 		blocks_call_slow(t, f);
 		return;
 	}

@@ -1,6 +1,7 @@
 #include "runtime/hooks/access.h"
 
 #include "runtime/frontier/frontier.h"
+#include "runtime/schedule/schedule.h"
 
 #include "base/banned.h"
 
@@ -46,6 +47,10 @@ void access_slow(enum raw_op op, uintptr_t address, size_t size, uintptr_t pc)
 	/* Signals that came during access_note_simple() are still to be delivered. */
 	if (RT_UNLIKELY(rt_self.gate.pending) && !rt_self.gate.quiet)
 		rt_signals_deliver(&rt_self);
+	if (RT_UNLIKELY(mode == RT_DRIVEN)) {
+		schedule_access(op != RAW_READ && op != RAW_READ_RANGE, address, size, pc);
+		mode = rt_tools_mode;
+	}
 	if (RT_LIKELY(mode == RT_CHECKING))
 		frontier_access(op, address, size, pc);
 	else if (mode == RT_NOTHING)

@@ -7,6 +7,7 @@
  * behaviours that any weaker order allows.
  */
 #include "runtime/hooks/access.h"
+#include "runtime/schedule/schedule.h"
 #include "trace/event.h"
 
 #include "base/banned.h"
@@ -182,11 +183,14 @@ static inline void do_store128(volatile a128 *p, a128 v)
 		a##bits old;                                                                       \
                                                                                                    \
 		(void)order;                                                                       \
+		schedule_point(DRIVE_ATOMIC_WRITE, p, RT_CALLER);                                  \
 		if (!enter_to_note(t))                                                             \
 			return do_##name##bits(p, v);                                              \
 		s = lock_stripe(t, p);                                                             \
 		old = do_##name##bits(p, v);                                                       \
 		note_and_unlock(t, s, RAW_UPDATE, p, bits / 8, RT_CALLER);                         \
+		if (RT_UNLIKELY(schedule_on))                                                      \
+			schedule_atomic_done(p, (uint64_t)old, *p != old, RT_CALLER);              \
 		return old;                                                                        \
 	}
 
@@ -209,14 +213,18 @@ static inline void do_store128(volatile a128 *p, a128 v)
 	{                                                                                          \
 		struct rt_thread *t = &rt_self;                                                    \
 		struct shadow_stripe *s;                                                           \
-		a##bits v = do_load##bits(p);                                                      \
+		a##bits v;                                                                         \
                                                                                                    \
 		(void)order;                                                                       \
+		schedule_point(DRIVE_ATOMIC_READ, p, RT_CALLER);                                   \
+		v = do_load##bits(p);                                                              \
 		if (is_repeated_load(p, bits / 8) || !enter_to_note(t))                            \
 			return v;                                                                  \
 		s = lock_stripe(t, p);                                                             \
 		v = do_load##bits(p);                                                              \
 		note_and_unlock(t, s, RAW_READ, p, bits / 8, RT_CALLER);                           \
+		if (RT_UNLIKELY(schedule_on))                                                      \
+			schedule_atomic_done(p, (uint64_t)v, false, RT_CALLER);                    \
 		return v;                                                                          \
 	}                                                                                          \
 	HOOK(bits, store, void, (volatile a##bits * p, a##bits v, int order))                      \
@@ -225,6 +233,7 @@ static inline void do_store128(volatile a128 *p, a128 v)
 		struct shadow_stripe *s;                                                           \
                                                                                                    \
 		(void)order;                                                                       \
+		schedule_point(DRIVE_ATOMIC_WRITE, p, RT_CALLER);                                  \
 		if (!enter_to_note(t)) {                                                           \
 			do_store##bits(p, v);                                                      \
 			return;                                                                    \
@@ -232,6 +241,8 @@ static inline void do_store128(volatile a128 *p, a128 v)
 		s = lock_stripe(t, p);                                                             \
 		do_store##bits(p, v);                                                              \
 		note_and_unlock(t, s, RAW_WRITE, p, bits / 8, RT_CALLER);                          \
+		if (RT_UNLIKELY(schedule_on))                                                      \
+			schedule_atomic_done(p, 0, true, RT_CALLER);                               \
 	}                                                                                          \
 	FETCH(bits, exchange)                                                                      \
 	FETCH(bits, fetch_add)                                                                     \
@@ -247,11 +258,14 @@ static inline void do_store128(volatile a128 *p, a128 v)
 		struct shadow_stripe *s;                                                           \
 		a##bits seen;                                                                      \
                                                                                                    \
+		schedule_point(DRIVE_ATOMIC_WRITE, p, pc);                                         \
 		if (!enter_to_note(t))                                                             \
 			return do_cas##bits(p, old, v);                                            \
 		s = lock_stripe(t, p);                                                             \
 		seen = do_cas##bits(p, old, v);                                                    \
 		note_and_unlock(t, s, seen == old ? RAW_UPDATE : RAW_READ, p, bits / 8, pc);       \
+		if (RT_UNLIKELY(schedule_on))                                                      \
+			schedule_atomic_done(p, (uint64_t)seen, seen == old, pc);                  \
 		return seen;                                                                       \
 	}                                                                                          \
 	CAS(bits, compare_exchange_strong)                                                         \

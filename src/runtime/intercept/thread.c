@@ -21,8 +21,10 @@
 #include "runtime/blocks/calls.h"
 #include "runtime/history/origins.h"
 #include "runtime/hooks/annotate.h"
+#include "runtime/intercept/driven.h"
 #include "runtime/intercept/intercept.h"
 #include "runtime/link/modules.h"
+#include "runtime/schedule/schedule.h"
 #include "runtime/thread/mode.h"
 #include "runtime/thread/registry.h"
 #include "runtime/thread/signals.h"
@@ -39,6 +41,7 @@ struct start {
 	} u;
 	void *arg;
 	uint32_t id;
+	uint32_t turn;         /* of schedule_create() */
 	struct rt_point birth; /* the point of its creation */
 	bool detached;
 };
@@ -92,6 +95,7 @@ static struct start begin_thread(void *arg)
 {
 	struct start s = *(struct start *)arg;
 
+	schedule_thread_begin(s.turn);
 	thread_begin(&rt_self, s.id, s.birth);
 	if (!s.detached)
 		registry_add(pthread_self(), s.id);
@@ -149,9 +153,11 @@ RT_INTERCEPT int pthread_create(pthread_t *restrict handle, const pthread_attr_t
 {
 	int state = PTHREAD_CREATE_JOINABLE, rc;
 	struct start *s;
-	uint32_t id;
+	uint32_t id, turn;
 	bool detached;
 
+	if (RT_UNLIKELY(schedule_wanted))
+		schedule_begin_driving();
 	if (rt_self.gate.quiet & RT_GONE)
 		return REAL(pthread_create)(handle, attr, fn, arg);
 	if (attr)
@@ -162,9 +168,11 @@ RT_INTERCEPT int pthread_create(pthread_t *restrict handle, const pthread_attr_t
 		return EAGAIN;
 	s->u.posix = fn;
 	id = s->id;
+	turn = s->turn = schedule_create(id, (const void *)fn, PROGRAM_CALLER);
 	note_create(s, PROGRAM_CALLER);
 	rc = REAL(pthread_create)(handle, attr, start_posix, s);
 	if (rc) {
+		schedule_create_failed(turn);
 		free_start(s);
 		mode_thread_joined();
 	} else if (!detached) {
@@ -176,9 +184,11 @@ RT_INTERCEPT int pthread_create(pthread_t *restrict handle, const pthread_attr_t
 RT_INTERCEPT int thrd_create(thrd_t *handle, thrd_start_t fn, void *arg)
 {
 	struct start *s;
-	uint32_t id;
+	uint32_t id, turn;
 	int rc;
 
+	if (RT_UNLIKELY(schedule_wanted))
+		schedule_begin_driving();
 	if (rt_self.gate.quiet & RT_GONE)
 		return REAL(thrd_create)(handle, fn, arg);
 	s = alloc_start(arg, false);
@@ -186,9 +196,11 @@ RT_INTERCEPT int thrd_create(thrd_t *handle, thrd_start_t fn, void *arg)
 		return thrd_nomem;
 	s->u.c11 = fn;
 	id = s->id;
+	turn = s->turn = schedule_create(id, (const void *)fn, RT_CALLER);
 	note_create(s, RT_CALLER);
 	rc = REAL(thrd_create)(handle, start_c11, s);
 	if (rc != thrd_success) {
+		schedule_create_failed(turn);
 		free_start(s);
 		mode_thread_joined();
 	} else {
@@ -215,25 +227,45 @@ static void note_join(pthread_t handle, uint32_t id, uintptr_t pc)
 	mode_thread_joined();
 }
 
-/* The handle is looked up before the join: afterwards it may be another thread's. */
-#define JOIN(name, params, args)                                                                   \
+/* A driven thread tries to join: if the other has ended for the scheduler, it is about to end. */
+static bool driven_try_join_fails(uint32_t id)
+{
+	if (!schedule_on || schedule_has_ended(id))
+		return false;
+	schedule_yield(RT_CALLER);
+	return !schedule_has_ended(id);
+}
+
+/*
+ * The handle is looked up before the join: afterwards it may be another thread's. `late`: a driven
+ * thread does not even try; then this is the result.
+ */
+#define JOIN(name, params, args, late, result)                                                     \
 	RT_INTERCEPT int name params                                                               \
 	{                                                                                          \
 		uint32_t id = registry_find(handle);                                               \
-		int rc = REAL(name) args;                                                          \
+		int rc;                                                                            \
                                                                                                    \
+		if (RT_UNLIKELY(schedule_on) && (late))                                            \
+			return result;                                                             \
+		rc = REAL(name) args;                                                              \
 		if (!rc)                                                                           \
 			note_join(handle, id, PROGRAM_CALLER);                                     \
 		return rc;                                                                         \
 	}
-JOIN(pthread_join, (pthread_t handle, void **result), (handle, result))
-JOIN(pthread_tryjoin_np, (pthread_t handle, void **result), (handle, result))
+JOIN(pthread_join, (pthread_t handle, void **result), (handle, result),
+     driven_join(id, 0, PROGRAM_CALLER), 0)
+JOIN(pthread_tryjoin_np, (pthread_t handle, void **result), (handle, result),
+     driven_try_join_fails(id), EBUSY)
 JOIN(pthread_timedjoin_np, (pthread_t handle, void **result, const struct timespec *until),
-     (handle, result, until))
+     (handle, result, until),
+     driven_join(id, schedule_deadline(CLOCK_REALTIME, until), PROGRAM_CALLER), ETIMEDOUT)
 JOIN(pthread_clockjoin_np,
      (pthread_t handle, void **result, clockid_t clock, const struct timespec *until),
-     (handle, result, clock, until))
-JOIN(thrd_join, (thrd_t handle, int *result), (handle, result))
+     (handle, result, clock, until),
+     driven_join(id, schedule_deadline(clock, until), PROGRAM_CALLER), ETIMEDOUT)
+JOIN(thrd_join, (thrd_t handle, int *result), (handle, result), driven_join(id, 0, PROGRAM_CALLER),
+     thrd_success)
 
 #define DETACH(name, type)                                                                         \
 	RT_INTERCEPT int name(type handle)                                                         \
@@ -325,6 +357,7 @@ static void begin_child(struct rt_thread *t)
 static void resume_child(void)
 {
 	free_lock = 0;
+	schedule_child();
 	signals_child(&rt_self);
 	rt_self.gate.quiet = quiet_before;
 	begin_child(&rt_self);

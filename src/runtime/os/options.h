@@ -35,6 +35,8 @@
 	X(STRING, record, "", "record the run to this file; %p stands for the process id")         \
 	X(BOOL, record_children, 0,                                                                \
 	  "1: a forked child records to FILE.PID; 0: it records nothing")                          \
+	X(STRING, drive, "",                                                                       \
+	  "drive file: one thread runs at a time, as it says (atomsan explore sets it)")           \
 	X(INT, verbosity, 0, "1: say what the runtime is doing")                                   \
 	X(BOOL, help, 0, "print this list and continue")
 

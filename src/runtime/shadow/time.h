@@ -138,7 +138,7 @@ static inline void time_leave_function(struct rt_thread *t, uint64_t limit)
 /* The thread synchronises with others, and is calm no longer. */
 static inline void time_synchronise(struct rt_thread *t)
 {
-	if (rt_mode == RT_CHECKING && time_is_calm(t)) {
+	if (rt_tools_mode == RT_CHECKING && time_is_calm(t)) {
 		time_begin_inner(t);
 		t->time.calm = t->time.now;
 	}
@@ -179,7 +179,7 @@ static inline uint64_t time_begin_atomic(struct rt_thread *t)
 {
 	uint64_t limit = t->time.limit;
 
-	if (rt_mode == RT_CHECKING)
+	if (rt_tools_mode == RT_CHECKING)
 		t->time.limit = time_atomic_limit(t);
 	return limit;
 }

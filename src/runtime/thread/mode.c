@@ -6,7 +6,8 @@
 
 #include "base/banned.h"
 
-volatile uint32_t rt_mode;
+volatile uint32_t rt_mode, rt_tools_mode;
+static bool driven; /* do threads take turns? */
 RT_EXPORT extern volatile uint32_t atomsan_4_mode __attribute__((alias("rt_mode")));
 volatile uint32_t rt_unjoined_threads;
 uint32_t mode_nactive;
@@ -28,6 +29,9 @@ void mode_choose(void)
 		if (mode == RT_NOTHING)
 			mode = rt_tool->wants();
 	}
+	rt_tools_mode = mode;
+	if (driven && rt_unjoined_threads)
+		mode = RT_DRIVEN;
 	if (rt_mode != mode)
 		__atomic_store_n(&rt_mode, mode, __ATOMIC_SEQ_CST);
 	rt_unlock(&mode_lock);
@@ -77,9 +81,16 @@ void rt_stop_checking(const char *why)
 	rt_say("the check stopped: %s; the program continues", why);
 }
 
+void mode_set_driven(bool now)
+{
+	driven = now;
+	mode_choose();
+}
+
 void mode_child(const struct rt_thread *t)
 {
 	mode_lock = 0;
+	driven = false;
 	mode_nactive = t->blocks.active;
 	rt_unjoined_threads = 0;
 	mode_choose();

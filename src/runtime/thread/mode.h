@@ -34,6 +34,9 @@ static inline bool mode_any_active(void)
 	return __atomic_load_n(&mode_nactive, __ATOMIC_SEQ_CST);
 }
 
+/* Do threads take turns from now on (runtime/schedule)? */
+void mode_set_driven(bool now);
+
 /* Stop checking for good and print one message. Does nothing if checking has stopped already. */
 void rt_stop_checking(const char *why);
 

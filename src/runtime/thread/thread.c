@@ -15,6 +15,7 @@
 
 extern void *__libc_stack_end; /* the C library's; no header declares it */
 
+void (*thread_on_end)(void);
 static pthread_key_t end_key; /* its destructor is end_thread() */
 
 static void find_stack(struct rt_thread *t)
@@ -49,6 +50,8 @@ void thread_begin(struct rt_thread *t, uint32_t id, struct rt_point birth)
 	RT_ASSERT(t == &rt_self && !rt_is_inside(t));
 	if (!tool_any()) {
 		t->gate.quiet = RT_GONE;
+		if (thread_on_end)
+			pthread_setspecific(end_key, (void *)1);
 		return;
 	}
 	t->gate.quiet = RT_IN_RUNTIME;
@@ -104,6 +107,8 @@ static void end_thread(void *round)
 	t->calls.frame = NULL;
 	t->calls.cap = t->calls.depth = 0;
 	signals_thread_gone(t);
+	if (thread_on_end)
+		thread_on_end();
 }
 
 void thread_init(void)
