@@ -39,8 +39,26 @@ static void catch_signals(void)
 
 int child_start(char **argv)
 {
-	int rc = posix_spawnp(&program, argv[0], NULL, NULL, argv, environ);
+	return child_start_to(argv, -1);
+}
 
+void child_kill(int number)
+{
+	pass_on(number);
+}
+
+int child_start_to(char **argv, int output)
+{
+	posix_spawn_file_actions_t actions;
+	int rc;
+
+	posix_spawn_file_actions_init(&actions);
+	if (output >= 0) {
+		posix_spawn_file_actions_adddup2(&actions, output, 1);
+		posix_spawn_file_actions_adddup2(&actions, output, 2);
+	}
+	rc = posix_spawnp(&program, argv[0], &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
 	if (rc) {
 		cli_error("%s: %s", argv[0], strerror(rc));
 		return rc == ENOENT ? 127 : 126;

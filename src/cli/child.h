@@ -20,6 +20,10 @@
  * (126, 127), after printing a sentence.
  */
 int child_start(char **argv);
+/* The same; standard output and standard error go to this descriptor unless it is -1. */
+int child_start_to(char **argv, int output);
+/* Sends the program a signal. */
+void child_kill(int number);
 pid_t child_pid(void);
 
 /*
@@ -29,7 +33,7 @@ pid_t child_pid(void);
 int child_descriptor(void);
 
 bool child_has_ended(void);
-/* Waits for its end. Returns the command's status. */
+/* Waits for its end. Returns the command's status. The next child_start() may follow. */
 int child_wait(void);
 
 /*

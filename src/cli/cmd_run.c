@@ -6,17 +6,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -28,6 +23,7 @@
 #include "cli/cli.h"
 #include "cli/printing.h"
 #include "cli/progress.h"
+#include "cli/room.h"
 #include "cli/suppressing.h"
 #include "engine/doublechecker/suspects.h"
 #include "report/color.h"
@@ -67,7 +63,6 @@ static const struct opt opts[] = {
 
 enum {
 	EXIT_FOUND = 66,
-	BACKLOG = 64,
 	ASK_AGAIN_MS = 50,
 	/* For what processes that end with the program still say: so long a silence, so long at
 	   all. */
@@ -75,90 +70,7 @@ enum {
 	AFTERWARDS_MOST_S = 20
 };
 
-/* Listens on an abstract socket with a unique name. */
-static int listen_to(struct str *name, struct err *err)
-{
-	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	uint64_t random = 0;
-
-	if (getrandom(&random, sizeof random, 0) != sizeof random)
-		random = (uint64_t)(uintptr_t)name;
-	str_fmt(name, "@atomsan-%d-%016llx", (int)getpid(), (unsigned long long)random);
-	memcpy(a.sun_path + 1, name->s + 1, name->n - 1); /* the @ is a NUL there */
-	if (fd >= 0 &&
-	    !bind(fd, (struct sockaddr *)&a,
-		  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + name->n)) &&
-	    !listen(fd, BACKLOG))
-		return fd;
-	err_sys(err, "cannot make a socket for the program");
-	if (fd >= 0)
-		close(fd);
-	return -1;
-}
-
 /* --- the processes --- */
-
-struct room {
-	struct reporter *session;
-	int listening;
-	struct reporter_process **v;
-	struct pollfd *poll; /* the socket, the program's end, then a connection each */
-	size_t n, cap, poll_cap;
-};
-enum { LISTENING, PROGRAM, CONNECTIONS };
-
-static void let_in(struct room *r)
-{
-	int fd = accept4(r->listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	struct ucred who = {0};
-	socklen_t size = sizeof who;
-
-	if (fd < 0)
-		return;
-	/* Other users can see the name of the socket. */
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) || who.uid != getuid()) {
-		close(fd);
-		return;
-	}
-	MEM_GROW(r->v, r->cap, r->n + 1);
-	r->v[r->n++] = reporter_connect(r->session, fd, who.pid);
-}
-
-/* Serves what comes within so many milliseconds. Returns false if nothing happened. */
-static bool serve_room(struct room *r, int program, int timeout)
-{
-	size_t n = CONNECTIONS, served = r->n, kept = 0;
-	bool holds = false;
-	int ready;
-
-	MEM_GROW(r->poll, r->poll_cap, CONNECTIONS + r->n);
-	r->poll[LISTENING] = (struct pollfd){.fd = r->listening, .events = POLLIN};
-	r->poll[PROGRAM] = (struct pollfd){.fd = program, .events = POLLIN};
-	for (size_t i = 0; i < r->n; i++) {
-		r->poll[n++] =
-			(struct pollfd){.fd = reporter_descriptor(r->v[i]), .events = POLLIN};
-		holds |= reporter_holds_text(r->v[i]);
-	}
-	ready = poll(r->poll, n, holds ? REPORTER_HOLD_MS : timeout);
-	for (size_t i = 0; i < r->n && holds && !ready; i++)
-		reporter_print_held(r->v[i]);
-	if (ready <= 0)
-		return ready ? errno == EINTR : holds;
-	if (r->poll[LISTENING].revents)
-		let_in(r);
-	for (size_t i = 0; i < served; i++) {
-		if (r->poll[CONNECTIONS + i].revents && !reporter_serve(r->v[i]))
-			reporter_disconnect(r->v[i]);
-		else
-			r->v[kept++] = r->v[i];
-	}
-	/* The connections that were accepted just now. */
-	while (served < r->n)
-		r->v[kept++] = r->v[served++];
-	r->n = kept;
-	return true;
-}
 
 static void serve_all(struct room *r)
 {
@@ -167,21 +79,18 @@ static void serve_all(struct room *r)
 
 	/* If the system has no such descriptors, poll. */
 	do
-		serve_room(r, program, program < 0 ? ASK_AGAIN_MS : -1);
-	while (program < 0 ? !child_has_ended() : !r->poll[PROGRAM].revents);
+		room_serve(r, program, program < 0 ? ASK_AGAIN_MS : -1);
+	while (program < 0 ? !child_has_ended() : !room_program_ended(r));
 	if (program >= 0)
 		close(program);
 	/* Processes that outlive the program are not waited for. */
 	until = clock_seconds() + AFTERWARDS_MOST_S;
-	while (clock_seconds() < until && serve_room(r, -1, r->n ? AFTERWARDS_MS : 0))
+	while (clock_seconds() < until && room_serve(r, -1, r->n ? AFTERWARDS_MS : 0))
 		;
 	if (r->n && !o.quiet)
 		note("%zu process%s still running; what %s from now on is not reported", r->n,
 		     r->n == 1 ? " is" : "es are", r->n == 1 ? "it finds" : "they find");
-	while (r->n)
-		reporter_disconnect(r->v[--r->n]);
-	mem_free(r->v);
-	mem_free(r->poll);
+	room_close(r);
 }
 
 /* --- programs that did not connect --- */
@@ -395,7 +304,7 @@ static int run(int argc, char **argv)
 	/* A first run only suspects: it has no verdict. */
 	options.verdict = !o.first_run;
 	options.first_run = o.first_run;
-	room.listening = listen_to(&name, &err);
+	room_open(&room, &name, &err);
 	/* Without rules the program itself knows which functions are blocks, and need not ask. */
 	if (room.listening < 0 || child_add_option("reporter", name.s, &err) ||
 	    (blockspec_file && child_add_option("rules", "1", &err)) ||
@@ -424,7 +333,6 @@ static int run(int argc, char **argv)
 		rc = found;
 	reporter_free(room.session);
 	mem_free(program);
-	close(room.listening);
 	return rc;
 }
 

@@ -26,8 +26,11 @@ extern struct printing_options printing_asked;
 /* Rows of a table of options. */
 /* clang-format off */
 #define PRINTING_OPTIONS                                                                           \
-	OPT_STR('f', "format", "FORMAT", &printing_asked.format, PRINTING_FORMATS),                \
 	OPT_STR('o', "output", "FILE", &printing_asked.output, "write the findings to FILE"),        \
+	PRINTING_OPTIONS_HOW
+/* The same for commands whose -o means something else: they print to standard output. */
+#define PRINTING_OPTIONS_HOW                                                                       \
+	OPT_STR('f', "format", "FORMAT", &printing_asked.format, PRINTING_FORMATS),                \
 	OPT_STR(0, "color", "WHEN", &printing_asked.color, "auto (the default), always or never"), \
 	OPT_COUNT('q', "quiet", &printing_asked.quiet, "one line per finding"),                      \
 	OPT_COUNT('v', "verbose", &printing_asked.verbose,                                         \

@@ -288,6 +288,16 @@ struct finding_list findings_collect(const struct reporter *s, const struct repo
 	return l;
 }
 
+void reporter_take(struct reporter *s, struct finding_list *to)
+{
+	finding_list_init(to, true);
+	for (size_t i = 0; i < s->nentries; i++)
+		if (is_counted(&s->entry[i])) {
+			to->sink.emit(&to->sink, s->entry[i].f);
+			s->entry[i].f = finding_new();
+		}
+}
+
 void findings_collect_free(struct finding_list *l)
 {
 	l->n = 0;

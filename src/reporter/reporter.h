@@ -84,6 +84,12 @@ size_t reporter_findings(const struct reporter *s);
 /* Has any process said HELLO? */
 bool reporter_was_used(const struct reporter *s);
 
+/*
+ * Moves the findings that count to `to`, which is initialised and owns them: finding_list_free().
+ * After that only reporter_free() may be called.
+ */
+void reporter_take(struct reporter *s, struct finding_list *to);
+
 /* Writes the report and the notes on suppressions. Returns -1 if the report cannot be written. */
 int reporter_end(struct reporter *s);
 void reporter_free(struct reporter *s);
