@@ -168,6 +168,21 @@ static strref find_spot(struct model *m, const struct names *names, strref place
 	return m->spot[place] = first;
 }
 
+uint64_t model_next_sync(const struct model_thread *t, uint64_t from)
+{
+	size_t low = 0, high = t->nsyncs;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (t->sync[mid] < from)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < t->nsyncs ? t->sync[low] : t->n;
+}
+
 strref model_place(const struct model *m, strref place)
 {
 	return place < m->spot_cap && m->spot[place] ? m->spot[place] : place;

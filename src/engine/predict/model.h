@@ -187,6 +187,12 @@ void model_free(struct model *m);
 void model_take(struct model *m, const struct batch *b);
 void model_ready(struct model *m); /* after the last batch */
 
+/*
+ * Returns the position of a thread's first fork, join, wait, notify or barrier from a position on;
+ * the end of the thread if there is none.
+ */
+uint64_t model_next_sync(const struct model_thread *t, uint64_t from);
+
 /* Returns the place that accesses at this place have in the model. */
 strref model_place(const struct model *m, strref place);
 

@@ -87,8 +87,11 @@ static uint32_t add_two(struct witnesses *w, struct model *m, uint32_t id, uint6
 	if (e2 == UINT64_MAX)
 		return WITNESS_NONE;
 	e1 = find_near(m, &first, e2, true);
-	if (e1 == UINT64_MAX || (!in_region && (!model_block_at(t, e2) ||
-						model_block_at(t, e1) != model_block_at(t, e2))))
+	if (e1 == UINT64_MAX)
+		return WITNESS_NONE;
+	/* They must be in one region, which ends when the thread waits; or in one block. */
+	if (in_region ? model_next_sync(t, e1) < e2
+		      : !model_block_at(t, e2) || model_block_at(t, e1) != model_block_at(t, e2))
 		return WITNESS_NONE;
 	x.e1 = x.cut = model_event(m, first.thread, e1);
 	x.e2 = model_event(m, first.thread, e2);

@@ -182,22 +182,6 @@ static bool find_like_first(struct values *v, strref first_place, bool in_region
 	return false;
 }
 
-/* Returns the position of the first fork, join, wait, notify or barrier from a position on. */
-static uint64_t next_sync(const struct model_thread *t, uint64_t from)
-{
-	size_t low = 0, high = t->nsyncs;
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-
-		if (t->sync[mid] < from)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < t->nsyncs ? t->sync[low] : t->n;
-}
-
 /* Returns the position after the last release of the locks that a thread holds at a position. */
 static uint64_t end_of_sections(const struct model_thread *t, uint64_t position)
 {
@@ -211,7 +195,7 @@ static uint64_t end_of_sections(const struct model_thread *t, uint64_t position)
 		if (t->op[t->op[op].other].at >= end)
 			end = t->op[t->op[op].other].at + 1;
 	}
-	return end <= next_sync(t, position) ? end : position;
+	return end <= model_next_sync(t, position) ? end : position;
 }
 
 /*
@@ -221,7 +205,7 @@ static uint64_t end_of_sections(const struct model_thread *t, uint64_t position)
 static void find_tail(struct values *v)
 {
 	const struct model_thread *t = &v->model->thread[v->goal.other];
-	uint64_t from = end_of_sections(t, v->goal.f2 + 1), tail = next_sync(t, from);
+	uint64_t from = end_of_sections(t, v->goal.f2 + 1), tail = model_next_sync(t, from);
 	size_t i = model_access_at(t, from), op = model_ops_before(t, from);
 
 	if (i < t->naccesses && t->access[i].at < tail)
