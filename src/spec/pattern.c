@@ -176,3 +176,9 @@ bool pattern_is_library(const char *s)
 	/* Names that begin with __ are reserved: __gnu_cxx, __cxxabiv1, __gthread_once(). */
 	return !strncmp(s, "St", 2) || !strncmp(s + strspn(s, "0123456789"), "__", 2);
 }
+
+/* gcc: f._omp_fn.0; clang: .omp_outlined..1, .omp_outlined._debug__, .omp_task_entry. */
+bool pattern_is_outlined(const char *s)
+{
+	return strstr(s, "._omp_fn.") || strstr(s, "omp_outlined") || !strncmp(s, ".omp", 4);
+}

@@ -37,4 +37,7 @@ void pattern_split_function(const char *text, size_t *name, size_t *params);
 /* Returns whether this linker name belongs to the C++ library's own namespaces. */
 bool pattern_is_library(const char *linkage);
 
+/* Returns whether a compiler gives this name to the body of an OpenMP region or task. */
+bool pattern_is_outlined(const char *function);
+
 #endif

@@ -177,6 +177,8 @@ static unsigned decide_block(struct block_rules *rules, const struct names *name
 		answer |= BLOCK_BY_RULE;
 	if (start && f && f->linkage && pattern_is_library(f->linkage))
 		answer |= BLOCK_HANDS_ON;
+	if (start && f && f->function && pattern_is_outlined(f->function))
+		answer |= BLOCK_OUTLINED;
 	return answer;
 }
 

@@ -28,6 +28,7 @@ enum {
 	BLOCK_BY_RULE = 2,   /* a rule decided: only the source overrides the answer */
 	BLOCK_HANDS_ON = 4,  /* a start function whose callees are start functions too */
 	BLOCK_SUSPECTED = 8, /* a first run of doublechecker suspects it */
+	BLOCK_OUTLINED = 16, /* the compiler made it of the body of an OpenMP region or task */
 };
 
 /* Returns the answer if there is no rule. `start`: it is called as a start function. */

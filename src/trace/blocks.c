@@ -37,6 +37,7 @@ struct block_open {
 	uint32_t label; /* index of its block_label */
 	bool kept;
 	bool hands_on; /* a start function whose callees are start functions too */
+	bool is_body; /* a start function, or the compiler's part of the body of an OpenMP region */
 };
 
 struct block_stack {
@@ -145,6 +146,21 @@ static bool ask_hands_on_at(struct reader *r, strref place)
 	return l->hands_on & 1;
 }
 
+/*
+ * Is the function, called by the innermost one, a part of the body of an OpenMP region or task?
+ * clang makes two functions of one body if it writes debug information.
+ */
+static bool is_part_of_body(struct reader *r, const struct block_stack *s, strref ref,
+			    struct block_label *l)
+{
+	unsigned answer;
+
+	if (l->kind != BLOCK_FUNCTION || !s->n || !s->v[s->n - 1].is_body)
+		return false;
+	answer = l->answer[true];
+	return (answer & KNOWN ? answer : ask_rules(r, ref, l, true)) & BLOCK_OUTLINED;
+}
+
 static void filter_begin(struct reader *r, struct event *e)
 {
 	struct blocks *b = &r->blocks;
@@ -162,6 +178,8 @@ static void filter_begin(struct reader *r, struct event *e)
 	f = &b->functions[l->function - 1];
 	start = l->kind == BLOCK_START || (l->kind == BLOCK_FUNCTION && s->n &&
 					   s->v[s->n - 1].hands_on && ask_hands_on_at(r, e->place));
+	open.is_body = l->kind == BLOCK_START || is_part_of_body(r, s, ref, l);
+	start |= open.is_body;
 	answer = l->answer[start];
 	if (__builtin_expect(!(answer & KNOWN), 0))
 		answer = ask_rules(r, ref, l, start);

@@ -149,6 +149,8 @@ static char kind_of_call(const struct raw_thread_state *t, uint32_t thread,
 {
 	if (i->aux == RAW_CALL_MAIN)
 		return 'm';
+	if (i->aux == RAW_CALL_BODY)
+		return 's';
 	if (!thread || t->started || i->aux == RAW_CALL_HANDLER)
 		return 'f';
 	return t->depth && t->frame[t->depth - 1].kind != 'a' ? 'f' : 's';

@@ -47,6 +47,7 @@ enum raw_call {
 	RAW_CALL_PLAIN,
 	RAW_CALL_MAIN,    /* of main() */
 	RAW_CALL_HANDLER, /* of a signal handler, or by one: never the thread's start function */
+	RAW_CALL_BODY,    /* of the body of a parallel region or task, by the OpenMP library */
 };
 
 enum raw_op {

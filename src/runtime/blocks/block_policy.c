@@ -8,9 +8,10 @@
 
 #include "base/banned.h"
 
-/* The flags of an answer; they fit into 4 bits. */
-enum { ANSWERS = BLOCK_ATOMIC | BLOCK_BY_RULE | BLOCK_HANDS_ON | BLOCK_SUSPECTED };
-_Static_assert(ANSWERS < 1 << 4, "two answers are packed at ANSWER");
+/* The flags of an answer. */
+enum { ANSWER_BITS = 5 };
+enum { ANSWERS = BLOCK_ATOMIC | BLOCK_BY_RULE | BLOCK_HANDS_ON | BLOCK_SUSPECTED | BLOCK_OUTLINED };
+_Static_assert(ANSWERS < 1 << ANSWER_BITS, "two answers are packed at ANSWER");
 
 /* A table by address, with open addressing. Entries are never removed. */
 enum { SIZE = 1 << 16, FULL = SIZE / 4 * 3, LABELS = 1 << 12 };
@@ -18,8 +19,8 @@ enum {
 	LEFT_OUT = 1,      /* seen to wait, or said not to be atomic */
 	SAID_NOT = 2,      /* said not to be atomic, by the source */
 	ASKED = 4,         /* the reporter answered for a plain call; ASKED << 1: for a start */
-	ANSWER = 4,        /* number of the lowest bit of the first answer; + 4: of the second */
-	SUSPECT = 1 << 12, /* this first run suspects it */
+	ANSWER = 4,        /* number of the lowest bit of the first answer; the second is next */
+	SUSPECT = 1 << 14, /* this first run suspects it */
 };
 static struct function {
 	uintptr_t address; /* in the function, or a label's number with BLOCK_LABEL; 0: empty */
@@ -77,7 +78,8 @@ static bool has_cxx(void)
 static uint32_t ask_reporter(struct function *f, uintptr_t call, char kind, bool start,
 			     bool *hands_on_here)
 {
-	uint32_t asked = ASKED << start, at = ANSWER + 4 * (uint32_t)start, answer;
+	uint32_t asked = ASKED << start, at = ANSWER + ANSWER_BITS * (uint32_t)start;
+	uint32_t answer;
 
 	if (f && __atomic_load_n(&f->what, __ATOMIC_ACQUIRE) & asked && !hands_on_here)
 		return f->what >> at & ANSWERS;
@@ -92,6 +94,8 @@ static char get_call_kind(struct rt_thread *t, const struct rt_frame *f)
 {
 	if (f->kind == RAW_CALL_MAIN)
 		return BLOCK_MAIN;
+	if (f->kind == RAW_CALL_BODY)
+		return BLOCK_START;
 	if (!t->id || t->blocks.started || f->kind == RAW_CALL_HANDLER || t->calls.depth > 1)
 		return BLOCK_FUNCTION;
 	return BLOCK_START;
@@ -106,12 +110,17 @@ bool block_policy_of_call(struct rt_thread *t, struct rt_frame *f)
 	struct function *known;
 	uint32_t answer, what;
 
-	f->starts = start;
-	t->blocks.started |= f->starts;
+	f->starts = start && !f->body;
+	t->blocks.started |= start;
 	if (RT_UNLIKELY(kind == BLOCK_FUNCTION && caller && caller->hands_on)) {
 		known = add_function(f->function);
 		ask_reporter(known, f->caller, kind, true, &hands_on_here);
 		start = hands_on_here;
+	}
+	if (RT_UNLIKELY(kind == BLOCK_FUNCTION && caller && caller->body)) {
+		known = add_function(f->function);
+		start = ask_reporter(known, f->caller, kind, true, NULL) & BLOCK_OUTLINED;
+		f->body = start ? RT_BODY_PART : RT_BODY_NONE;
 	}
 	known = find_function(f->function);
 	what = known ? __atomic_load_n(&known->what, __ATOMIC_RELAXED) : 0;
@@ -123,7 +132,7 @@ bool block_policy_of_call(struct rt_thread *t, struct rt_frame *f)
 	/* What the thread does now comes after what a thread did when it left the function out. */
 	if (what & LEFT_OUT && t->slot)
 		time_raise_clock(t, known->clock);
-	f->hands_on = start && answer & BLOCK_HANDS_ON;
+	f->hands_on = start && !f->body && answer & BLOCK_HANDS_ON;
 	return block_is_one(answer, kind, start, what & LEFT_OUT, what & SAID_NOT);
 }
 
@@ -240,7 +249,7 @@ bool block_policy_is_suspected(uint64_t block)
 	const struct function *f = find_function(block);
 
 	return !f || f->what >> ANSWER & BLOCK_SUSPECTED ||
-	       f->what >> (ANSWER + 4) & BLOCK_SUSPECTED;
+	       f->what >> (ANSWER + ANSWER_BITS) & BLOCK_SUSPECTED;
 }
 
 void block_policy_child(void)

@@ -42,11 +42,18 @@ size_t calls_find_jumped(const struct rt_thread *t, uintptr_t sp, uintptr_t pc)
 {
 	const struct rt_frame *frame = t->calls.frame;
 	bool here = rt_on_stack(t, sp);
+	size_t body = 0, k;
 
-	for (size_t k = t->calls.depth; k && frame[k - 1].sp < sp; k--)
-		if (frame[k - 1].caller == pc && rt_on_stack(t, frame[k - 1].sp) == here)
+	for (k = t->calls.depth; k && frame[k - 1].sp < sp; k--) {
+		if (rt_on_stack(t, frame[k - 1].sp) != here)
+			continue;
+		if (frame[k - 1].caller == pc)
 			return k;
-	return 0;
+		if (!body && frame[k - 1].kind == RAW_CALL_BODY)
+			body = k;
+	}
+	/* The caller of a body is not known; but an ordinary exit has the frame's stack pointer. */
+	return k && frame[k - 1].sp == sp ? 0 : body;
 }
 
 void calls_leave_all(struct rt_thread *t)

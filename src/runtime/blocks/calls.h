@@ -34,6 +34,40 @@ uint8_t calls_first_kind(const struct rt_thread *t, const struct rt_frame *f);
  */
 size_t calls_find_jumped(const struct rt_thread *t, uintptr_t sp, uintptr_t pc);
 
+/* --- the OpenMP library --- */
+
+/* Where the thread was before it entered the OpenMP library. */
+struct calls_place {
+	size_t body_at;
+	uintptr_t body_caller;
+	enum rt_body body;
+};
+
+/*
+ * The thread enters the OpenMP library: what is called from there is the body of a parallel region,
+ * or of a task, which belongs to this place of the program. Returns what calls_leave_openmp()
+ * needs.
+ */
+static inline struct calls_place calls_enter_openmp(struct rt_thread *t, enum rt_body body,
+						    uintptr_t caller)
+{
+	struct calls_place before = {t->calls.body_at, t->calls.body_caller, t->calls.body};
+
+	t->calls.body_at = t->calls.depth + 1;
+	t->calls.body_caller = caller;
+	t->calls.body = body;
+	return before;
+}
+
+static inline void calls_leave_openmp(struct rt_thread *t, struct calls_place before)
+{
+	t->calls.body_at = before.body_at;
+	t->calls.body_caller = before.body_caller;
+	t->calls.body = before.body;
+}
+
+/* --- for the hooks, inline --- */
+
 /* Remove the last frame. */
 static inline void calls_leave_one(struct rt_thread *t)
 {
@@ -96,6 +130,12 @@ static inline void calls_enter(struct rt_thread *t, uintptr_t sp, uintptr_t func
 	f->unit = NULL;
 	f->kind = RT_LIKELY(t->calls.depth) ? 0 : calls_first_kind(t, f);
 	f->starts = f->hands_on = false;
+	f->body = RT_BODY_NONE;
+	if (RT_UNLIKELY(t->calls.body_at == t->calls.depth + 1) && !t->gate.handler_sp) {
+		f->kind = RAW_CALL_BODY;
+		f->body = (uint8_t)t->calls.body;
+		f->caller = t->calls.body_caller;
+	}
 	if (RT_UNLIKELY(rt_recording))
 		rt_recorder->call(t, f);
 	t->calls.depth++;

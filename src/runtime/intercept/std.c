@@ -7,35 +7,9 @@
  * Only libstdc++ has them; in libc++ they are inline. If the library is linked
  * statically, its own functions are called instead, and places are inside it.
  */
-#include <dlfcn.h>
-
 #include "runtime/intercept/intercept.h"
 
 #include "base/banned.h"
-
-/*
- * Find the original. A program in C may get the library through a plugin that it loads, and then
- * dlsym(RTLD_NEXT) does not find it. Or the library is linked into the plugin; then it is looked up
- * at each call, because another plugin may have its own copy.
- */
-static void *find_original(struct real_name *r, uintptr_t caller)
-{
-	void *fn = real_find_if_any(r), *library = NULL;
-	Dl_info info;
-
-	if (fn)
-		return fn;
-	/* It is never closed: the function must stay valid. */
-	library = dlopen("libstdc++.so.6", RTLD_LAZY | RTLD_NOLOAD);
-	fn = library ? dlsym(library, r->name) : NULL;
-	if (fn)
-		__atomic_store_n(&r->fn, fn, __ATOMIC_RELAXED);
-	else if (dladdr1((const void *)caller, &info, &library, RTLD_DL_LINKMAP) && library)
-		fn = dlsym(library, r->name); /* a link map is a handle */
-	if (!fn)
-		rt_die("the C++ library has no function %s()", r->name);
-	return fn;
-}
 
 static void restore_caller(const uintptr_t *before)
 {
@@ -51,7 +25,7 @@ static void restore_caller(const uintptr_t *before)
 		void *fn = __atomic_load_n(&real.fn, __ATOMIC_RELAXED);                            \
                                                                                                    \
 		if (RT_UNLIKELY(!fn))                                                              \
-			fn = find_original(&real, RT_CALLER);                                      \
+			fn = real_find_in(&real, "libstdc++.so.6", RT_CALLER);                     \
 		if (!before)                                                                       \
 			rt_self.callers.std = RT_CALLER;                                           \
 		((__typeof__(&name))fn) args;                                                      \

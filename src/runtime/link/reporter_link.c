@@ -393,7 +393,8 @@ uint32_t link_ask_function(uintptr_t function, uintptr_t call_place, char kind, 
 	}
 	if (hands_on_here)
 		*hands_on_here = a.hands_on;
-	return a.decide & (BLOCK_ATOMIC | BLOCK_BY_RULE | BLOCK_HANDS_ON | BLOCK_SUSPECTED);
+	return a.decide &
+	       (BLOCK_ATOMIC | BLOCK_BY_RULE | BLOCK_HANDS_ON | BLOCK_SUSPECTED | BLOCK_OUTLINED);
 }
 
 uint32_t link_ask_label(uint32_t number, const char *text, size_t n, uintptr_t call_place)

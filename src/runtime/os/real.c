@@ -59,31 +59,43 @@ static void store_found(struct real_name *found)
 			__atomic_store_n(&r->fn, found->fn, __ATOMIC_RELAXED);
 }
 
-/* Does it belong to the C++ library? */
-static bool is_mangled(const struct real_name *r)
+/* Libraries that few programs have. */
+enum library { OTHER, CXX, OPENMP, LIBOMP, LIBRARIES };
+
+static enum library get_library(const struct real_name *r)
 {
-	return r->name[0] == '_' && r->name[1] == 'Z';
+	const char *s = r->name;
+
+	if (s[0] == '_' && s[1] == 'Z')
+		return CXX;
+	if (s[0] == '_' && s[1] == '_' && s[2] == 'k' && s[3] == 'm' && s[4] == 'p')
+		return LIBOMP;
+	if ((s[0] == 'G' && s[1] == 'O' && s[2] == 'M') ||
+	    (s[0] == 'o' && s[1] == 'm' && s[2] == 'p'))
+		return OPENMP;
+	return OTHER;
 }
 
 /*
- * A lookup that fails costs most. As a rule the C++ library's functions are all missing or none:
- * after the first that is missing (a program in C), do not look up the others.
+ * A lookup that fails costs most. As a rule the C++ library's functions are all missing or none,
+ * and so are OpenMP's: after the first that is missing, do not look up the others.
  *
  * Several threads may do this at the same time, if libraries start threads before the program
  * begins. No thread waits for another: it may hold a lock of the loader that the other needs.
  */
 void real_find_all(void)
 {
-	bool missed = false, no_cxx = false;
+	bool missed = false, absent[LIBRARIES] = {false};
 
 	if (__atomic_load_n(&real_found, __ATOMIC_ACQUIRE))
 		return;
 	real_finding++;
 	/* cppcheck-suppress comparePointers // the linker makes one array of them */
 	for (struct real_name *r = __start_atomsan_real; r < __stop_atomsan_real; r++) {
+		enum library library = get_library(r);
 		void *fn;
 
-		if (__atomic_load_n(&r->fn, __ATOMIC_RELAXED) || (no_cxx && is_mangled(r)))
+		if (__atomic_load_n(&r->fn, __ATOMIC_RELAXED) || absent[library])
 			continue;
 		fn = look_up_original(r);
 		if (fn) {
@@ -91,7 +103,7 @@ void real_find_all(void)
 			store_found(r);
 		} else {
 			missed = true;
-			no_cxx = no_cxx || is_mangled(r);
+			absent[library] = library != OTHER;
 		}
 	}
 	if (missed)
@@ -116,6 +128,25 @@ void *real_find_if_any(struct real_name *r)
 		clear_dlerror();
 	real_finding--;
 	__atomic_store_n(&r->fn, fn, __ATOMIC_RELAXED);
+	return fn;
+}
+
+void *real_find_in(struct real_name *r, const char *name, uintptr_t caller)
+{
+	void *fn = real_find_if_any(r), *library = NULL;
+	Dl_info info;
+
+	if (fn)
+		return fn;
+	/* It is never closed: the function must stay valid. */
+	library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
+	fn = library ? dlsym(library, r->name) : NULL;
+	if (fn)
+		__atomic_store_n(&r->fn, fn, __ATOMIC_RELAXED);
+	else if (dladdr1((const void *)caller, &info, &library, RTLD_DL_LINKMAP) && library)
+		fn = dlsym(library, r->name); /* a link map is a handle */
+	if (!fn)
+		rt_die("%s has no function %s()", name, r->name);
 	return fn;
 }
 

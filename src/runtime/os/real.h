@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * A function used by REAL(). `version` selects one if a library has several of that
@@ -36,6 +37,12 @@ void real_find_all(void);
 void *real_find(struct real_name *r);
 /* The same, but returns NULL if it does not exist. */
 void *real_find_if_any(struct real_name *r);
+/*
+ * The same for a function of the library `name`, which a plugin may have loaded for itself; then
+ * dlsym(RTLD_NEXT) does not find it. Or the library is linked into the plugin, which contains
+ * `caller`; then it is looked up at each call, because another plugin may have its own copy.
+ */
+void *real_find_in(struct real_name *r, const char *name, uintptr_t caller);
 
 #define REAL_VERSION(name, version)                                                                \
 	({                                                                                         \

@@ -329,15 +329,30 @@ static void record_name(struct rt_thread *t, const char *text, size_t n)
 	record_text(t, RAW_NAME, 0, text, n);
 }
 
+/*
+ * A task begins after it was made, and a thread that waits for it goes on after its end: written as
+ * conditions, because prediction keeps the order of waits and notifies.
+ */
+static void record_task(struct rt_thread *t, const struct rt_frame *f, enum raw_op op,
+			enum rt_team which)
+{
+	if (f->body == RT_BODY_TASK && t->openmp.team)
+		record_at(t, op, t->openmp.team + which, RAW_CONDITION, machine_clock_ordered(),
+			  f->caller);
+}
+
 static void record_call(struct rt_thread *t, struct rt_frame *f)
 {
+	if (RT_UNLIKELY(f->body))
+		record_task(t, f, RAW_WAIT, TEAM_MADE);
 	record_now(t, RAW_CALL, f->function, f->kind, f->caller);
 }
 
 static void record_ret(struct rt_thread *t, struct rt_frame *f)
 {
-	(void)f;
 	record_now(t, RAW_RETURN, 0, 0, t->rec.log.pc_high);
+	if (RT_UNLIKELY(f->body))
+		record_task(t, f, RAW_NOTIFY, TEAM_DONE);
 }
 
 static void record_mark(struct rt_thread *t, uint32_t number, uintptr_t pc)

@@ -82,6 +82,9 @@ struct thread_shadow {
 	uint32_t *atomic_lock; /* the stripe that an atomic operation holds right now */
 };
 
+/* Is a function the body of an OpenMP region, or of a task? Or the compiler's part of one? */
+enum rt_body { RT_BODY_NONE, RT_BODY_REGION, RT_BODY_TASK, RT_BODY_PART };
+
 /* A function that was entered. */
 struct rt_frame {
 	uintptr_t sp;       /* stack pointer; shows which functions were left without notice */
@@ -92,6 +95,7 @@ struct rt_frame {
 	uint64_t *unit; /* the unit after its call in the history */
 	uint8_t kind;   /* enum raw_call */
 	bool starts;    /* the thread began with it */
+	uint8_t body;   /* enum rt_body */
 	bool hands_on;  /* it is a start function that only calls the real one */
 };
 
@@ -100,6 +104,13 @@ struct thread_calls {
 	struct rt_frame *frame;
 	size_t depth, cap;
 	uintptr_t start_caller; /* the caller of our own function that called the start function */
+	/*
+	 * If the thread is in the OpenMP library: 1 + depth, so that a function called from there
+	 * is a body; 0 otherwise. And the place in the program that the body belongs to.
+	 */
+	size_t body_at;
+	uintptr_t body_caller;
+	enum rt_body body;
 };
 
 /* A marked block that is open. */
@@ -133,6 +144,12 @@ struct rt_held {
 	uint8_t kind;   /* enum raw_lock */
 	bool shared;
 };
+
+/*
+ * The objects of a parallel region: addresses in some memory that exists as long as the region.
+ * intercept/openmp.h says what they are.
+ */
+enum rt_team { TEAM_BARRIER, TEAM_MADE, TEAM_DONE, TEAM_TURNS, TEAM_ORDERED, TEAM_BYTES };
 
 /* Held locks, written by history/held_locks.c. */
 struct thread_locks {
@@ -204,6 +221,12 @@ struct rt_thread {
 		uintptr_t std;   /* std::thread and std::condition_variable */
 	} callers;
 	struct outside_thread *outside; /* checker/outside.c */
+	/* Written by intercept/openmp.c and openmp_tool.c. */
+	struct {
+		/* Objects of the innermost parallel region (enum rt_team); 0: outside of any. */
+		uintptr_t team;
+		uint32_t reducing; /* open reductions that hold their lock */
+	} openmp;
 	uint32_t at_lock; /* open calls that work on the program's own locks: hooks/annotate_tsan.c
 			   */
 } __attribute__((aligned(64)));
