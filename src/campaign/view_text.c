@@ -184,22 +184,38 @@ static void add_curve(const struct view *v, struct str *b)
 	}
 }
 
+/* "1 in 12 runs" */
+static void add_rate(struct str *b, double rate)
+{
+	if (rate <= 0)
+		str_add(b, "none");
+	else if (rate >= 1)
+		str_fmt(b, "%.1f per run", rate);
+	else
+		str_fmt(b, rate > 0.1 ? "1 in %.1f runs" : "1 in %.0f runs", 1 / rate);
+}
+
 static void add_estimate(const struct view *v, struct str *b)
 {
 	const struct estimate *e = &v->estimate;
 
 	if (e->runs < 2)
 		return;
-	str_add(b, "\nnew findings to expect from the next 100 runs: ");
-	str_fmt(b, "%.1f (95 %%: %.1f to %.1f)\n", 100 * e->next, 100 * e->low, 100 * e->high);
+	str_add(b, "\nnew findings to expect from more such runs: ");
+	add_rate(b, e->next);
+	str_add(b, " (95 %: ");
+	if (e->next > 0) {
+		add_rate(b, e->low);
+		str_add(b, " to ");
+	} else {
+		str_add(b, "less than ");
+	}
+	add_rate(b, e->high);
+	str_add(b, ")\n");
 	if (e->unseen >= 0.5)
-		str_fmt(b,
-			"findings that such runs can show and none has shown yet: about %.0f or "
-			"more\n",
-			e->unseen);
-	else
-		str_add(b,
-			"findings that such runs can show and none has shown yet: probably none\n");
+		str_fmt(b, "findings that are still unseen: about %.0f or more\n", e->unseen);
+	else if (!e->once)
+		str_add(b, "findings that are still unseen: probably none\n");
 	str_fmt(b,
 		"(%" PRIu64 " of %" PRIu64 " seen in one run only, %" PRIu64
 		" in two; assumes that runs are alike and independent)\n",
