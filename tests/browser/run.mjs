@@ -140,6 +140,7 @@ async function tests() {
   const bad = make("nasty", work, "report", "nasty.json");
   writeFileSync(join(work, "ranks.json"), JSON.stringify(ranked()));
   const ranks = make("ranks", work, "report", "ranks.json");
+  const nights = make("nights", work, "campaign", "merge", join(root, "tests/fuzz/seeds/campaign/merged"));
   const large = make("many", work, "report", many(10000));
 
   browser = await Browser.start();
@@ -277,6 +278,17 @@ async function tests() {
     assert.match(await page.run(text(".finding .region")), /^About function get; it is assumed to be meant as atomic: functions usually are/);
   });
 
+  await test("a campaign", nights, {}, async (page) => {
+    assert.equal(await page.run(text("#overview-title")), "1 finding in 2 runs");
+    assert.match(await page.run(text(".bigs")), /^2 of 2 runs done2 workers340 ms of running1 failed run/);
+    assert.match(await page.run(text(".seen tbody")), /^1lose1 · value1 · lots.c:321 run \(50 %\)run 1$/);
+    assert.match(await page.run(`document.querySelector(".curve svg").getAttribute("aria-label")`), /^1 finding in 2 runs; the last new one was in run 1\.$/);
+    assert.match(await page.run(text(".estimate")), /more such runs: 1 in 2\.0 runs \(95 %: none to 1\.5 per run\)/);
+    assert.match(await page.run(text('.runs[aria-label="Failed runs"] tbody')), /^11182 ms1exited with 3its last outputlots: asked to failhost/);
+    assert.equal(await page.run(`document.querySelectorAll('.runs[aria-label="Slowest runs"] tbody tr').length`), 2);
+    await page.mouse(".seen .link", true);
+    assert.equal(await page.run(text(".finding .seen-text")), "Seen in 1 of 2 runs (50 %), first in run 1.");
+  });
   await test("ten thousand findings", large, {}, async (page) => {
     assert.match(await page.run(text("#overview-title")), /^10,000 findings/);
     assert.ok((await page.run(count(".row"))) < 60, "only what can be seen is there");

@@ -1,6 +1,7 @@
 // One finding: its sentences, its picture, and each step with stack, locks and source.
 
 import { h, plural } from "./dom.js";
+import { seenText } from "./campaign.js";
 import { engines, opOf, plainName, shortPlace, stepPlace, stepSentence } from "./data.js";
 import { drawing, mark } from "./drawing.js";
 import { scheduleView } from "./schedule.js";
@@ -29,6 +30,7 @@ const REGIONS = { function: "function", marked: "marked block", stretch: "the co
 // Why it is worth reading, and what it is about.
 function worth(f) {
   return [
+    seenText(f) ? h("p", { class: "seen-text" }, seenText(f)) : null,
     f.reasons?.length ? h("p", { class: "rank" }, h("b", null, f.rank ? `Rank ${f.rank}: ` : "Reason: "), f.reasons.join("; ") + ".") : null,
     f.region && f.recorded ? h("p", { class: "faint region" }, `About ${REGIONS[f.region.kind] ?? ""} ${f.region.name ?? ""}${f.region.why ? `; it is assumed to be meant as atomic: ${f.region.why}` : ""}.`) : null,
   ];

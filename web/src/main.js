@@ -1,6 +1,7 @@
 // The page: filters and list on the left, the overview or a finding on the right.
 
 import { h, icon, plural } from "./dom.js";
+import { campaign } from "./campaign.js";
 import { byRank, count, findings, haystack, report, shortPath, sourceName } from "./data.js";
 import { findingView } from "./finding.js";
 import { listView } from "./list.js";
@@ -187,7 +188,7 @@ window.addEventListener("hashchange", () => {
 
 setTheme();
 refresh();
-// If all findings are about one block, show the most important one at once.
-const alone = new Set(findings.map((f) => f.subject + f.status)).size === 1 && findings.length < 9;
+// If all findings are about one block, show the most important one at once; of a campaign, there is more to see first.
+const alone = !campaign && new Set(findings.map((f) => f.subject + f.status)).size === 1 && findings.length < 9;
 show(findings[+location.hash.slice(1) - 1] ?? (alone ? [...findings].sort(byRank)[0] : null));
 document.documentElement.dataset.ready = "yes";

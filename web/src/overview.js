@@ -1,6 +1,7 @@
 // Counts of the findings; each count is also a filter.
 
 import { h, plural } from "./dom.js";
+import { campaign, campaignBigs, campaignTitle, campaignView } from "./campaign.js";
 import { byRank, count, engines, findings, hidden, report, shortPath, sourceName } from "./data.js";
 
 const SHOWN = 12;
@@ -72,22 +73,23 @@ export function overview(shown, filter, pick, show) {
   return h(
     "article",
     { class: "overview", "aria-labelledby": "overview-title" },
-    h("h2", { id: "overview-title", tabindex: "-1" }, nothing ? "No findings" : plural(findings.length, "finding")),
+    h("h2", { id: "overview-title", tabindex: "-1" }, (nothing ? "No findings" : plural(findings.length, "finding")) + (campaign ? ` ${campaignTitle}` : "")),
     h("p", { class: "faint" }, shortPath(sourceName)),
     h(
       "div",
       { class: "bigs" },
+      campaignBigs(big),
       // A live run does not count these: 0 means unknown.
       source.events || source.trace ? big(source.events, "event") : null,
       source.threads || source.trace ? big(source.threads, "thread") : null,
-      big(source.transactions, "transaction"),
+      campaign ? null : big(source.transactions, "transaction"),
       source.variables || source.trace ? big(source.variables, "variable") : null,
       source.locks || source.trace ? big(source.locks, "lock") : null,
     ),
     source.error ? h("p", { class: "warning", role: "alert" }, `The trace broke off: ${source.error}. This report covers only the events before that.`) : null,
     source.skipped ? h("p", { class: "warning" }, `${plural(source.skipped, "impossible event")} ${source.skipped === 1 ? "was" : "were"} skipped.`) : null,
     hidden.n ? h("p", { class: "faint left-out" }, `${plural(hidden.n, "finding")} ${hidden.n === 1 ? "is" : "are"} not shown: ${hidden.text}. The option -v shows ${hidden.n === 1 ? "it" : "them"}.`) : null,
-    ranking(shown, show),
+    campaign ? campaignView(show) : ranking(shown, show),
     nothing
       ? null
       : h(
@@ -105,7 +107,7 @@ export function overview(shown, filter, pick, show) {
       h(
         "table",
         { class: "engines" },
-        h("thead", null, h("tr", null, ["engine", "findings", "seconds", "a finding means", "no finding means"].map((name) => h("th", { scope: "col" }, name)))),
+        h("thead", null, h("tr", null, ["engine", "findings", campaign ? null : "seconds", "a finding means", "no finding means"].filter(Boolean).map((name) => h("th", { scope: "col" }, name)))),
         h(
           "tbody",
           null,
@@ -115,7 +117,7 @@ export function overview(shown, filter, pick, show) {
               null,
               h("th", { scope: "row" }, result.engine),
               h("td", { class: "num" }, findings.filter((f) => f.engine === result.engine).length.toLocaleString("en")),
-              h("td", { class: "num" }, (result.stats.seconds ?? 0).toFixed(3)),
+              campaign ? null : h("td", { class: "num" }, (result.stats.seconds ?? 0).toFixed(3)),
               h("td", null, engines.get(result.engine)?.finding ?? ""),
               h("td", null, engines.get(result.engine)?.silence ?? ""),
             ),
