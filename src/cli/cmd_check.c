@@ -13,6 +13,7 @@
 #include "engine/doublechecker/suspects.h"
 #include "engine/engine.h"
 #include "engine/outside.h"
+#include "report/learned.h"
 #include "report/left_out.h"
 #include "report/report.h"
 #include "report/shown.h"
@@ -72,14 +73,18 @@ static void drop_left_out(struct reader *r, struct engine_result *res)
 		res->stats[res->nstats++] = (struct engine_stat){"findings_left_out", n};
 }
 
-/* Drops findings in regions that the specification excludes, and counts them as left out, too. */
-static void drop_regions(struct reader *r, struct engine_result *res)
+/*
+ * Drops findings in regions that the specification excludes, and counts them as left out, too; adds
+ * what it has learned about the others.
+ */
+static void apply_specification(struct reader *r, struct engine_result *res)
 {
 	size_t n = left_out_drop_regions(r, &res->findings);
 
 	for (size_t i = 0; i < res->nstats; i++)
 		if (!strcmp(res->stats[i].name, "findings_left_out"))
 			res->stats[i].value += n;
+	learned_note_all(r, &res->findings);
 }
 
 static void drop_suppressed(struct engine_result *res)
@@ -270,7 +275,7 @@ int check_run(const struct command *cmd, int argc, char **argv)
 	if (!dc->first_run)
 		context_add(results, rep.nresults, r);
 	for (size_t i = 0; i < rep.nresults; i++) {
-		drop_regions(r, &results[i]);
+		apply_specification(r, &results[i]);
 		shown_select(&results[i].findings, rep.verbosity > 0 || o->all, o->all);
 		found += shown_count(&results[i].findings);
 	}

@@ -9,6 +9,7 @@
 #include "cli/trace_open.h"
 #include "engine/context.h"
 #include "engine/engine.h"
+#include "report/learned.h"
 #include "report/left_out.h"
 #include "report/shown.h"
 
@@ -57,6 +58,7 @@ static int predict_finding(struct schedule *s, const char *path, const struct sc
 	left_out_drop(r, &result.findings);
 	context_add(&result, 1, r);
 	left_out_drop_regions(r, &result.findings);
+	learned_note_all(r, &result.findings);
 	shown_select(&result.findings, true, false);
 	f = find_number(&result.findings, asked->number);
 	if (!err_is_set(err) && !f) {

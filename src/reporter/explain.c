@@ -16,6 +16,7 @@
 #include "base/note.h"
 #include "engine/context.h"
 #include "engine/precise/options.h"
+#include "report/learned.h"
 #include "report/rank.h"
 #include "reporter/reporter_impl.h"
 
@@ -253,6 +254,7 @@ struct finding **explain_finding(struct reporter_process *p, const struct findin
 		/* The evicted history may have shown a block to blame. */
 		v[i]->evicted |= r->head.evicted && !v[i]->blame.thread;
 		rank_classify(v[i]);
+		learned_note(v[i], spec_rules(p->spec));
 		event_numbers_compact(v[i]);
 	}
 	*excluded |= remove_excluded(p, v, n);

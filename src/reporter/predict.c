@@ -8,6 +8,7 @@
 #include "base/str.h"
 #include "engine/context.h"
 #include "report/group.h"
+#include "report/learned.h"
 #include "report/left_out.h"
 #include "report/shown.h"
 #include "reporter/reporter_impl.h"
@@ -81,6 +82,7 @@ static int run_engine(struct reporter_process *p, struct reader *r, const char *
 	left_out_drop(r, &res->findings);
 	context_add(res, 1, r);
 	left_out_drop_regions(r, &res->findings);
+	learned_note_all(r, &res->findings);
 	return rc;
 }
 

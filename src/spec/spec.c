@@ -1,6 +1,7 @@
 #include "spec/spec.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -20,8 +21,16 @@ struct rule {
 	bool include, used;
 };
 
+/* A pair of accesses that nothing came between in so many runs. */
+struct uncut {
+	const char *pair;
+	uint64_t runs;
+};
+
 struct spec {
 	struct block_rules rules; /* first: it is cast to struct spec */
+	struct uncut *uncut;
+	size_t nuncut, uncut_cap;
 	struct rule *v;
 	size_t n, cap;
 	bool on_functions; /* a rule is about functions, files or modules */
@@ -215,6 +224,17 @@ static bool excludes_region(struct block_rules *rules, const char *kind, const c
 	return excluded;
 }
 
+static uint64_t find_uncut(struct block_rules *rules, const char *pair)
+{
+	const struct spec *s = (struct spec *)rules;
+	uint64_t runs = 0;
+
+	for (size_t i = 0; i < s->nuncut; i++)
+		if (!strcmp(s->uncut[i].pair, pair) && s->uncut[i].runs > runs)
+			runs = s->uncut[i].runs;
+	return runs;
+}
+
 struct spec *spec_new(void)
 {
 	struct spec *s = mem_zalloc(sizeof *s);
@@ -222,6 +242,7 @@ struct spec *spec_new(void)
 	s->rules.decide = decide_block;
 	s->rules.hands_on_at = call_hands_on;
 	s->rules.excludes_region = excludes_region;
+	s->rules.uncut = find_uncut;
 	return s;
 }
 
@@ -230,6 +251,7 @@ void spec_free(struct spec *s)
 	if (!s)
 		return;
 	mem_free(s->v);
+	mem_free(s->uncut);
 	arena_free(&s->arena);
 	mem_free(s);
 }
@@ -259,6 +281,40 @@ static size_t split_word(const char *p, const char **next)
 static bool word_is(const char *p, size_t n, const char *what)
 {
 	return strlen(what) == n && !strncmp(p, what, n);
+}
+
+/* Returns whether `p` begins with "r FILE:LINE " or "w FILE:LINE ", and sets *next to what follows. */
+static bool skip_access(const char *p, const char **next)
+{
+	size_t n;
+	const char *colon;
+
+	if ((p[0] != 'r' && p[0] != 'w') || p[1] != ' ')
+		return false;
+	n = strcspn(p + 2, " ");
+	colon = memrchr(p + 2, ':', n);
+	if (!colon || colon == p + 2 || colon + 1 == p + 2 + n ||
+	    strspn(colon + 1, "0123456789") != (size_t)(p + 2 + n - colon - 1))
+		return false;
+	*next = p + 2 + n + (p[2 + n] == ' ');
+	return true;
+}
+
+/* Parses "N r FILE:LINE w FILE:LINE in FUNCTION". Returns 0, or -1 with what is wrong. */
+static int parse_uncut(struct spec *s, const char *text, struct str *wrong)
+{
+	size_t digits = strspn(text, "0123456789");
+	const char *pair = text + digits + 1, *p;
+
+	if (!digits || digits > 18 || text[digits] != ' ' || !skip_access(pair, &p) ||
+	    !skip_access(p, &p) || strncmp(p, "in ", 3) != 0 || !p[3]) {
+		str_add(wrong, "after 'uncut' comes a pair of accesses, as in "
+			       "'20 r bank.c:7 w bank.c:8 in deposit'");
+		return -1;
+	}
+	MEM_GROW(s->uncut, s->uncut_cap, s->nuncut + 1);
+	s->uncut[s->nuncut++] = (struct uncut){pair, strtoull(text, NULL, 10)};
+	return 0;
 }
 
 /* Parses a line without blanks around it. Returns 0, or -1 with what is wrong in `wrong`. */
@@ -327,6 +383,11 @@ struct spec *spec_parse(const char *path, const char *text, size_t n, struct err
 			continue;
 		if (memchr(from, 0, (size_t)(to - from))) {
 			err_fail(err, "%s:%u: a NUL byte", path, line);
+		} else if (to - from > 6 && !strncmp(from, "uncut ", 6)) {
+			if (parse_uncut(s,
+					arena_strndup(&s->arena, from + 6, (size_t)(to - from) - 6),
+					&wrong))
+				err_fail(err, "%s:%u: %s", path, line, wrong.s);
 		} else if (parse_rule(s, arena_strndup(&s->arena, from, (size_t)(to - from)), &r,
 				      &wrong)) {
 			err_fail(err, "%s:%u: %s", path, line, wrong.s);

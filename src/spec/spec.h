@@ -5,6 +5,7 @@
  *
  *	# comment
  *	include|exclude function|file|module|label|region PATTERN
+ *	uncut N PAIR
  *
  * The pattern is the rest of the line, without the blanks around it: C++ names
  * have spaces. It is a glob: * ? [a-z] [!a-z], and \ before a character that has no
@@ -25,6 +26,9 @@
  * but not only wildcards, it is a block even if it is a start function.
  *
  * Only label rules apply to marked blocks, and only the others to functions.
+ *
+ * `uncut` says that nothing came between a pair of accesses in N runs (report/learned.h).
+ * It changes no block; findings that cut the pair say so.
  */
 #ifndef ATOMSAN_SPEC_SPEC_H
 #define ATOMSAN_SPEC_SPEC_H

@@ -257,6 +257,11 @@ void blocks_filter(struct reader *r, struct event *ev, int n)
 	}
 }
 
+struct block_rules *reader_block_rules(const struct reader *r)
+{
+	return r->blocks.rules;
+}
+
 bool reader_excludes_region(const struct reader *r, const char *kind, const char *function)
 {
 	struct block_rules *rules = r->blocks.rules;

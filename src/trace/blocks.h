@@ -64,6 +64,11 @@ struct block_rules {
 	 * be NULL. NULL: no rule does.
 	 */
 	bool (*excludes_region)(struct block_rules *rules, const char *kind, const char *function);
+	/*
+	 * Returns in how many runs nothing came between this pair of accesses (report/learned.h);
+	 * 0: that is not known. NULL: the rules know no pairs.
+	 */
+	uint64_t (*uncut)(struct block_rules *rules, const char *pair);
 };
 
 /*
@@ -71,6 +76,9 @@ struct block_rules {
  * reader. NULL: no rules.
  */
 void reader_set_blocks(struct reader *r, struct block_rules *rules);
+
+/* Returns the reader's rules; NULL: none. */
+struct block_rules *reader_block_rules(const struct reader *r);
 
 /* Returns whether the reader's rules exclude this kind of region of this function. */
 bool reader_excludes_region(const struct reader *r, const char *kind, const char *function);
