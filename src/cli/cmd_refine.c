@@ -57,10 +57,14 @@ struct job {
 struct refine {
 	char **argv;
 	const struct engine_ops *engine;
+	struct str given;       /* the text to begin with */
 	struct str spec;        /* the text that will be written */
 	struct refine_block *v; /* blocks that were removed, or cannot be */
 	size_t n, cap;
-	unsigned removed, started, ended, quiet, failures;
+	unsigned removed, learned, started, ended, quiet;
+	unsigned failures, bad; /* runs in a row that did not reach their end; that failed at all */
+	struct refine_pairs pairs;   /* of the good runs */
+	unsigned good;               /* number of runs that ended well */
 	struct refine_answer unused; /* rules of the given file that matched nothing so far */
 	bool shown;                  /* there is a progress line */
 	bool told;                   /* the output of a failed program was shown */
@@ -105,10 +109,94 @@ static void set_error(struct refine *f, const char *text)
 		f->error = mem_strdup(text);
 }
 
-static int write_spec(struct refine *f)
+static int compare_blocks(const void *a, const void *b)
+{
+	const struct refine_block *x = a, *y = b;
+	int c = refine_compare(x, y);
+
+	if (!c)
+		c = (x->run > y->run) - (x->run < y->run);
+	return c ? c : strcmp(x->name, y->name);
+}
+
+/* Add the rules of the likely bugs, or of the other blocks, that were removed. */
+static void add_rules(struct refine *f, bool likely)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < f->n; i++) {
+		struct refine_block *b = &f->v[i];
+
+		if (b->stuck || refine_is_likely(b) != likely)
+			continue;
+		if (!any)
+			str_add(&f->spec, likely ? "\n# Likely bugs: read these first.\n"
+						 : "\n# Probably not meant as one step.\n");
+		any = true;
+		str_addc(&f->spec, '\n');
+		spec_add_comment(&f->spec, b->why);
+		if (*b->reason) {
+			str_add(&f->spec, "# Reason: ");
+			str_add(&f->spec, b->reason);
+			str_addc(&f->spec, '\n');
+		}
+		spec_add_rule(&f->spec, false, b->what, b->name);
+	}
+}
+
+static int compare_pairs(const void *a, const void *b)
+{
+	const struct refine_pair *x = a, *y = b;
+
+	return strcmp(x->text, y->text);
+}
+
+/* Add the pairs that were in most good runs and that none cut, unless the given text has them. */
+static void add_pairs(struct refine *f)
+{
+	struct str line = STR_INIT;
+	bool any = false;
+
+	if (f->pairs.n)
+		qsort(f->pairs.v, f->pairs.n, sizeof *f->pairs.v, compare_pairs);
+	for (size_t i = 0; i < f->pairs.n; i++) {
+		const struct refine_pair *p = &f->pairs.v[i];
+
+		str_reset(&line);
+		str_fmt(&line, " %s\n", p->text);
+		if (p->cut || p->runs < 2 || p->runs * 2 < f->good ||
+		    memmem(f->given.s, f->given.n, line.s, line.n))
+			continue;
+		if (!any)
+			str_add(&f->spec,
+				"\n# Learned: nothing came between these in so many runs. "
+				"A finding that cuts one says so.\n");
+		any = true;
+		str_fmt(&f->spec, "uncut %u%s", p->runs, line.s);
+		f->learned++;
+	}
+	str_free(&line);
+	map_free(&f->pairs.by_text);
+}
+
+/*
+ * Write the specification: the given text, and the rules, those of the likely bugs first. `last`:
+ * after the last run, with what was learned.
+ */
+static int write_spec(struct refine *f, bool last)
 {
 	struct err err = {0};
 
+	str_reset(&f->spec);
+	str_addn(&f->spec, f->given.s, f->given.n);
+	if (f->n)
+		qsort(f->v, f->n, sizeof *f->v, compare_blocks);
+	if (f->removed)
+		str_add(&f->spec, "\n# Removed by atomsan refine, with what refuted each.\n");
+	add_rules(f, true);
+	add_rules(f, false);
+	if (last)
+		add_pairs(f);
 	if (!file_replace(o.output, f->spec.s, f->spec.n, &err))
 		return 0;
 	set_error(f, err.text);
@@ -121,21 +209,16 @@ static void remove_block(struct refine *f, struct refine_block *b, unsigned run)
 
 	hide_progress(f);
 	MEM_GROW(f->v, f->cap, f->n + 1);
+	b->run = run;
 	f->v[f->n++] = *b;
 	if (b->stuck) {
 		printf("cannot be removed: %s%s (run %u)\n", kind, b->name, run);
 	} else {
 		printf("removed: %s%s (run %u)\n", kind, b->name, run);
-		if (!f->removed)
-			str_add(&f->spec,
-				"\n# Removed by atomsan refine, with what refuted each.\n");
-		str_addc(&f->spec, '\n');
-		spec_add_comment(&f->spec, b->why);
-		spec_add_rule(&f->spec, false, b->what, b->name);
 		f->removed++;
 	}
 	fflush(stdout);
-	b->name = b->why = NULL; /* ours now */
+	b->name = b->why = b->reason = NULL; /* ours now */
 }
 
 static void keep_unused(struct refine *f, const struct refine_answer *a)
@@ -160,8 +243,8 @@ static void keep_unused(struct refine *f, const struct refine_answer *a)
 	u->nunused = kept;
 }
 
-/* Prints how the program ended, if that was unusual. Returns true if the run does not count. */
-static bool has_failed(struct refine *f, const struct job *j, const struct refine_answer *a)
+/* Prints how the program ended, if that was unusual. Returns true if it did not end by itself. */
+static bool was_killed(struct refine *f, const struct job *j, const struct refine_answer *a)
 {
 	bool killed = a->timed_out || WIFSIGNALED(a->status);
 	struct str s = STR_INIT;
@@ -189,7 +272,7 @@ static bool has_failed(struct refine *f, const struct job *j, const struct refin
 static void take_answer(struct refine *f, const struct job *j, struct refine_answer *a)
 {
 	struct str s = STR_INIT;
-	bool bad;
+	bool killed, bad;
 	size_t had = f->n;
 
 	f->ended++;
@@ -197,25 +280,37 @@ static void take_answer(struct refine *f, const struct job *j, struct refine_ans
 		set_error(f, a->error);
 		return;
 	}
-	bad = has_failed(f, j, a);
-	f->failures = bad ? f->failures + 1 : 0;
-	if (!a->recordings && !bad) {
+	killed = was_killed(f, j, a);
+	/* A run that failed may have stopped before it did what others do: it is not quiet. */
+	bad = killed || WEXITSTATUS(a->status) || a->trouble;
+	f->failures = killed ? f->failures + 1 : 0;
+	f->bad = bad ? f->bad + 1 : 0;
+	if (!a->recordings && !killed) {
 		str_fmt(&s, "%s recorded nothing: was it linked by atomsan-cc?", f->argv[0]);
 		set_error(f, s.s);
 	}
 	keep_unused(f, a);
+	for (size_t i = 0; i < a->pairs.n && !bad; i++)
+		refine_add_pair(&f->pairs, a->pairs.v[i].text, a->pairs.v[i].cut, 1);
+	f->good += !bad;
 	for (size_t i = 0; i < a->n; i++)
 		if (!refine_find(f->v, f->n, a->v[i].what, a->v[i].name))
 			remove_block(f, &a->v[i], j->run);
 	if (f->n > had) {
-		f->quiet = 0;
-		write_spec(f);
+		f->quiet = f->bad = 0;
+		write_spec(f, false);
 	} else if (!bad && j->removed == f->removed) {
 		f->quiet++;
 	}
 	if (f->failures == FAILURES_MAX) {
 		str_reset(&s);
 		str_fmt(&s, "%d runs in a row did not reach their end", FAILURES_MAX);
+		set_error(f, s.s);
+	} else if (f->bad >= FAILURES_MAX && f->bad >= o.runs) {
+		str_reset(&s);
+		str_fmt(&s, "%u runs in a row failed, and a failed run is not quiet", f->bad);
+		if (f->removed)
+			str_fmt(&s, "; the specification so far is in %s", o.output);
 		set_error(f, s.s);
 	}
 	str_free(&s);
@@ -319,6 +414,23 @@ static void run_jobs(struct refine *f)
 	hide_progress(f);
 }
 
+/* Prints what was removed: the likely bugs, or the others. */
+static void print_removed(const struct refine *f, bool likely)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < f->n; i++) {
+		const struct refine_block *b = &f->v[i];
+
+		if (refine_is_likely(b) != likely)
+			continue;
+		if (!any)
+			puts(likely ? "Likely bugs:" : "Probably not meant as one step:");
+		any = true;
+		printf("  %s%s%s (run %u)\n", b->name, *b->reason ? ": " : "", b->reason, b->run);
+	}
+}
+
 static int print_result(struct refine *f)
 {
 	unsigned stuck = (unsigned)f->n - f->removed;
@@ -327,6 +439,11 @@ static int print_result(struct refine *f)
 		note("unused rule: %s:%s", o.spec, f->unused.unused[i]);
 	if (f->quiet < o.runs && !f->removed && !o.spec)
 		unlink(o.output); /* it is empty */
+	if (!o.quiet) {
+		print_removed(f, true);
+		print_removed(f, false);
+		fflush(stdout);
+	}
 	if (f->error)
 		return cli_error("%s", f->error);
 	if (f->quiet < o.runs && !f->removed)
@@ -339,6 +456,9 @@ static int print_result(struct refine *f)
 			f->ended, o.output);
 	printf("%s: %u block%s removed, %u runs, the last %u quiet\n", o.output, f->removed,
 	       f->removed == 1 ? "" : "s", f->ended, f->quiet);
+	if (f->learned)
+		printf("%s: learned %u pair%s of accesses that nothing came between\n", o.output,
+		       f->learned, f->learned == 1 ? "" : "s");
 	if (stuck)
 		note("%u block%s could not be removed: no rule can name %s", stuck,
 		     stuck == 1 ? "" : "s", stuck == 1 ? "it" : "them");
@@ -350,17 +470,17 @@ static int read_spec(struct refine *f, struct err *err)
 	struct spec *spec;
 
 	if (!o.spec) {
-		str_add(&f->spec, "# All blocks are meant to be atomic, except these.\n");
+		str_add(&f->given, "# All blocks are meant to be atomic, except these.\n");
 		return 0;
 	}
 	spec = spec_read(o.spec, err);
 	if (!spec)
 		return -1;
 	spec_free(spec);
-	if (file_read(o.spec, &f->spec, err))
+	if (file_read(o.spec, &f->given, err))
 		return -1;
-	if (f->spec.n && f->spec.s[f->spec.n - 1] != '\n')
-		str_addc(&f->spec, '\n');
+	if (f->given.n && f->given.s[f->given.n - 1] != '\n')
+		str_addc(&f->given, '\n');
 	return 0;
 }
 
@@ -395,7 +515,7 @@ static int refine(int argc, char **argv)
 				 "another file with -o",
 				 o.output, o.output);
 	f = mem_zalloc(sizeof *f);
-	f->spec = (struct str)STR_INIT;
+	f->spec = f->given = (struct str)STR_INIT;
 	f->argv = argv;
 	f->engine = engine;
 	if (read_spec(f, &err)) {
@@ -403,18 +523,23 @@ static int refine(int argc, char **argv)
 	} else {
 		sigaction(SIGINT, &catch, NULL);
 		sigaction(SIGTERM, &catch, NULL);
-		if (!write_spec(f))
+		if (!write_spec(f, false))
 			run_jobs(f);
+		if (!f->error)
+			write_spec(f, true);
 		rc = print_result(f);
 	}
 	for (size_t i = 0; i < f->n; i++) {
 		mem_free(f->v[i].name);
 		mem_free(f->v[i].why);
+		mem_free(f->v[i].reason);
 	}
 	mem_free(f->v);
 	mem_free(f->error);
 	refine_answer_free(&f->unused);
+	refine_pairs_free(&f->pairs);
 	str_free(&f->spec);
+	str_free(&f->given);
 	mem_free(f);
 	return rc;
 }

@@ -1,6 +1,7 @@
 /*
- * The parts of `atomsan refine`: one run of the program (refine_run.c), and which blocks it
- * refutes, found by checking its recordings (refine_check.c). Each run has its own process, so that
+ * The parts of `atomsan refine`: one run of the program (refine_run.c); which blocks it
+ * refutes, found by checking its recordings (refine_check.c); and which pairs of accesses it did
+ * not cut (refine_learn.c). Each run has its own process, so that
  * several can run at a time and none can crash the command. The answer comes back through a pipe.
  *
  * Included by: cmd_refine.c, refine_*.c.
@@ -13,6 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/map.h"
 #include "base/str.h"
 #include "engine/engine.h"
 #include "spec/spec.h"
@@ -21,10 +23,42 @@
 struct refine_block {
 	enum spec_what what; /* SPEC_FUNCTION or SPEC_LABEL */
 	char *name;
-	char *why;  /* some lines, for a comment */
-	bool data;  /* `why` is about data, not only about locks */
-	bool stuck; /* no rule can remove it */
+	char *why;                /* some lines, for a comment */
+	char *reason;             /* for its class: a clause */
+	enum finding_class class; /* of the best finding; CLASS_UNKNOWN: it only calls such a block
+				   */
+	bool data;                /* `why` is about data, not only about locks */
+	bool stuck;               /* no rule can remove it */
+	unsigned run;             /* that refuted it first */
 };
+
+/* Is it worth reading as a bug? Others are probably not meant as one step. */
+static inline bool refine_is_likely(const struct refine_block *b)
+{
+	return b->class >= CLASS_STALE_WRITE && b->class <= CLASS_SEVERAL;
+}
+
+/* For sorting: negative if `a` is more worth reading than `b`. */
+static inline int refine_compare(const struct refine_block *a, const struct refine_block *b)
+{
+	int x = a->class ? (int)a->class : CLASSES, y = b->class ? (int)b->class : CLASSES;
+
+	return x - y;
+}
+
+/* A pair of accesses (report/learned.h), in how many runs it was, and whether one cut it. */
+struct refine_pair {
+	char *text;
+	unsigned runs;
+	bool cut;
+};
+struct refine_pairs {
+	struct refine_pair *v;
+	size_t n, cap;
+	struct map by_text; /* hash -> index */
+};
+void refine_add_pair(struct refine_pairs *pairs, const char *text, bool cut, unsigned runs);
+void refine_pairs_free(struct refine_pairs *pairs);
 
 struct refine_answer {
 	char *error; /* why it could not be run at all, or NULL */
@@ -37,6 +71,7 @@ struct refine_answer {
 	size_t n, cap;
 	char **unused; /* rules that matched nothing: "LINE: RULE" */
 	size_t nunused, unused_cap;
+	struct refine_pairs pairs; /* of the recordings; each was in one run */
 };
 void refine_answer_free(struct refine_answer *a);
 /* Returns that block among those, or NULL. */
@@ -63,6 +98,8 @@ bool refine_read(const char *bytes, size_t n, struct refine_answer *out);
  * them, and so on until the recording is quiet.
  */
 void refine_check(const char *recording, const struct refine_job *job, struct refine_answer *out);
+/* Adds the pairs of accesses that the recording has; refine_learn.c. */
+void refine_learn(struct reader *r, struct refine_answer *out);
 /* Takes the refuted blocks, each once, from what `atomsan run --format=json` has written. */
 void refine_take(const char *findings, const struct refine_job *job, struct refine_answer *out);
 

@@ -5,9 +5,11 @@
 #include "cli/blockspec.h"
 #include "cli/refine.h"
 #include "cli/trace_open.h"
+#include "engine/context.h"
 #include "engine/engine.h"
 #include "report/json.h"
 #include "report/left_out.h"
+#include "report/rank.h"
 #include "trace/blocks.h"
 
 #include "base/banned.h"
@@ -97,32 +99,61 @@ struct refine_block *refine_find(struct refine_block *v, size_t n, enum spec_wha
 	return NULL;
 }
 
-static void take_out(struct taking *t, const struct finding *f, enum spec_what what,
+static void free_why(struct refine_block *b)
+{
+	mem_free(b->why);
+	mem_free(b->reason);
+}
+
+/* Returns what the finding, in which the block `name` is refuted, says about its innermost block.
+ */
+static char *describe_reason(const struct finding *f, bool inner)
+{
+	struct str s = STR_INIT;
+
+	if (inner)
+		rank_add_reason(&s, f);
+	else
+		str_fmt(&s, "it contains %s", f->refuted[f->nrefuted - 1]);
+	return s.s ? s.s : mem_strdup("");
+}
+
+/* `inner`: the finding is about this block, not about one that it calls. */
+static void take_out(struct taking *t, const struct finding *f, bool inner, enum spec_what what,
 		     const char *name, bool stuck)
 {
 	struct refine_answer *out = t->out;
 	struct refine_block *b = refine_find(out->v, out->n, what, name);
-	bool data = f->rests_on == RESTS_ON_DATA;
+	struct refine_block new = {
+		.what = what,
+		.class = inner ? f->rank_class : CLASS_UNKNOWN,
+		.data = f->rests_on == RESTS_ON_DATA,
+		.stuck = stuck,
+	};
 
 	if (b && b < out->v + t->had) {
 		b->stuck = true; /* a rule already excludes it, without effect */
 		return;
 	}
-	if (b && (b->data || !data))
+	/* A finding about data is easier to understand than one about locks. */
+	if (b &&
+	    (refine_compare(&new, b) > 0 || (!refine_compare(&new, b) && (b->data || !new.data))))
 		return;
 	if (b) {
-		/* A finding about data is easier to understand than one about locks. */
-		mem_free(b->why);
+		free_why(b);
+		new.name = b->name;
+		new.stuck = b->stuck;
 	} else {
 		MEM_GROW(out->v, out->cap, out->n + 1);
 		b = &out->v[out->n++];
-		*b = (struct refine_block){.what = what, .name = mem_strdup(name), .stuck = stuck};
+		new.name = mem_strdup(name);
 		if (!stuck)
 			spec_add_rule(t->spec, false, what, name);
 		t->more |= !stuck;
 	}
-	b->data = data;
-	b->why = describe_cause(f, t->job->run);
+	new.why = describe_cause(f, t->job->run);
+	new.reason = describe_reason(f, inner);
+	*b = new;
 }
 
 /* Does a rule exclude it already? */
@@ -158,12 +189,12 @@ static bool is_function(const struct refine_job *job, const struct finding *f, c
 	return called;
 }
 
-static void take_label(struct taking *t, const struct finding *f, const char *label)
+static void take_label(struct taking *t, const struct finding *f, bool inner, const char *label)
 {
 	bool mark, function;
 
 	if (!label || strchr(label, '\n')) {
-		take_out(t, f, SPEC_LABEL, label ? label : "(no name)", true);
+		take_out(t, f, inner, SPEC_LABEL, label ? label : "(no name)", true);
 		return;
 	}
 	if (t->names)
@@ -171,9 +202,9 @@ static void take_label(struct taking *t, const struct finding *f, const char *la
 	else
 		function = is_function(t->job, f, label), mark = !function;
 	if (mark)
-		take_out(t, f, SPEC_LABEL, label, false);
+		take_out(t, f, inner, SPEC_LABEL, label, false);
 	if (function || !mark)
-		take_out(t, f, SPEC_FUNCTION, label, false);
+		take_out(t, f, inner, SPEC_FUNCTION, label, false);
 }
 
 static void take_finding(struct taking *t, const struct finding *f)
@@ -181,14 +212,14 @@ static void take_finding(struct taking *t, const struct finding *f)
 	const char *label = f->blame.thread ? f->blame.label : f->transaction.label;
 
 	for (size_t i = 0; i < f->nrefuted; i++)
-		take_label(t, f, f->refuted[i]);
+		take_label(t, f, i + 1 == f->nrefuted, f->refuted[i]);
 	if (f->nrefuted)
 		return;
 	/* An operation outside of blocks closes the cycle, and no block is to blame: without any
 	 * one of its blocks there is no cycle. */
 	for (size_t i = 0; i < f->nsteps && !label; i++)
 		label = f->steps[i].label;
-	take_label(t, f, label);
+	take_label(t, f, true, label);
 }
 
 /* Keeps those of the unused rules that matched nothing in this recording either. */
@@ -239,9 +270,13 @@ static bool check_once(const char *path, struct taking *t, bool first)
 		t->names = reader_names(r);
 		engine_run(t->job->engine, NULL, r, false, NULL, &res, &err);
 		left_out_drop(r, &res.findings);
+		context_add(&res, 1, r);
+		left_out_drop_regions(r, &res.findings);
 		for (size_t i = 0; i < res.findings.n; i++)
 			take_finding(t, res.findings.v[i]);
 		engine_result_free(&res);
+		if (!t->more)
+			refine_learn(r, t->out);
 		trace_close_quietly(r);
 	}
 	if (r && first)

@@ -54,11 +54,13 @@ void refine_answer_free(struct refine_answer *a)
 	while (a->n) {
 		mem_free(a->v[--a->n].name);
 		mem_free(a->v[a->n].why);
+		mem_free(a->v[a->n].reason);
 	}
 	mem_free(a->v);
 	while (a->nunused)
 		mem_free(a->unused[--a->nunused]);
 	mem_free(a->unused);
+	refine_pairs_free(&a->pairs);
 	*a = (struct refine_answer){0};
 }
 
@@ -333,11 +335,18 @@ static void put_answer(struct str *s, const struct refine_answer *a)
 		put_number(s, a->v[i].what);
 		put_text(s, a->v[i].name);
 		put_text(s, a->v[i].why);
+		put_text(s, a->v[i].reason);
+		put_number(s, a->v[i].class);
 		put_number(s, a->v[i].stuck);
 	}
 	put_number(s, a->nunused);
 	for (size_t i = 0; i < a->nunused; i++)
 		put_text(s, a->unused[i]);
+	put_number(s, a->pairs.n);
+	for (size_t i = 0; i < a->pairs.n; i++) {
+		put_text(s, a->pairs.v[i].text);
+		put_number(s, a->pairs.v[i].cut);
+	}
 	put_text(s, "done");
 }
 
@@ -387,6 +396,8 @@ bool refine_read(const char *bytes, size_t n, struct refine_answer *out)
 
 		b.name = mem_strdup(next_text(&g));
 		b.why = mem_strdup(next_text(&g));
+		b.reason = mem_strdup(next_text(&g));
+		b.class = (enum finding_class)get_number(&g);
 		b.stuck = get_number(&g);
 		MEM_GROW(out->v, out->cap, out->n + 1);
 		out->v[out->n++] = b;
@@ -394,6 +405,11 @@ bool refine_read(const char *bytes, size_t n, struct refine_answer *out)
 	for (many = get_number(&g); many; many--) {
 		MEM_GROW(out->unused, out->unused_cap, out->nunused + 1);
 		out->unused[out->nunused++] = mem_strdup(next_text(&g));
+	}
+	for (many = get_number(&g); many; many--) {
+		const char *text = next_text(&g);
+
+		refine_add_pair(&out->pairs, text, get_number(&g), 1);
 	}
 	return true;
 }

@@ -18,7 +18,7 @@
  * contention was found, it keeps nothing, and one bit says so: with a million
  * variables, speed depends on these bits being in the cache.
  *
- * Included by: engines that ask what other runs could do.
+ * Included by: engines that ask what other runs could do, refine_learn.c.
  */
 #ifndef ATOMSAN_ENGINE_CONTENTION_H
 #define ATOMSAN_ENGINE_CONTENTION_H

@@ -7,7 +7,7 @@
  * allocated, and which thread created a thread and where. Otherwise these stay
  * empty.
  *
- * Included by: engines, and reporter/explain_steps.c, which has no engine to ask.
+ * Included by: engines, refine_learn.c, and reporter/explain_steps.c, which has no engine to ask.
  */
 #ifndef ATOMSAN_ENGINE_DESCRIBE_H
 #define ATOMSAN_ENGINE_DESCRIBE_H

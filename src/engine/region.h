@@ -17,7 +17,7 @@
  * regions. Only recorded runs have places that say in which function an event
  * happened, so other traces have no regions.
  *
- * Included by: engines.
+ * Included by: engines, refine_learn.c.
  */
 #ifndef ATOMSAN_ENGINE_REGION_H
 #define ATOMSAN_ENGINE_REGION_H
