@@ -119,19 +119,25 @@ static int compare_blocks(const void *a, const void *b)
 	return c ? c : strcmp(x->name, y->name);
 }
 
-/* Add the rules of the likely bugs, or of the other blocks, that were removed. */
-static void add_rules(struct refine *f, bool likely)
+static const char *const section_titles[REFINE_SECTIONS] = {
+	[REFINE_LIKELY] = "Likely bugs",
+	[REFINE_OTHERS] = "Others",
+	[REFINE_UNLIKELY] = "Probably not meant as one step",
+};
+
+/* Add the rules of a section. */
+static void add_rules(struct refine *f, enum refine_section section)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < f->n; i++) {
 		struct refine_block *b = &f->v[i];
 
-		if (b->stuck || refine_is_likely(b) != likely)
+		if (b->stuck || refine_section(b) != section)
 			continue;
 		if (!any)
-			str_add(&f->spec, likely ? "\n# Likely bugs: read these first.\n"
-						 : "\n# Probably not meant as one step.\n");
+			str_fmt(&f->spec, "\n# %s%s.\n", section_titles[section],
+				section == REFINE_LIKELY ? ": read these first" : "");
 		any = true;
 		str_addc(&f->spec, '\n');
 		spec_add_comment(&f->spec, b->why);
@@ -193,8 +199,8 @@ static int write_spec(struct refine *f, bool last)
 		qsort(f->v, f->n, sizeof *f->v, compare_blocks);
 	if (f->removed)
 		str_add(&f->spec, "\n# Removed by atomsan refine, with what refuted each.\n");
-	add_rules(f, true);
-	add_rules(f, false);
+	for (enum refine_section i = 0; i < REFINE_SECTIONS; i++)
+		add_rules(f, i);
 	if (last)
 		add_pairs(f);
 	if (!file_replace(o.output, f->spec.s, f->spec.n, &err))
@@ -414,18 +420,18 @@ static void run_jobs(struct refine *f)
 	hide_progress(f);
 }
 
-/* Prints what was removed: the likely bugs, or the others. */
-static void print_removed(const struct refine *f, bool likely)
+/* Prints which blocks of a section were removed. */
+static void print_removed(const struct refine *f, enum refine_section section)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < f->n; i++) {
 		const struct refine_block *b = &f->v[i];
 
-		if (refine_is_likely(b) != likely)
+		if (refine_section(b) != section)
 			continue;
 		if (!any)
-			puts(likely ? "Likely bugs:" : "Probably not meant as one step:");
+			printf("%s:\n", section_titles[section]);
 		any = true;
 		printf("  %s%s%s (run %u)\n", b->name, *b->reason ? ": " : "", b->reason, b->run);
 	}
@@ -440,8 +446,8 @@ static int print_result(struct refine *f)
 	if (f->quiet < o.runs && !f->removed && !o.spec)
 		unlink(o.output); /* it is empty */
 	if (!o.quiet) {
-		print_removed(f, true);
-		print_removed(f, false);
+		for (enum refine_section i = 0; i < REFINE_SECTIONS; i++)
+			print_removed(f, i);
 		fflush(stdout);
 	}
 	if (f->error)

@@ -32,10 +32,13 @@ struct refine_block {
 	unsigned run;             /* that refuted it first */
 };
 
-/* Is it worth reading as a bug? Others are probably not meant as one step. */
-static inline bool refine_is_likely(const struct refine_block *b)
+/* The sections in which removed blocks are listed. */
+enum refine_section { REFINE_LIKELY, REFINE_OTHERS, REFINE_UNLIKELY, REFINE_SECTIONS };
+static inline enum refine_section refine_section(const struct refine_block *b)
 {
-	return b->class >= CLASS_STALE_WRITE && b->class <= CLASS_SEVERAL;
+	if (b->class >= CLASS_STALE_WRITE && b->class <= CLASS_SEVERAL)
+		return REFINE_LIKELY;
+	return b->class <= CLASS_LOCK_ORDER ? REFINE_OTHERS : REFINE_UNLIKELY;
 }
 
 /* For sorting: negative if `a` is more worth reading than `b`. */
