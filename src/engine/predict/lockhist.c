@@ -12,8 +12,11 @@
 
 #include "base/banned.h"
 
-/* Returns the number of the history in `scratch`. If its hash is in use, the next one is tried. */
-static uint32_t intern_history(struct lockhist *h, uint32_t n)
+/*
+ * Returns the number of the history in `scratch`, or `otherwise` if it would be new and there are
+ * too many. If its hash is in use, the next one is tried.
+ */
+static uint32_t intern_history(struct lockhist *h, uint32_t n, uint32_t otherwise)
 {
 	uint64_t key = XXH3_64bits(h->scratch, n * sizeof *h->scratch);
 	uint32_t id, *copy;
@@ -25,6 +28,11 @@ static uint32_t intern_history(struct lockhist *h, uint32_t n)
 		if (h->v[id].n == n && !memcmp(h->v[id].word, h->scratch, n * sizeof *copy))
 			return id;
 	}
+	if (h->words + n > LOCKHIST_WORDS) {
+		h->left_out++;
+		return otherwise;
+	}
+	h->words += n;
 	copy = arena_alloc(&h->arena, (n + 1) * sizeof *copy);
 	memcpy(copy, h->scratch, n * sizeof *copy);
 	MEM_GROW(h->v, h->cap, h->n + 1);
@@ -37,7 +45,7 @@ void lockhist_init(struct lockhist *h)
 {
 	*h = (struct lockhist){0};
 	MEM_GROW(h->scratch, h->scratch_cap, 1);
-	intern_history(h, 0);
+	intern_history(h, 0, LOCKHIST_EMPTY);
 }
 
 void lockhist_free(struct lockhist *h)
@@ -51,13 +59,20 @@ void lockhist_free(struct lockhist *h)
 	arena_free(&h->arena);
 }
 
-/* Copy `n` sorted locks to `to`, and insert `lock`, exclusive if one of the two is. */
+/*
+ * Copy `n` sorted locks to `to`, and insert `lock`, exclusive if one of the two is, unless there
+ * are LOCKHIST_SINCE.
+ */
 static uint32_t copy_with(uint32_t *to, const uint32_t *from, uint32_t n, uint32_t lock)
 {
 	uint32_t out = 0, i = 0;
 
 	while (i < n && from[i] >> 1 < lock >> 1)
 		to[out++] = from[i++];
+	if (n == LOCKHIST_SINCE && (i == n || from[i] >> 1 != lock >> 1)) {
+		memcpy(to + out, from + i, (n - i) * sizeof *to);
+		return n;
+	}
 	if (i < n && from[i] >> 1 == lock >> 1)
 		lock |= from[i++];
 	to[out++] = lock;
@@ -66,12 +81,25 @@ static uint32_t copy_with(uint32_t *to, const uint32_t *from, uint32_t n, uint32
 	return out;
 }
 
+static bool is_full(const struct lockhist_one *one)
+{
+	uint32_t held = 0;
+
+	for (const uint32_t *w = one->word; w < one->word + one->n; w += 2 + w[1])
+		held++;
+	return held >= LOCKHIST_HELD;
+}
+
 static uint32_t add_acquire(struct lockhist *h, uint32_t from, uint32_t lock)
 {
 	const uint32_t *w = h->v[from].word, *end = w + h->v[from].n;
 	uint32_t *to, n = 0;
 	bool placed = false;
 
+	if (is_full(&h->v[from])) {
+		h->left_out++;
+		return from;
+	}
 	/* Each held lock gets one more word at most. */
 	MEM_GROW(h->scratch, h->scratch_cap, 2 * (size_t)h->v[from].n + 2);
 	to = h->scratch;
@@ -89,7 +117,7 @@ static uint32_t add_acquire(struct lockhist *h, uint32_t from, uint32_t lock)
 		to[n++] = lock;
 		to[n++] = 0;
 	}
-	return intern_history(h, n);
+	return intern_history(h, n, from);
 }
 
 /* Returns the entry of a held lock, or NULL. */
@@ -107,7 +135,7 @@ static uint32_t add_release(struct lockhist *h, uint32_t from, uint32_t lock, bo
 	const uint32_t *mine = find_held(one, lock);
 	size_t before, after;
 
-	if (!mine) /* cannot happen: engines get only legal events */
+	if (!mine) /* its acquire changed nothing */
 		return from;
 	for (uint32_t i = 0; i < mine[1]; i++)
 		*unnested |= find_held(one, mine[2 + i]) != NULL;
@@ -116,7 +144,7 @@ static uint32_t add_release(struct lockhist *h, uint32_t from, uint32_t lock, bo
 	MEM_GROW(h->scratch, h->scratch_cap, before + after + 1);
 	memcpy(h->scratch, one->word, before * sizeof *mine);
 	memcpy(h->scratch + before, mine + 2 + mine[1], after * sizeof *mine);
-	return intern_history(h, (uint32_t)(before + after));
+	return intern_history(h, (uint32_t)(before + after), LOCKHIST_EMPTY);
 }
 
 uint32_t lockhist_step(struct lockhist *h, uint32_t from, enum op op, uint32_t lock, bool *unnested)
@@ -144,6 +172,10 @@ uint32_t lockhist_add(struct lockhist *h, uint32_t set, enum op acquire, uint32_
 	const uint32_t *w = h->v[set].word, *end = w + h->v[set].n;
 	uint32_t word = lock << 1 | (acquire == OP_ACQUIRE), n = 0;
 
+	if (is_full(&h->v[set])) {
+		h->left_out++;
+		return set;
+	}
 	MEM_GROW(h->scratch, h->scratch_cap, (size_t)h->v[set].n + 2);
 	for (; w < end && w[0] >> 1 < lock; w += 2) {
 		h->scratch[n++] = w[0];
@@ -157,7 +189,7 @@ uint32_t lockhist_add(struct lockhist *h, uint32_t set, enum op acquire, uint32_
 	h->scratch[n++] = 0;
 	for (; w < end; w++)
 		h->scratch[n++] = *w;
-	return intern_history(h, n);
+	return intern_history(h, n, set);
 }
 
 uint32_t lockhist_both(struct lockhist *h, uint32_t a, uint32_t b)
@@ -177,7 +209,7 @@ uint32_t lockhist_both(struct lockhist *h, uint32_t a, uint32_t b)
 		else
 			y += 2 + y[1];
 	}
-	return intern_history(h, n);
+	return intern_history(h, n, LOCKHIST_EMPTY);
 }
 
 /* Returns 2 if `lock` is among the sorted locks exclusively, 1 if shared, 0 if not. */

@@ -20,6 +20,11 @@
  * Memory grows with the number of different histories and of different changes
  * from one to another. The latest answers are kept, LOCKHIST_ANSWERS at most.
  *
+ * A history has at most LOCKHIST_HELD locks, and LOCKHIST_SINCE that were acquired since
+ * each of them; further acquires do not change it. If all histories together have
+ * LOCKHIST_WORDS words, there are no new ones: an operation that would need one changes
+ * nothing. Then "compatible" means "perhaps", too.
+ *
  * Included by: the files of predict/.
  */
 #ifndef ATOMSAN_ENGINE_PREDICT_LOCKHIST_H
@@ -33,7 +38,13 @@
 #include "base/mem.h"
 #include "trace/event.h"
 
-enum { LOCKHIST_EMPTY = 0, LOCKHIST_ANSWERS = 1 << 15 };
+enum {
+	LOCKHIST_EMPTY = 0,
+	LOCKHIST_ANSWERS = 1 << 15,
+	LOCKHIST_HELD = 64,
+	LOCKHIST_SINCE = 256,
+	LOCKHIST_WORDS = 1 << 26
+};
 
 /* A history, encoded as lockhist.c says. */
 struct lockhist_one {
@@ -49,6 +60,8 @@ struct lockhist {
 	struct map steps;    /* (number, operation on a lock) -> number */
 	struct map unnested; /* the same keys: a release out of order */
 	uint64_t *answers;   /* by a hash: two histories, and yes or no; 0: none */
+	uint64_t words;      /* of all histories */
+	uint64_t left_out;   /* operations that changed nothing because of the bounds */
 	uint32_t *scratch;
 	size_t scratch_cap;
 	struct arena arena;

@@ -640,6 +640,8 @@ static size_t predict_stats(void *engine, struct engine_stat stats[ENGINE_STATS_
 	stats[n++] = (struct engine_stat){"states_searched", p->searched};
 	stats[n++] = (struct engine_stat){"feasible", p->feasible};
 	stats[n++] = (struct engine_stat){"values_unchecked", p->unchecked};
+	if (p->witnesses.hist.left_out)
+		stats[n++] = (struct engine_stat){"locks_left_out", p->witnesses.hist.left_out};
 	if (p->only_feasible)
 		stats[n++] = (struct engine_stat){"findings_hidden", p->hidden};
 	if (p->effort)
