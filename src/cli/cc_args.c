@@ -13,6 +13,7 @@ enum { MAX_RESPONSE_FILES = 2000 };
 #define NO_INLINE "-fatomsan-no-inline"
 #define INLINE    "-fatomsan-inline"
 #define CALLS     "-fatomsan-calls"
+#define SKELETON  "-fatomsan-skeleton"
 
 struct words {
 	char **word;
@@ -248,6 +249,7 @@ struct scan {
 	bool input, early, relocatable, shared, fully_static, freestanding, no_libc, libc;
 	bool instrument;
 	enum cc_inlining inlining;
+	bool skeleton;
 	bool not_plain, optimised;
 	const char *machine;  /* -m32 or similar */
 	const char *language; /* the value of -x; NULL: the file's name decides */
@@ -366,6 +368,8 @@ static void scan_option(struct scan *s, const char *w, const char *value)
 		s->inlining = CC_INLINE_NONE;
 	else if (!strcmp(w, INLINE) || is_about_inlining(w))
 		s->inlining = CC_INLINE_ALL;
+	else if (!strcmp(w, SKELETON))
+		s->skeleton = true;
 	else if (starts_with(w, "-fsanitize="))
 		scan_sanitizers(s, w + strlen("-fsanitize="), true);
 	else if (starts_with(w, "-fno-sanitize="))
@@ -411,6 +415,7 @@ static int decide_steps(struct cc_args *a, const struct scan *s, struct err *err
 
 	a->inputs = s->input;
 	a->inlining = s->inlining;
+	a->skeleton = s->skeleton;
 	a->plain = s->optimised && !s->not_plain;
 	a->instrument = s->instrument && !s->freestanding;
 	a->link = CC_LINK_NONE;
@@ -438,7 +443,8 @@ static int decide_steps(struct cc_args *a, const struct scan *s, struct err *err
 
 static bool is_own_option(const char *word)
 {
-	return !strcmp(word, NO_INLINE) || !strcmp(word, INLINE) || !strcmp(word, CALLS);
+	return !strcmp(word, NO_INLINE) || !strcmp(word, INLINE) || !strcmp(word, CALLS) ||
+	       !strcmp(word, SKELETON);
 }
 
 static size_t count_own(const struct words *w)

@@ -34,6 +34,7 @@ struct cc_args {
 	bool inputs;     /* there are input files; otherwise no option is added */
 	bool instrument; /* what is compiled is instrumented */
 	enum cc_inlining inlining;
+	bool skeleton; /* -fatomsan-skeleton: without hooks for plain accesses */
 	/* Everything that is compiled is C or C++, with optimisation and nothing that a second
 	   turn of the compiler could do twice; then `code` has the options for that turn. */
 	bool plain;

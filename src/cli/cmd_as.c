@@ -22,18 +22,17 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cli/cli.h"
+#include "cli/skeleton_as.h"
 
 #include "base/banned.h"
 
 extern const struct command cmd_as; /* main.c lists it */
 
-/* The words for the compiler, one per line; and the program that the script runs. */
-#define WORDS   "ATOMSAN_AS"
-#define PROGRAM "ATOMSAN_PROGRAM"
+/* The words for the compiler, one per line. */
+#define WORDS "ATOMSAN_AS"
 
-bool cmd_as_prepare(char *const *compiler, size_t n, char *const *options, size_t noptions)
+bool cmd_as_name_program(void)
 {
-	struct str words = STR_INIT;
 	struct str program = STR_INIT;
 	char own[4096];
 	ssize_t len = readlink("/proc/self/exe", own, sizeof own - 1);
@@ -44,6 +43,15 @@ bool cmd_as_prepare(char *const *compiler, size_t n, char *const *options, size_
 		len--;
 	str_addn(&program, own, ok ? (size_t)len : 0);
 	str_add(&program, "atomsan");
+	ok = ok && !setenv(CMD_AS_PROGRAM, program.s, 1);
+	str_free(&program);
+	return ok;
+}
+
+bool cmd_as_prepare(char *const *compiler, size_t n, char *const *options, size_t noptions)
+{
+	struct str words = STR_INIT;
+	bool ok = cmd_as_name_program();
 
 	for (size_t i = 0; i < n + noptions; i++) {
 		const char *word = i < n ? compiler[i] : options[i - n];
@@ -51,9 +59,8 @@ bool cmd_as_prepare(char *const *compiler, size_t n, char *const *options, size_
 		ok = ok && !strchr(word, '\n');
 		str_fmt(&words, "%s\n", word);
 	}
-	ok = ok && !setenv(PROGRAM, program.s, 1) && !setenv(WORDS, words.s, 1);
+	ok = ok && !setenv(WORDS, words.s, 1);
 	str_free(&words);
-	str_free(&program);
 	return ok;
 }
 
@@ -168,6 +175,8 @@ static int assemble(int argc, char **argv)
 	size_t n = 0, cap = 0;
 	struct err err = {0};
 
+	if (skeleton_as_is_asked())
+		return skeleton_as(argc, argv);
 	for (int i = 0; i < argc; i++) {
 		if (!strcmp(argv[i], "-o") && i + 1 < argc)
 			out = argv[++i];

@@ -19,6 +19,7 @@
 #include "cli/cc_args.h"
 #include "cli/cli.h"
 #include "cli/cmd_as.h"
+#include "cli/skeleton_as.h"
 
 #include "base/banned.h"
 
@@ -214,6 +215,21 @@ static bool is_clang(struct command_line *c)
 	return kind < 0 ? says_clang(c) : kind > 0;
 }
 
+static void add_words(struct command_line *c, const char *const *word, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		add(c, word[i]);
+}
+
+static void add_specs(struct command_line *c, const char *lib, const char *name)
+{
+	struct str specs = STR_INIT;
+
+	str_fmt(&specs, "-specs=%s%s", lib, name);
+	add(c, specs.s);
+	str_free(&specs);
+}
+
 static void add_instrumentation(struct command_line *c, const char *lib, bool clang)
 {
 	static const char *const clang_words[] = {
@@ -230,16 +246,35 @@ static void add_instrumentation(struct command_line *c, const char *lib, bool cl
 		"-fno-builtin-memset",
 	};
 
-	if (clang) {
-		for (size_t i = 0; i < sizeof clang_words / sizeof *clang_words; i++)
-			add(c, clang_words[i]);
-	} else {
-		struct str specs = STR_INIT;
+	if (clang)
+		add_words(c, clang_words, sizeof clang_words / sizeof *clang_words);
+	else
+		add_specs(c, lib, "atomsan-gcc.specs");
+}
 
-		str_fmt(&specs, "-specs=%satomsan-gcc.specs", lib);
-		add(c, specs.s);
-		str_free(&specs);
+/* The same without hooks for plain accesses: only functions and atomic operations have some. */
+static int add_skeleton(struct command_line *c, const char *lib, bool clang, struct err *err)
+{
+	static const char *const clang_words[] = {
+		"-Xclang", "-fsanitize=thread",
+		"-Xclang", "-mllvm",
+		"-Xclang", "-tsan-instrument-memory-accesses=0",
+		"-Xclang", "-mllvm",
+		"-Xclang", "-tsan-instrument-memintrinsics=0",
+	};
+	struct str folder = STR_INIT;
+
+	if (clang) {
+		add_words(c, clang_words, sizeof clang_words / sizeof *clang_words);
+		return 0;
 	}
+	if (!skeleton_as_prepare())
+		return err_fail(err, "-fatomsan-skeleton needs the assembler 'as' on PATH");
+	add_specs(c, lib, "atomsan-gcc-skeleton.specs");
+	str_fmt(&folder, "-B%sskeleton", lib);
+	add(c, folder.s);
+	str_free(&folder);
+	return 0;
 }
 
 /*
@@ -266,11 +301,9 @@ static void add_limits_of_inlining(struct command_line *c, bool clang)
 						  "-Xclang", "-inlinehint-threshold=25"};
 
 	if (clang)
-		for (size_t i = 0; i < sizeof clang_words / sizeof *clang_words; i++)
-			add(c, clang_words[i]);
+		add_words(c, clang_words, sizeof clang_words / sizeof *clang_words);
 	else
-		for (size_t i = 0; i < sizeof gcc_words / sizeof *gcc_words; i++)
-			add(c, gcc_words[i]);
+		add_words(c, gcc_words, sizeof gcc_words / sizeof *gcc_words);
 }
 
 /*
@@ -372,11 +405,14 @@ static int add_front(struct command_line *c, const struct cc_args *a, struct err
 	/* clang warns about options that a command does not use. */
 	if (clang)
 		add(c, "--start-no-unused-arguments");
-	if (!rc && clang && a->instrument && a->plain && !asked_by_environment("ATOMSAN_CALLS"))
+	if (!rc && clang && a->instrument && a->plain && !a->skeleton &&
+	    !asked_by_environment("ATOMSAN_CALLS"))
 		add_inlining(c, ncompiler, a, lib.s);
 	if (!rc)
 		rc = add_header_folder(c, err);
-	if (!rc && a->instrument)
+	if (!rc && a->instrument && a->skeleton)
+		rc = add_skeleton(c, lib.s, clang, err);
+	else if (!rc && a->instrument)
 		add_instrumentation(c, lib.s, clang);
 	if (a->inlining == CC_INLINE_NONE || asked_by_environment("ATOMSAN_NO_INLINE"))
 		add(c, "-fno-inline");
@@ -386,7 +422,10 @@ static int add_front(struct command_line *c, const struct cc_args *a, struct err
 		add(c, "--end-no-unused-arguments");
 	if (!rc && a->link == CC_LINK_PROGRAM)
 		rc = add_runtime(c, lib.s, err);
-	else if (!rc && a->link == CC_LINK_SHARED)
+	/* The runtime's option `skeleton` is on in such a program: runtime/start.c. */
+	if (!rc && a->link == CC_LINK_PROGRAM && a->skeleton)
+		add_linker(c, "--defsym=atomsan_skeleton_build=1");
+	if (!rc && a->link == CC_LINK_SHARED)
 		add_stub(c, lib.s);
 	str_free(&lib);
 	return rc;

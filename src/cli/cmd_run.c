@@ -21,6 +21,7 @@
 #include "cli/blockspec.h"
 #include "cli/child.h"
 #include "cli/cli.h"
+#include "cli/follow_up.h"
 #include "cli/printing.h"
 #include "cli/progress.h"
 #include "cli/room.h"
@@ -35,7 +36,7 @@ extern const struct command cmd_run; /* main.c lists it */
 
 static struct {
 	const char *format, *output, *color, *engine, *first_run, *second_run;
-	bool all, predict;
+	bool all, predict, skeleton, follow_up;
 	struct predict_options how; /* to predict */
 	int quiet, verbose;
 } o = {.how = PREDICT_DEFAULTS};
@@ -46,6 +47,10 @@ static const struct opt opts[] = {
 	OPT_STR(0, "first-run", "FILE", &o.first_run,
 		"report nothing, add the names of suspected blocks to FILE"),
 	OPT_STR(0, "second-run", "FILE", &o.second_run, "check only the blocks that FILE suspects"),
+	OPT_FLAG(0, "skeleton", &o.skeleton,
+		 "check without plain accesses: cheap, and exact for a run without data races"),
+	OPT_FLAG(0, "follow-up", &o.follow_up,
+		 "a skeleton run first; if it blames blocks, run again and check these in full"),
 	OPT_STR('f', "format", "FORMAT", &o.format, PRINTING_FORMATS),
 	OPT_STR('o', "output", "FILE", &o.output, "write the findings to FILE (standard error)"),
 	OPT_FLAG('p', "predict", &o.predict,
@@ -221,6 +226,11 @@ static const char *wrong_engine(void)
 	if (o.predict && (o.engine || o.first_run || o.second_run))
 		return "--predict records the run, so it cannot be combined with --engine, "
 		       "--first-run or --second-run";
+	if ((o.skeleton || o.follow_up) && (o.predict || o.first_run || o.second_run ||
+					    (o.engine && strcmp(o.engine, "frontier") != 0)))
+		return "--skeleton and --follow-up ignore plain accesses, so they cannot be "
+		       "combined with --predict, --engine=doublechecker, --first-run or "
+		       "--second-run";
 	return NULL;
 }
 
@@ -269,6 +279,36 @@ static int prepare_options(struct reporter_options *options, struct err *err)
 	return 0;
 }
 
+/* Runs the program once or twice, by other commands of this kind. */
+static int run_and_follow_up(const struct report_format *format, char **argv)
+{
+	struct str spec = STR_INIT, hidden = STR_INIT;
+	const char *words[4];
+	struct follow_up f = {.options = words,
+			      .format = format,
+			      .output = o.output,
+			      .color = o.color,
+			      .verbosity = o.quiet ? -1 : o.verbose > 0};
+	int rc;
+
+	if (blockspec_file) {
+		str_fmt(&spec, "--spec=%s", blockspec_file);
+		words[f.noptions++] = spec.s;
+	}
+	if (suppressing_file) {
+		str_fmt(&hidden, "--suppressions=%s", suppressing_file);
+		words[f.noptions++] = hidden.s;
+	}
+	if (o.all)
+		words[f.noptions++] = "--all";
+	if (o.quiet)
+		words[f.noptions++] = "-q";
+	rc = follow_up_run(&f, argv);
+	str_free(&spec);
+	str_free(&hidden);
+	return rc;
+}
+
 static int run(int argc, char **argv)
 {
 	struct reporter_options options = {
@@ -277,6 +317,7 @@ static int run(int argc, char **argv)
 		.all = o.all,
 		.verdict = true,
 		.predicts = o.predict,
+		.skeleton = o.skeleton,
 		.predict = o.how,
 		.progress = &progress_functions,
 	};
@@ -296,6 +337,8 @@ static int run(int argc, char **argv)
 		return cli_usage(&cmd_run, "--color takes auto, always or never");
 	if (wrong_engine())
 		return cli_usage(&cmd_run, "%s", wrong_engine());
+	if (o.follow_up)
+		return run_and_follow_up(options.format, argv);
 	if (predict_check(&o.how, &err))
 		return cli_usage(&cmd_run, "%s", err.text);
 	found = exit_code();
@@ -310,6 +353,7 @@ static int run(int argc, char **argv)
 	    (blockspec_file && child_add_option("rules", "1", &err)) ||
 	    (suppressing_file && child_add_option("hides", "1", &err)) ||
 	    (o.predict && child_add_option("predict", "1", &err)) ||
+	    (o.skeleton && child_add_option("skeleton", "1", &err)) ||
 	    (o.all && child_add_option("all", "1", &err)))
 		return cli_error("%s", err.text);
 	str_free(&name);

@@ -29,6 +29,8 @@ static void write_source(struct json_emit *j, const struct report_source *src)
 	json_emit_str(j, "error", src->error);
 	if (src->program)
 		json_emit_str(j, "program", src->program);
+	if (src->skeleton)
+		json_emit_bool(j, "skeleton", true);
 	json_emit_close(j);
 }
 

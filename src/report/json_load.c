@@ -483,6 +483,7 @@ static void get_source(struct load *l, const struct json *root, struct report_so
 		.skipped = get_number(l, j, "skipped"),
 		.error = get_doc_string(l, j, "error"),
 		.program = get_doc_string(l, j, "program"),
+		.skeleton = get_bool(l, j, "skeleton"),
 	};
 }
 

@@ -676,7 +676,11 @@ static bool is_any(struct look *l)
 			str_add(&l->why, texts[i].why);
 			return true;
 		}
-	str_add(&l->why, "no serial order of the transactions explains the accesses");
+	if (cut->before && is_op(cut->after, "acq"))
+		str_add(&l->why, "a lock is acquired in the middle, after another thread used what "
+				 "it guards");
+	else
+		str_add(&l->why, "no serial order of the transactions explains the accesses");
 	return true;
 }
 

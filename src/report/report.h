@@ -22,6 +22,7 @@ struct report_source {
 	const char *program; /* command line of a live run; else NULL */
 	uint64_t events, threads, transactions, variables, locks, skipped;
 	const char *error; /* message, if the trace broke off; or NULL */
+	bool skeleton;     /* plain accesses were not checked */
 };
 
 struct report {

@@ -316,6 +316,17 @@ static void write_hidden_note(const struct finding_list *l, FILE *out)
 	str_free(&b);
 }
 
+/* Say what a run without plain accesses cannot know. */
+static void write_skeleton_note(const struct report *rep, FILE *out)
+{
+	if (rep->source.skeleton)
+		show_wrap(
+			out,
+			"atomsan: plain accesses were not checked (skeleton run): data races were "
+			"not looked for, and the verdict is exact only if this run had none",
+			0, 4);
+}
+
 /* Say what to do next. */
 static void write_advice(const struct groups *found, FILE *out)
 {
@@ -345,6 +356,7 @@ static void write_end(const struct report *rep, const struct engine_result *res,
 		write_hidden_note(&res->findings, out);
 		write_advice(found, out);
 		write_cut_short(res, out);
+		write_skeleton_note(rep, out);
 	}
 	if (rep->verbosity > 0)
 		write_stats(res, out);

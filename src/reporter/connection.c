@@ -159,6 +159,9 @@ static void take_option(struct reporter_process *p, const char *key, const char 
 		*color = value;
 	} else if (!strcmp(key, "predict")) {
 		p->session->predicts |= !strcmp(value, "1");
+	} else if (!strcmp(key, "skeleton")) {
+		p->skeleton = !strcmp(value, "1");
+		p->session->skeleton |= p->skeleton;
 	} else if (!strcmp(key, "engine")) {
 		p->doublechecker |= !strcmp(value, "doublechecker");
 	} else if (!strcmp(key, "first_run") && *value) {

@@ -253,6 +253,9 @@ struct finding **explain_finding(struct reporter_process *p, const struct findin
 		v[i]->live = true;
 		/* The evicted history may have shown a block to blame. */
 		v[i]->evicted |= r->head.evicted && !v[i]->blame.thread;
+		/* Without plain accesses it is not known whether the data has a cycle. */
+		if (p->skeleton && v[i]->rests_on == RESTS_ON_LOCKS)
+			v[i]->rests_on = RESTS_ON_NOTHING;
 		rank_classify(v[i]);
 		learned_note(v[i], spec_rules(p->spec));
 		event_numbers_compact(v[i]);

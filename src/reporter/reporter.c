@@ -42,6 +42,7 @@ struct reporter *reporter_new(const struct reporter_options *options)
 
 	s->o = *options;
 	s->predicts = options->predicts;
+	s->skeleton = options->skeleton;
 	s->since = clock_seconds();
 	s->program = options->program ? mem_strdup(options->program) : NULL;
 	if (options->first_run)
@@ -183,6 +184,7 @@ static void summary_init(struct summary *sum, const struct reporter *s,
 		.threads = s->total.threads,
 		.transactions = s->total.transactions,
 		.error = s->unrecorded ? "a process could not be recorded" : NULL,
+		.skeleton = p ? p->skeleton : s->skeleton,
 	};
 	if (!s->predicts)
 		return;

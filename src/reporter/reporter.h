@@ -49,6 +49,7 @@ struct reporter_options {
 	bool all;          /* no deduplication */
 	bool each;         /* each process has its own summary, at its end */
 	bool verdict;      /* say it if nothing was found, too */
+	bool skeleton;     /* plain accesses are not checked, whatever a process says */
 	bool predicts;     /* the run is recorded, and findings are predicted from it */
 	struct predict_options predict;           /* how */
 	const struct reporter_progress *progress; /* meanwhile; NULL: show nothing */

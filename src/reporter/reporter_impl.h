@@ -71,6 +71,7 @@ struct reporter {
 	} * *suspects;
 	size_t nsuspects, suspects_cap;
 	bool doublechecker; /* at least one process runs it */
+	bool skeleton;      /* at least one process ignores plain accesses */
 	uint64_t mistaken;  /* findings of a program's replay that turned out to be none */
 };
 
@@ -101,7 +102,7 @@ struct reporter_process {
 	struct suppress *suppress;
 	struct spec *spec;
 	bool own_spec;
-	bool doublechecker;
+	bool doublechecker, skeleton;
 	struct suspects *first, *second; /* of its first_run and second_run; the session's */
 
 	/* Names, for questions outside of recordings. */

@@ -102,6 +102,20 @@ static void finish_before_halt(void)
 	rt_tool->finish();
 }
 
+/* The linker defines this if the program is linked with -fatomsan-skeleton. */
+extern const char atomsan_skeleton_build __attribute__((weak));
+
+/* A program without hooks for plain accesses can only be checked as a skeleton. */
+static void note_skeleton_build(void)
+{
+	if (!&atomsan_skeleton_build)
+		return;
+	rt_options.skeleton = true;
+	if (*rt_options.record || rt_options.predict)
+		rt_say("this program was built with -fatomsan-skeleton: the recording has no plain "
+		       "accesses");
+}
+
 /* Choose the tool by the options. Bad options end the program. */
 static void choose_tool(void)
 {
@@ -114,6 +128,8 @@ static void choose_tool(void)
 		rt_die("ATOMSAN_OPTIONS: 'engine' takes frontier or doublechecker");
 	if (first && second)
 		rt_die("ATOMSAN_OPTIONS: first_run and second_run exclude each other");
+	if (rt_options.skeleton && (first || second || doublechecker))
+		rt_die("ATOMSAN_OPTIONS: skeleton is for the engine frontier alone");
 	if (first || second || doublechecker)
 		doublechecker_init(first, second);
 	else
@@ -128,6 +144,7 @@ static void start_runtime(int argc, char **argv, char **environment)
 	real_find_all();
 	rt_options_init(environment);
 	rt_process = getpid();
+	note_skeleton_build();
 	rt_before_halt = finish_before_halt;
 	if (*rt_options.record || rt_options.predict)
 		record_init(environment);

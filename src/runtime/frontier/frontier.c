@@ -13,9 +13,11 @@
 
 static enum rt_mode frontier_wants(void)
 {
-	if (rt_checking && outside_left)
+	if (!rt_checking || (rt_options.skeleton && !shadow_serial))
+		return RT_NOTHING;
+	if (outside_left)
 		return RT_ALL;
-	if (!rt_checking || !mode_any_active())
+	if (!mode_any_active())
 		return RT_NOTHING;
 	/* The fast path takes no lock, but serial mode needs one, even after recording failed. */
 	return shadow_serial ? RT_ALL : RT_CHECKING;

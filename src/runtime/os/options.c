@@ -39,9 +39,9 @@ bool rt_is_privileged;
  */
 static bool is_harmless(const char *name)
 {
-	static const char *const harmless[] = {"check",         "engine",       "exitcode",
-					       "halt_on_error", "color",        "verbosity",
-					       "all",           "history_size", "help"};
+	static const char *const harmless[] = {"check", "engine",    "exitcode", "halt_on_error",
+					       "color", "verbosity", "all",      "history_size",
+					       "help",  "skeleton"};
 
 	for (size_t i = 0; i < sizeof harmless / sizeof *harmless; i++)
 		if (!strcmp(harmless[i], name))

@@ -15,6 +15,7 @@
 #define RT_OPTIONS(X)                                                                              \
 	X(BOOL, check, 1, "check while the program runs")                                          \
 	X(STRING, engine, "frontier", "how to check: frontier or doublechecker")                   \
+	X(BOOL, skeleton, 0, "ignore plain accesses: exact for a run without data races")          \
 	X(STRING, first_run, "", "only suspect: add the names of suspected blocks to this file")   \
 	X(STRING, second_run, "", "check only the blocks that this file, from first runs, names")  \
 	X(INT, exitcode, 66, "exit status if something was found and the program's own is 0")      \
