@@ -83,7 +83,9 @@ struct reporter_process *reporter_connect(struct reporter *s, int fd, pid_t pid)
 	raw_names_init(&p->raw, &p->names);
 	str_add(&p->raw.text, RECORDED_NOTE);
 	raw_names_note(&p->raw);
-	p->resolver = p->names.resolver = symbol_resolver_new();
+	if (!s->resolver)
+		s->resolver = symbol_resolver_new();
+	p->resolver = p->names.resolver = symbol_resolver_share(s->resolver);
 	return p;
 }
 
@@ -300,21 +302,13 @@ static int take_module(struct reporter_process *p, const char *body, size_t n, s
 	return 0;
 }
 
-/*
- * Sends an answer, for which the program waits. If the program does not take it, it is gone or
- * misbehaves.
- */
-static int send_answer(struct reporter_process *p, uint32_t type, const void *body, uint32_t n,
-		       struct err *err)
+/* Sends bytes. If the program does not take them, it is gone or misbehaves. */
+static int send_all(struct reporter_process *p, const char *bytes, size_t n, struct err *err)
 {
-	struct live_head head = {type, n};
-	char bytes[64];
-	size_t done = 0, all = sizeof head + n;
+	size_t done = 0;
 
-	memcpy(bytes, &head, sizeof head);
-	memcpy(bytes + sizeof head, body, n);
-	while (done < all) {
-		ssize_t put = send(p->fd, bytes + done, all - done, MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (done < n) {
+		ssize_t put = send(p->fd, bytes + done, n - done, MSG_NOSIGNAL | MSG_DONTWAIT);
 		struct pollfd wait = {.fd = p->fd, .events = POLLOUT};
 
 		if (put > 0)
@@ -329,6 +323,21 @@ static int send_answer(struct reporter_process *p, uint32_t type, const void *bo
 	return 0;
 }
 
+/* Sends an answer, for which the program waits. */
+static int send_answer(struct reporter_process *p, uint32_t type, const void *body, uint32_t n,
+		       struct err *err)
+{
+	struct live_head head = {type, n};
+	struct str bytes = STR_INIT;
+	int rc;
+
+	str_addn(&bytes, (const char *)&head, sizeof head);
+	str_addn(&bytes, body, n);
+	rc = send_all(p, bytes.s, bytes.n, err);
+	str_free(&bytes);
+	return rc;
+}
+
 static int take_ask(struct reporter_process *p, const char *body, size_t n, struct err *err)
 {
 	struct block_rules *rules = spec_rules(p->spec);
@@ -338,6 +347,7 @@ static int take_ask(struct reporter_process *p, const char *body, size_t n, stru
 	if (n < sizeof q || n > sizeof q + LIVE_LABEL_MAX)
 		return err_fail(err, "it sent an ASK of %zu bytes", n);
 	memcpy(&q, body, sizeof q);
+	p->session->asks++;
 	if (q.kind != 'f' && q.kind != 's' && q.kind != 'm' && q.kind != 'a')
 		return err_fail(err, "it sent an ASK about a function of kind %d", q.kind);
 	if (n > sizeof q && q.kind != 'a')
@@ -363,6 +373,72 @@ static int take_ask(struct reporter_process *p, const char *body, size_t n, stru
 	a.hands_on = !q.start ||
 		     rules->hands_on_at(rules, &p->names, raw_names_place(&p->raw, 0, q.call));
 	return send_answer(p, LIVE_ANSWER, &a, sizeof a, err);
+}
+
+/* The functions that no rule mentions, as they are collected. */
+struct unruled {
+	const struct spec *spec;
+	uint64_t base; /* of the module */
+	struct live_unruled *v;
+	size_t n, cap;
+	bool ended; /* a rule mentions the function after the last stretch */
+};
+
+/* Adds a function to the last stretch of functions, or begins another one. */
+static void add_unruled(void *arg, uint64_t begin, uint64_t end, const struct names_frame *f)
+{
+	enum { PADDING = 64 }; /* between two functions */
+	struct unruled *u = arg;
+	struct live_unruled *last = u->n ? &u->v[u->n - 1] : NULL;
+	uint64_t low = u->base + begin, high = u->base + end;
+	unsigned start;
+
+	if (high <= low || (last && low < last->low))
+		return;
+	if (spec_mentions(u->spec, f, &start)) {
+		/* Not even a part of it may be in a stretch. */
+		if (last && last->high > low)
+			last->high = low;
+		u->ended = true;
+		return;
+	}
+	if (!last || u->ended || low < u->base || low > last->high + PADDING ||
+	    last->decide[1] != start) {
+		MEM_GROW(u->v, u->cap, u->n + 1);
+		u->v[u->n++] = (struct live_unruled){low, high, {BLOCK_ATOMIC, start}};
+		u->ended = false;
+	} else if (last->high < high) {
+		last->high = high;
+	}
+}
+
+static int compare_modules(const void *a, const void *b)
+{
+	const struct raw_module *x = a, *y = b;
+
+	return (x->base > y->base) - (x->base < y->base);
+}
+
+static int take_unruled(struct reporter_process *p, size_t n, struct err *err)
+{
+	struct unruled u = {.spec = p->spec};
+	struct raw_module *modules;
+	int rc;
+
+	if (n)
+		return err_fail(err, "it sent an UNRULED of %zu bytes", n);
+	modules = mem_alloc((p->raw.nmodules + 1) * sizeof *modules);
+	memcpy(modules, p->raw.module, p->raw.nmodules * sizeof *modules);
+	qsort(modules, p->raw.nmodules, sizeof *modules, compare_modules);
+	for (size_t i = 0; i < p->raw.nmodules; i++) {
+		u.base = modules[i].base;
+		symbol_resolver_functions(p->resolver, &p->names, modules[i].number, add_unruled,
+					  &u);
+	}
+	rc = send_answer(p, LIVE_ANSWERS, u.v, (uint32_t)(u.n * sizeof *u.v), err);
+	mem_free(u.v);
+	mem_free(modules);
+	return rc;
 }
 
 /*
@@ -565,6 +641,8 @@ static int take_message(struct reporter_process *p, uint32_t type, const char *b
 		return take_module(p, body, n, err);
 	case LIVE_ASK:
 		return take_ask(p, body, n, err);
+	case LIVE_UNRULED:
+		return take_unruled(p, n, err);
 	case LIVE_FINDING:
 		return take_finding(p, body, n, err);
 	case LIVE_AGAIN:

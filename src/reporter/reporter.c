@@ -72,6 +72,7 @@ void reporter_free(struct reporter *s)
 	map_free(&s->causes);
 	left_out_free(&s->out);
 	outside_free(&s->outside);
+	symbol_resolver_free(s->resolver);
 	mem_free(s);
 }
 
@@ -167,6 +168,7 @@ static void fill_figures(const struct reporter *s, struct engine_result *res)
 	}
 	add_stat(res, "cycles_searched", s->total.searched);
 	add_stat(res, "finding_bytes", s->finding_bytes);
+	add_stat(res, "functions_asked", s->asks);
 }
 
 /* Sums up the findings of a process, or of all (NULL); summary_free() frees it. */

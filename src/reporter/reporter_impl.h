@@ -51,8 +51,11 @@ struct reporter {
 	uint64_t ngroups;
 	size_t in_one_line[2]; /* findings shown so, in the session's output; 1: predicted ones */
 	char *program;
-	double since;           /* clock_seconds() at the beginning */
-	struct live_end total;  /* sums over the processes that said END */
+	double since;          /* clock_seconds() at the beginning */
+	struct live_end total; /* sums over the processes that said END */
+	uint64_t asks;         /* how often a process asked about a function or a marked block */
+	struct names_resolver
+		*resolver;      /* its symbols are shared by all processes; NULL: none yet */
 	uint64_t finding_bytes; /* of all recordings that came with findings */
 	bool predicts;          /* at least one process predicts */
 	bool unrecorded;        /* at least one of these could not be recorded */

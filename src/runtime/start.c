@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/blocks/block_policy.h"
 #include "runtime/doublechecker/doublechecker.h"
 #include "runtime/frontier/frontier.h"
 #include "runtime/intercept/intercept.h"
@@ -153,6 +154,7 @@ static void start_runtime(int argc, char **argv, char **environment)
 	schedule_init();
 	intercept_thread_init();
 	modules_note();
+	block_policy_learn();
 	if (rt_options.verbosity)
 		rt_say("version %s, process %d%s%s", atomsan_rt_version, getpid(),
 		       rt_recording ? ", records to " : "",

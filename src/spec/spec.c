@@ -89,6 +89,34 @@ static void list_forms(const struct names_frame *f, struct str *buf, const char 
 		*out++ = buf->s + at[i];
 }
 
+/* Returns the flags of block_policy.h that a function has as a start function by its name. */
+static unsigned find_start_flags(const struct names_frame *f)
+{
+	unsigned flags = 0;
+
+	if (f->linkage && pattern_is_library(f->linkage))
+		flags |= BLOCK_HANDS_ON;
+	if (f->function && pattern_is_outlined(f->function))
+		flags |= BLOCK_OUTLINED;
+	return flags;
+}
+
+/* Does this rule match a function with these forms of its name? */
+static bool rule_matches_function(const struct rule *r, const char *const *forms,
+				  const struct names_frame *f)
+{
+	switch (r->what) {
+	case SPEC_FUNCTION:
+		return rule_matches_form(r, forms);
+	case SPEC_FILE:
+		return f->file && rule_matches_path(r, f->file);
+	case SPEC_MODULE:
+		return f->module && rule_matches_path(r, f->module);
+	default:
+		return false;
+	}
+}
+
 /* Returns the last rule that matches the function, or NULL; marks all that match as used. */
 static const struct rule *find_function_rule(struct spec *s, const struct names_frame *f)
 {
@@ -100,14 +128,26 @@ static const struct rule *find_function_rule(struct spec *s, const struct names_
 	for (size_t i = 0; i < s->n; i++) {
 		struct rule *r = &s->v[i];
 
-		if ((r->what == SPEC_FUNCTION && rule_matches_form(r, forms)) ||
-		    (r->what == SPEC_FILE && f->file && rule_matches_path(r, f->file)) ||
-		    (r->what == SPEC_MODULE && f->module && rule_matches_path(r, f->module))) {
+		if (rule_matches_function(r, forms, f)) {
 			r->used = true;
 			found = r;
 		}
 	}
 	str_free(&buf);
+	return found;
+}
+
+bool spec_mentions(const struct spec *s, const struct names_frame *f, unsigned *start)
+{
+	struct str buf = STR_INIT;
+	const char *forms[MAX_FORMS + 1] = {0};
+	bool found = false;
+
+	list_forms(f, &buf, forms);
+	for (size_t i = 0; i < s->n && !found; i++)
+		found = rule_matches_function(&s->v[i], forms, f);
+	str_free(&buf);
+	*start = BLOCK_ATOMIC | find_start_flags(f);
 	return found;
 }
 
@@ -184,11 +224,7 @@ static unsigned decide_block(struct block_rules *rules, const struct names *name
 		answer = BLOCK_BY_RULE;
 	else if (said == SPEC_IN || (start && means_start_functions(r)))
 		answer |= BLOCK_BY_RULE;
-	if (start && f && f->linkage && pattern_is_library(f->linkage))
-		answer |= BLOCK_HANDS_ON;
-	if (start && f && f->function && pattern_is_outlined(f->function))
-		answer |= BLOCK_OUTLINED;
-	return answer;
+	return start && f ? answer | find_start_flags(f) : answer;
 }
 
 /* A call hands on if the innermost function there, inlined or not, is the C++ library's. */

@@ -57,6 +57,12 @@ void spec_free(struct spec *s);
  * none. */
 struct block_rules *spec_rules(struct spec *s);
 
+/*
+ * Does any rule say something about this function? If not, sets *start to the flags of
+ * block_policy.h for it as a start function. No rule counts as used by this.
+ */
+bool spec_mentions(const struct spec *s, const struct names_frame *f, unsigned *start);
+
 /* What the rules say about a function or a marked block, whatever it does. */
 enum spec_answer {
 	SPEC_DEFAULT, /* a block, unless blocks.h lists it */

@@ -16,6 +16,16 @@
 
 #define DEBUG_ROOT "/usr/lib/debug"
 
+static struct module_version find_version(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return (struct module_version){0};
+	return (struct module_version){st.st_dev, st.st_ino, (uint64_t)st.st_size,
+				       (uint64_t)st.st_mtim.tv_sec, (uint64_t)st.st_mtim.tv_nsec};
+}
+
 struct module *module_new(const char *path, const char *build_id, size_t build_id_len)
 {
 	struct module *m = mem_zalloc(sizeof *m);
@@ -25,7 +35,15 @@ struct module *module_new(const char *path, const char *build_id, size_t build_i
 	m->name = slash && slash[1] ? m->path + (slash + 1 - path) : m->path;
 	m->build_id = mem_strndup(build_id ? build_id : "", build_id_len);
 	m->file.fd = m->debug.fd = -1;
+	m->version = find_version(path);
 	return m;
+}
+
+bool module_is_current(const struct module *m)
+{
+	struct module_version now = find_version(m->path);
+
+	return !memcmp(&now, &m->version, sizeof now);
 }
 
 static void file_close(struct module_file *f)

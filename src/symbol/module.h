@@ -38,10 +38,16 @@ struct module_file {
 	Elf *elf;
 };
 
+/* Which file it was, and when it was last written. */
+struct module_version {
+	uint64_t device, inode, size, seconds, nanoseconds;
+};
+
 struct module {
 	char *path;
-	const char *name; /* the last part of the path */
-	char *build_id;   /* hexadecimal, as recorded; "": none */
+	const char *name;              /* the last part of the path */
+	char *build_id;                /* hexadecimal, as recorded; "": none */
+	struct module_version version; /* of the file at module_new() */
 	bool opened;
 	struct module_file file, debug; /* elf is NULL if there is none or it must not be used */
 	Dwarf *dwarf;                   /* NULL: there is none */
@@ -53,6 +59,8 @@ struct module {
 
 struct module *module_new(const char *path, const char *build_id, size_t build_id_len);
 void module_free(struct module *m);
+/* Is the file at the module's path still the one that it was at module_new()? */
+bool module_is_current(const struct module *m);
 
 /*
  * Opens the file; later calls do nothing. Adds a sentence to `warning` if there will

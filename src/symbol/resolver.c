@@ -66,8 +66,9 @@ static uint32_t intern_module(struct symbols *s, const struct recorded_module *m
 	for (size_t i = 0; i < s->nmodules; i++)
 		if (!strcmp(s->module[i]->path, m->path) &&
 		    strlen(s->module[i]->build_id) == m->build_id_len &&
-		    (!m->build_id_len ||
-		     !strncmp(s->module[i]->build_id, m->build_id, m->build_id_len)))
+		    (m->build_id_len
+			     ? !strncmp(s->module[i]->build_id, m->build_id, m->build_id_len)
+			     : module_is_current(s->module[i])))
 			return (uint32_t)i;
 	MEM_GROW(s->module, s->module_cap, s->nmodules + 1);
 	s->module[s->nmodules] = module_new(m->path, m->build_id, m->build_id_len);
@@ -486,13 +487,54 @@ static size_t find_stack(struct names_resolver *base, const struct names *names,
 	return r->frames[i].n;
 }
 
+/* Returns the name of the function at an address in a module; found once. */
+static struct frames find_function_at(struct symbols *s, struct module *m, uint32_t at,
+				      uint64_t addr)
+{
+	uint32_t i = map_get2(&s->known, question_key(ASK_FUNCTION, at), addr);
+	struct frames f;
+
+	if (i != MAP_NONE)
+		return s->frames[i];
+	f = (struct frames){arena_alloc(&s->naming.arena, sizeof *f.v), 1};
+	f.v[0] = frames_function_at(&s->naming, m, addr);
+	return keep_symbol_frames(s, question_key(ASK_FUNCTION, at), addr, f);
+}
+
+void symbol_resolver_functions(struct names_resolver *base, const struct names *names,
+			       uint32_t module,
+			       void (*each)(void *arg, uint64_t begin, uint64_t end,
+					    const struct names_frame *f),
+			       void *arg)
+{
+	struct resolver *r = update_resolver(base, names);
+	uint32_t i = module ? map_get2(&r->known, question_key(ASK_MODULE, 0), module) : MAP_NONE;
+	const struct module_symbols *functions;
+	struct module *m;
+
+	if (i == MAP_NONE || module_is_system(r->symbols->module[i]->path))
+		return;
+	m = open_module(r, module);
+	functions = &m->functions;
+	for (size_t k = 0; k < functions->n; k++) {
+		const struct module_symbol *f = &functions->v[k];
+		uint64_t end = f->size ? f->addr + f->size : f->end;
+
+		/* Several names of one function count as one. */
+		if (k && f->addr == f[-1].addr)
+			continue;
+		if (k + 1 < functions->n && f[1].addr > f->addr && f[1].addr < end)
+			end = f[1].addr;
+		each(arg, f->addr, end, find_function_at(r->symbols, m, i, f->addr).v);
+	}
+}
+
 static const struct names_frame *find_function(struct names_resolver *base,
 					       const struct names *names, strref label)
 {
 	struct resolver *r = update_resolver(base, names);
 	const char *text = find_string(names, label);
 	uint32_t i = map_get2(&r->known, question_key(ASK_FUNCTION, 0), label);
-	struct symbols *s = r->symbols;
 	struct recorded_label l;
 	struct module *m;
 	struct frames f;
@@ -505,14 +547,7 @@ static const struct names_frame *find_function(struct names_resolver *base,
 	m = open_module_at(r, l.pc.module, &at);
 	if (!m)
 		return NULL;
-	i = map_get2(&s->known, question_key(ASK_FUNCTION, at), l.pc.offset);
-	if (i != MAP_NONE) {
-		f = s->frames[i];
-	} else {
-		f = (struct frames){arena_alloc(&s->naming.arena, sizeof *f.v), 1};
-		f.v[0] = frames_function_at(&s->naming, m, l.pc.offset);
-		keep_symbol_frames(s, question_key(ASK_FUNCTION, at), l.pc.offset, f);
-	}
+	f = find_function_at(r->symbols, m, at, l.pc.offset);
 	map_set2(&r->known, question_key(ASK_FUNCTION, 0), label, keep_frames(r, f));
 	return f.v;
 }

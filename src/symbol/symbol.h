@@ -41,6 +41,16 @@ void symbol_resolver_free(struct names_resolver *r);
 size_t symbol_resolver_warnings(struct names_resolver *r, const char *const **v);
 
 /*
+ * Calls `each` once for every function with code of its own in a module, in the order of addresses:
+ * with its first address in the file, the address after it, and its name. `module` is a number in
+ * the trace's notes. Modules of the system are left out, and so are those that cannot be read.
+ */
+void symbol_resolver_functions(struct names_resolver *r, const struct names *names, uint32_t module,
+			       void (*each)(void *arg, uint64_t begin, uint64_t end,
+					    const struct names_frame *f),
+			       void *arg);
+
+/*
  * Calls `each` once for every function with code of its own in an executable or
  * library. The frame lives only during the call. Returns 0, or -1 with a sentence in
  * `err` if the file cannot be read.

@@ -13,6 +13,8 @@
  *	MODULE    a module was loaded: load bias (8 bytes), then the text of RAW_MODULE
  *	ASK       struct live_ask, then the label of a marked block: is this function, or this
  *	          marked block, a block? Answered by ANSWER
+ *	UNRULED   no body: about which functions does no rule say anything? Sent before main(), so
+ *	          that few functions have to be asked about later. Answered by ANSWERS
  *	FINDING   struct live_finding, then sections (enum live_section_kind): the steps, the facts
  *	          that the reporter needs to name things, and a raw recording of the threads' last
  *	          moments. Answered by SHOWN if `answer` is set. If `open` is set, the finding's
@@ -43,7 +45,7 @@
 
 #include <stdint.h>
 
-#define LIVE_VERSION 9u
+#define LIVE_VERSION 10u
 
 /* Limits. A reporter ends the connection if a message exceeds them. */
 #define LIVE_BYTES_MAX   (1u << 30) /* of a message */
@@ -66,7 +68,9 @@ enum live_type {
 	LIVE_SETTLED,
 	LIVE_RUN,
 	LIVE_SUSPECT,
-	LIVE_OUTSIDE
+	LIVE_OUTSIDE,
+	LIVE_UNRULED,
+	LIVE_ANSWERS
 };
 
 /* Set in an address of LEFT_OUT: the source says that the function is not atomic. */
@@ -92,6 +96,15 @@ struct live_answer {
 	/* BLOCK_ATOMIC and its kin; with BLOCK_SUSPECTED if a first run's file names the block. */
 	uint32_t decide;
 	uint32_t hands_on; /* hands_on_at(call) */
+};
+
+/*
+ * ANSWERS consists of these, in the order of addresses: no rule says anything about the functions
+ * from `low` to before `high`.
+ */
+struct live_unruled {
+	uint64_t low, high;
+	uint32_t decide[2]; /* as for an ASK about a plain call; about a start function */
 };
 
 enum live_suspect_kind { LIVE_SUSPECT_FUNCTION, LIVE_SUSPECT_LABEL, LIVE_SUSPECT_OUTSIDE };

@@ -71,6 +71,38 @@ static bool has_cxx(void)
 	return &_ZSt9terminatev;
 }
 
+/* Functions that no rule mentions: in the order of addresses. */
+static const struct live_unruled *unruled;
+static size_t nunruled;
+
+void block_policy_learn(void)
+{
+	struct rt_thread *t = &rt_self;
+	bool inside;
+
+	if (!rt_checking || *rt_options.second_run || !(*rt_options.spec || link_has_rules()))
+		return;
+	inside = rt_enter_nested(t);
+	unruled = link_ask_unruled(&nunruled);
+	rt_leave_nested(t, inside);
+}
+
+/* Returns the entry of a function that no rule mentions; NULL if that is not known. */
+static const struct live_unruled *find_unruled(uintptr_t function)
+{
+	size_t low = 0, high = nunruled;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (unruled[middle].high <= function)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < nunruled && unruled[low].low <= function ? &unruled[low] : NULL;
+}
+
 /*
  * Returns the answer for this function, from the table or from the reporter. `f` is NULL if the
  * table is full. If `hands_on_here` is not NULL, always asks: the answer depends on `call`.
@@ -79,11 +111,13 @@ static uint32_t ask_reporter(struct function *f, uintptr_t call, char kind, bool
 			     bool *hands_on_here)
 {
 	uint32_t asked = ASKED << start, at = ANSWER + ANSWER_BITS * (uint32_t)start;
+	const struct live_unruled *known = f && !hands_on_here ? find_unruled(f->address) : NULL;
 	uint32_t answer;
 
 	if (f && __atomic_load_n(&f->what, __ATOMIC_ACQUIRE) & asked && !hands_on_here)
 		return f->what >> at & ANSWERS;
-	answer = link_ask_function(f ? f->address : 0, call, kind, start, hands_on_here);
+	answer = known ? known->decide[start] & ANSWERS
+		       : link_ask_function(f ? f->address : 0, call, kind, start, hands_on_here);
 	if (f && !(f->what & asked))
 		__atomic_fetch_or(&f->what, asked | answer << at, __ATOMIC_RELEASE);
 	return answer;

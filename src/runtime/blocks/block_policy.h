@@ -5,12 +5,18 @@
  * names and the specification; it is asked only if they matter, and once for each
  * function.
  *
- * Included by: blocks/, report/, checker/, doublechecker/.
+ * Included by: the runtime's start-up code, blocks/, report/, checker/, doublechecker/.
  */
 #ifndef ATOMSAN_RUNTIME_BLOCKS_BLOCK_POLICY_H
 #define ATOMSAN_RUNTIME_BLOCKS_BLOCK_POLICY_H
 
 #include "runtime/thread/state.h"
+
+/*
+ * Before main(): if there is a specification, learn about which functions it says nothing. So the
+ * reporter reads the symbols now, and not while the program runs. A forked child knows the same.
+ */
+void block_policy_learn(void);
 
 /*
  * The function of the thread's last frame, `f`, was entered while no transaction is open: is it a

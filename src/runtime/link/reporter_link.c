@@ -397,6 +397,43 @@ uint32_t link_ask_function(uintptr_t function, uintptr_t call_place, char kind, 
 	       (BLOCK_ATOMIC | BLOCK_BY_RULE | BLOCK_HANDS_ON | BLOCK_SUSPECTED | BLOCK_OUTLINED);
 }
 
+/* Receive the answers to UNRULED, under the lock. */
+static struct live_unruled *receive_unruled(size_t *n)
+{
+	struct live_head head;
+	struct live_unruled *v;
+
+	if (!read_all(&head, sizeof head) || head.type != LIVE_ANSWERS || head.bytes % sizeof *v) {
+		close_link();
+		return NULL;
+	}
+	*n = head.bytes / sizeof *v;
+	v = *n ? rt_pages(head.bytes) : NULL;
+	if (*n && (!v || !read_all(v, head.bytes))) {
+		rt_pages_free(v, head.bytes);
+		close_link();
+		return NULL;
+	}
+	return v;
+}
+
+const struct live_unruled *link_ask_unruled(size_t *n)
+{
+	struct live_unruled *v = NULL;
+	int saved = errno;
+
+	*n = 0;
+	rt_lock_ranked(&lock, RT_REPORTER);
+	check_socket();
+	if (connect_once() && send_parts(LIVE_UNRULED, NULL, 0))
+		v = receive_unruled(n);
+	rt_unlock(&lock);
+	errno = saved;
+	if (!v)
+		*n = 0;
+	return v;
+}
+
 uint32_t link_ask_label(uint32_t number, const char *text, size_t n, uintptr_t call_place)
 {
 	struct live_ask q = {.pc = number, .call = call_place, .kind = BLOCK_MARKED};

@@ -45,6 +45,12 @@ uint32_t link_ask_function(uintptr_t function, uintptr_t call, char kind, bool s
 /* The same for a block that is marked, at `call`, with this label; `n`: the length of its text. */
 uint32_t link_ask_label(uint32_t number, const char *text, size_t n, uintptr_t call);
 
+/*
+ * Which functions does no rule say anything about? Returns an array of *n entries, in the order of
+ * addresses, which is never freed; NULL if there is none.
+ */
+const struct live_unruled *link_ask_unruled(size_t *n);
+
 /* Does the reporter have a specification, even if the option `spec` is empty? */
 bool link_has_rules(void);
 
