@@ -281,7 +281,7 @@ int check_run(const struct command *cmd, int argc, char **argv)
 	}
 	/* A first run has no verdict. */
 	rc = dc->first_run ? 0 : printing_report(&rep, format);
-	if (!found && !rc && !dc->first_run && !err_is_set(&err))
+	if (!found && !rc && !dc->first_run && !err_is_set(&err) && format == &text_format)
 		print_unchecked(r, results, rep.nresults);
 	blockspec_print(r, stderr, "atomsan: ", printing_asked.verbose && !printing_asked.quiet);
 	if (!printing_asked.quiet)

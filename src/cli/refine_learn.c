@@ -17,6 +17,7 @@
 #include "engine/describe.h"
 #include "engine/region.h"
 #include "report/learned.h"
+#include "report/region.h"
 #include "trace/blocks.h"
 
 #include "base/banned.h"
@@ -222,7 +223,7 @@ static void add_pair(const struct names *names, const struct pair *p, struct ref
 	names_add_string(names, p->label, &function);
 	if (learned_describe(&text, &(struct learned_access){op_info[p->ops[0]].spelling, &before},
 			     &(struct learned_access){op_info[p->ops[1]].spelling, &after},
-			     function.s))
+			     region_inlined(&before, &after, function.s)))
 		refine_add_pair(&out->pairs, text.s, p->cut, 1);
 	str_free(&text);
 	str_free(&function);

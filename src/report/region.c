@@ -26,6 +26,39 @@ const struct finding_block *region_block(const struct finding *f, const struct r
 	return found;
 }
 
+/* The index of the function's own frame in a stack; SIZE_MAX if it is not there. */
+static size_t find_frame(const struct finding_stack *stack, const char *function)
+{
+	for (size_t i = 0; i < stack->n; i++)
+		if (!stack->v[i].inlined && step_same_name(stack->v[i].function, function))
+			return i;
+	return SIZE_MAX;
+}
+
+static bool is_same_line(const struct finding_frame *a, const struct finding_frame *b)
+{
+	return a->line == b->line && a->column == b->column && step_same_name(a->file, b->file);
+}
+
+const char *region_inlined(const struct finding_stack *before, const struct finding_stack *after,
+			   const char *function)
+{
+	size_t i = find_frame(before, function), k = find_frame(after, function);
+	const struct finding_frame *a = before->v, *b = after->v;
+
+	/* In a loop, the two accesses may be in two calls. */
+	if (i == SIZE_MAX || k == SIZE_MAX || a->line >= b->line)
+		return function;
+	for (; i && k; i--, k--) {
+		if (!a[i - 1].inlined || !b[k - 1].inlined || !is_same_line(&a[i], &b[k]) ||
+		    !step_same_name(a[i - 1].function, b[k - 1].function) || !a[i - 1].function ||
+		    stack_is_system(a[i - 1].file ? a[i - 1].file : ""))
+			break;
+		function = a[i - 1].function;
+	}
+	return function;
+}
+
 static const char *why_of_kind(const struct finding *f, enum region_kind kind)
 {
 	if (!f->recorded)
@@ -67,6 +100,13 @@ void region_fill(struct finding *f, const struct rank_cut *cut)
 			   block->label, block->defined ? block->defined : block->place);
 	else if (f->region.kind == REGION_UNKNOWN)
 		set_from_blame(f);
+	if (cut && f->region.kind == REGION_FUNCTION && f->region.name) {
+		const char *inner =
+			region_inlined(&cut->before->stack, &cut->after->stack, f->region.name);
+
+		if (!step_same_name(inner, f->region.name))
+			set_region(f, REGION_FUNCTION, inner, NULL);
+	}
 }
 
 const char *region_name(const struct finding *f)

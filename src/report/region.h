@@ -2,7 +2,7 @@
  * The region of a finding: the innermost code that contains the cut (rank.h), and the code that
  * called it.
  *
- * Included by: report writers, rank.c, tests.
+ * Included by: report writers, rank.c, refine_learn.c, tests.
  */
 #ifndef ATOMSAN_REPORT_REGION_H
 #define ATOMSAN_REPORT_REGION_H
@@ -13,6 +13,13 @@
 
 /* The innermost block that is open at both ends of the cut; NULL if there is none. */
 const struct finding_block *region_block(const struct finding *f, const struct rank_cut *cut);
+
+/*
+ * The innermost function that the compiler inlined into `function` and that contains both accesses
+ * of a cut, which have these stacks; `function` itself if there is none.
+ */
+const char *region_inlined(const struct finding_stack *before, const struct finding_stack *after,
+			   const char *function);
 
 /*
  * Set f->region to the innermost block around the cut, which may be NULL. A stretch, round or pair

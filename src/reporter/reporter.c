@@ -341,7 +341,7 @@ static void print_unchecked(const struct reporter *s, FILE *out)
 {
 	struct str text = STR_INIT;
 
-	if (s->o.verbosity < 0)
+	if (s->o.verbosity < 0 || !reporter_prints_text(s))
 		return;
 	outside_describe(&s->outside, &text);
 	if (text.n)

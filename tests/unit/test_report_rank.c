@@ -440,6 +440,30 @@ static void test_region(void **state)
 	finding_free(f);
 }
 
+static void test_inlined(void **state)
+{
+	struct finding_frame before[] = {{"load", "/a.c", NULL, 3, 1, 0, true},
+					 {"add", "/a.c", NULL, 5, 2, 0, true},
+					 {"work", "/a.c", NULL, 30, 4, 0, false}},
+			     after[] = {{"store", "/a.c", NULL, 8, 1, 0, true},
+					{"add", "/a.c", NULL, 6, 2, 0, true},
+					{"work", "/a.c", NULL, 30, 4, 0, false}};
+	const struct finding_stack a = {before, 3}, b = {after, 3};
+
+	(void)state;
+	assert_string_equal(region_inlined(&a, &b, "work"), "add");
+	assert_string_equal(region_inlined(&a, &b, "main"), "main");
+	/* The second access comes first in the source: maybe another round of a loop. */
+	assert_string_equal(region_inlined(&b, &a, "work"), "work");
+	/* Two calls of the same function. */
+	after[2].line = 31;
+	assert_string_equal(region_inlined(&a, &b, "work"), "work");
+	after[2].line = 30;
+	/* Not inlined: it is a block, and would have been named. */
+	after[1].inlined = false;
+	assert_string_equal(region_inlined(&a, &b, "work"), "work");
+}
+
 static void test_callers(void **state)
 {
 	static struct finding_frame frames[] = {{"get", "/src/a.c", NULL, 3},
@@ -642,6 +666,7 @@ int main(void)
 		cmocka_unit_test(test_weak),
 		cmocka_unit_test(test_callback),
 		cmocka_unit_test(test_region),
+		cmocka_unit_test(test_inlined),
 		cmocka_unit_test(test_callers),
 		cmocka_unit_test_setup_teardown(test_order, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_verbose, setup, teardown),
