@@ -593,6 +593,72 @@ static int take_outside(struct reporter_process *p, const char *body, size_t n, 
 	return 0;
 }
 
+/* Adds the name of the lock at an address. */
+static void add_lock_name(struct reporter_process *p, uint64_t address, struct str *to)
+{
+	struct raw_memory *memory = raw_memory_new(1);
+	uint32_t id;
+
+	str_reset(&p->raw.text);
+	str_fmt(&p->raw.text, "%s ", raw_lock_names[RAW_MUTEX]);
+	raw_names_add_memory(&p->raw, memory, address, 1);
+	id = raw_names_next(&p->raw, NAMES_LOCK);
+	p->resolver->show(p->resolver, &p->names, NAMES_LOCK, id, to);
+	raw_memory_free(memory);
+}
+
+/* Adds "deposit() at bank.c:10:3". */
+static void add_place_name(struct reporter_process *p, uint64_t pc, struct str *to)
+{
+	strref place = raw_names_place(&p->raw, 0, pc);
+	const struct names_frame *f = NULL;
+
+	if (p->resolver->stack(p->resolver, &p->names, place, &f) && f->function)
+		str_fmt(to, "%s() at ", f->function);
+	names_add_string(&p->names, place, to);
+}
+
+static int take_lock(struct reporter_process *p, const char *body, size_t n, struct err *err)
+{
+	static const struct {
+		const char *before, *between, *after;
+	} sentence[LIVE_LOCK_USES] = {
+		[LIVE_LOCK_OF_OTHER] = {"a thread unlocked ",
+					" although another thread held it, in ",
+					": it protects nothing then"},
+		[LIVE_LOCK_OF_NONE] = {"a thread unlocked ", " although no thread held it, in ",
+				       ""},
+		[LIVE_LOCK_AT_END] = {"a thread ended while it held ", ", locked in ",
+				      ": no other thread can lock it any more"},
+		[LIVE_LOCK_AT_EXIT] = {"the program ended while it held ", ", locked in ", ""},
+	};
+	enum { SENTENCES = 100 };
+	struct reporter *s = p->session;
+	struct str text = STR_INIT;
+	struct live_lock v;
+	size_t i = 0;
+
+	if (n != sizeof v)
+		return err_fail(err, "it sent a LOCK of %zu bytes", n);
+	memcpy(&v, body, sizeof v);
+	if (v.use >= LIVE_LOCK_USES)
+		return err_fail(err, "it sent a LOCK of use %u", v.use);
+	str_add(&text, sentence[v.use].before);
+	add_lock_name(p, v.address, &text);
+	str_add(&text, sentence[v.use].between);
+	add_place_name(p, v.pc, &text);
+	str_add(&text, sentence[v.use].after);
+	while (i < s->nlock_use && strcmp(s->lock_use[i].text, text.s) != 0)
+		i++;
+	if (i == s->nlock_use && i < SENTENCES) {
+		MEM_GROW(s->lock_use, s->lock_use_cap, i + 1);
+		s->lock_use[s->nlock_use++] =
+			(struct reporter_lock_use){mem_strdup(text.s), v.use == LIVE_LOCK_AT_EXIT};
+	}
+	str_free(&text);
+	return 0;
+}
+
 static int take_end(struct reporter_process *p, const char *body, size_t n, struct err *err)
 {
 	struct live_end *t = &p->session->total, e;
@@ -659,6 +725,8 @@ static int take_message(struct reporter_process *p, uint32_t type, const char *b
 		return take_suspect(p, body, n, err);
 	case LIVE_OUTSIDE:
 		return take_outside(p, body, n, err);
+	case LIVE_LOCK:
+		return take_lock(p, body, n, err);
 	default:
 		return err_fail(err, "it sent a message of type %u", type);
 	}

@@ -73,6 +73,9 @@ void reporter_free(struct reporter *s)
 	left_out_free(&s->out);
 	outside_free(&s->outside);
 	symbol_resolver_free(s->resolver);
+	for (size_t i = 0; i < s->nlock_use; i++)
+		mem_free(s->lock_use[i].text);
+	mem_free(s->lock_use);
 	mem_free(s);
 }
 
@@ -285,6 +288,9 @@ static void print_notes(struct reporter *s, int verbosity, FILE *out)
 			(unsigned long long)s->total.times_counted,
 			s->total.times_counted == 1 ? "" : "s",
 			s->total.kinds_counted == 1 ? "was" : "were");
+	for (size_t i = 0; i < s->nlock_use; i++)
+		if (!s->lock_use[i].minor || verbosity > 0)
+			fprintf(out, "atomsan: %s\n", s->lock_use[i].text);
 	if (suppressed)
 		fprintf(out, "atomsan: %zu finding%s suppressed, seen %llu time%s\n", suppressed,
 			suppressed == 1 ? "" : "s", (unsigned long long)s->suppressed,

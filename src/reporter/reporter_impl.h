@@ -66,6 +66,12 @@ struct reporter {
 	size_t nlists, lists_cap;
 	struct left_out out;    /* functions left out by any process, for -v */
 	struct outside outside; /* what was not checked, of all processes */
+	/* Sentences about mutexes that were used wrongly; `minor`: printed only with -v. */
+	struct reporter_lock_use {
+		char *text;
+		bool minor;
+	} * lock_use;
+	size_t nlock_use, lock_use_cap;
 	/* Files of first runs that processes read, or that the session adds to (`add`). */
 	struct reporter_suspects {
 		char *path;

@@ -34,6 +34,7 @@
  *	          suspects
  *	OUTSIDE   struct live_outside, one or more: functions with accesses that were not checked
  *	          because they are outside of all blocks. Comes once, before END
+ *	LOCK      struct live_lock: a mutex was used wrongly
  *	END       struct live_end: the program is about to end. Answered by SHOWN with the number of
  *	          findings that were shown and still count. If a connection ends without END, the
  *	          program was killed; the findings made so far count
@@ -45,7 +46,7 @@
 
 #include <stdint.h>
 
-#define LIVE_VERSION 10u
+#define LIVE_VERSION 11u
 
 /* Limits. A reporter ends the connection if a message exceeds them. */
 #define LIVE_BYTES_MAX   (1u << 30) /* of a message */
@@ -70,7 +71,8 @@ enum live_type {
 	LIVE_SUSPECT,
 	LIVE_OUTSIDE,
 	LIVE_UNRULED,
-	LIVE_ANSWERS
+	LIVE_ANSWERS,
+	LIVE_LOCK
 };
 
 /* Set in an address of LEFT_OUT: the source says that the function is not atomic. */
@@ -118,6 +120,19 @@ struct live_outside {
 	uint64_t accesses;
 };
 enum { LIVE_OUTSIDE_MAX = 64 };
+
+enum live_lock_use {
+	LIVE_LOCK_OF_OTHER, /* a thread unlocked it, and another thread held it */
+	LIVE_LOCK_OF_NONE,  /* a thread unlocked it, and no thread held it */
+	LIVE_LOCK_AT_END,   /* a thread ended while it held it */
+	LIVE_LOCK_AT_EXIT,  /* the program ended, and the thread that ended it held it */
+	LIVE_LOCK_USES
+};
+struct live_lock {
+	uint64_t address; /* of the mutex */
+	uint64_t pc;      /* where it was unlocked; in the last two cases, where it was locked */
+	uint32_t use, zero;
+};
 
 /*
  * A FINDING's sections: each is a struct live_section and `bytes` bytes, a multiple of 8. Each kind

@@ -2,6 +2,7 @@
 
 #include "runtime/blocks/block_policy.h"
 #include "runtime/blocks/blocks.h"
+#include "runtime/checker/lock_use.h"
 #include "runtime/checker/outside.h"
 #include "runtime/history/held_locks.h"
 #include "runtime/history/history.h"
@@ -146,6 +147,7 @@ struct rt_point checker_thread_end(struct rt_thread *t, uint64_t last)
 	struct rt_point point = {last, t->time.clock};
 
 	RT_ASSERT(rt_is_inside(t) && t->slot && !t->blocks.txn);
+	lock_use_end(t, false);
 	mode_rest(t);
 	__atomic_fetch_add(&report_counts.transactions, t->blocks.transactions, __ATOMIC_RELAXED);
 	rt_lock_ranked(&checker_order_lock, RT_ORDER);
@@ -280,7 +282,7 @@ void checker_not_atomic(struct rt_thread *t, bool applies, uintptr_t pc)
 static void acquire_lock(struct rt_thread *t, const struct checker_locks *locks, uintptr_t address,
 			 uint32_t kind, bool shared, uint64_t *time, uintptr_t pc)
 {
-	if (!held_add(t, address, kind, shared))
+	if (!held_add(t, address, kind, shared, pc))
 		return;
 	outside_acquired(t, pc);
 	locks->acquire(t, address, kind, shared, time);
@@ -296,6 +298,8 @@ static void release_lock(struct rt_thread *t, const struct checker_locks *locks,
 	if (!h || h->times > 1) {
 		if (h)
 			held_drop(t, h);
+		else
+			t->locks.strange = true;
 		return;
 	}
 	/* A chunk of the history that begins with this unit must still have the lock as held. */
@@ -314,7 +318,7 @@ static void use_semaphore(struct rt_thread *t, const struct checker_locks *locks
 	struct rt_held *h = held_find(t, address);
 
 	if (op == RAW_SEM_WAIT)
-		held_add(t, address, RAW_SEMAPHORE, false);
+		held_add(t, address, RAW_SEMAPHORE, false, pc);
 	locks->semaphore(t, op, address, h, time, pc);
 	if (op == RAW_SEM_POST && h)
 		held_drop(t, h);

@@ -2,6 +2,7 @@
 
 #include "runtime/blocks/block_policy.h"
 #include "runtime/blocks/blocks.h"
+#include "runtime/checker/lock_use.h"
 #include "runtime/doublechecker/icd.h"
 #include "runtime/history/history.h"
 #include "runtime/history/origins.h"
@@ -203,6 +204,7 @@ static uint64_t doublechecker_finish(void)
 	if (!rt_checking)
 		return 0;
 	icd_finish(&rt_self);
+	lock_use_end(&rt_self, true);
 	return report_end(checker_order.n - 1);
 }
 

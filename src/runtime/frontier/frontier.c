@@ -2,6 +2,7 @@
 
 #include "runtime/blocks/blocks.h"
 #include "runtime/checker/checker.h"
+#include "runtime/checker/lock_use.h"
 #include "runtime/checker/outside.h"
 #include "runtime/history/history.h"
 #include "runtime/history/origins.h"
@@ -250,8 +251,10 @@ static void frontier_access_all(enum raw_op op, uintptr_t address, size_t size, 
 
 static uint64_t frontier_finish(void)
 {
-	if (rt_checking)
+	if (rt_checking) {
 		outside_send();
+		lock_use_end(&rt_self, true);
+	}
 	return rt_checking ? report_end(checker_order.n - 1) : 0;
 }
 

@@ -30,7 +30,7 @@ static bool make_room(struct thread_locks *l)
 	return true;
 }
 
-bool held_add(struct rt_thread *t, uintptr_t address, uint32_t kind, bool shared)
+bool held_add(struct rt_thread *t, uintptr_t address, uint32_t kind, bool shared, uintptr_t pc)
 {
 	struct rt_held *h = held_find(t, address);
 
@@ -39,7 +39,8 @@ bool held_add(struct rt_thread *t, uintptr_t address, uint32_t kind, bool shared
 		return false;
 	}
 	if (make_room(&t->locks))
-		t->locks.held[t->locks.n++] = (struct rt_held){address, 1, (uint8_t)kind, shared};
+		t->locks.held[t->locks.n++] =
+			(struct rt_held){address, pc, 1, (uint8_t)kind, shared};
 	return true;
 }
 

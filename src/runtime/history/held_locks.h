@@ -15,7 +15,7 @@ struct rt_held *held_find(struct rt_thread *t, uintptr_t address);
  * Note that the thread has acquired a lock. Returns false if the thread held it already. If there
  * is no memory, the lock is not remembered, and its release will be ignored.
  */
-bool held_add(struct rt_thread *t, uintptr_t address, uint32_t kind, bool shared);
+bool held_add(struct rt_thread *t, uintptr_t address, uint32_t kind, bool shared, uintptr_t pc);
 /* Release a lock once. Returns true if the thread no longer holds it; then `h` is invalid. */
 bool held_drop(struct rt_thread *t, struct rt_held *h);
 /* Free the table of a thread that ends. */

@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/checker/lock_use.h"
 #include "runtime/intercept/driven.h"
 #include "runtime/intercept/intercept.h"
 
@@ -76,6 +77,27 @@ static inline int yield_if_busy(int rc, uintptr_t pc)
 			schedule_wake(lock);                                                       \
 		return rc;                                                                         \
 	}
+/* The same for mutexes, which remember their owners: an unlock by another thread is reported. */
+#define RELEASE_MUTEX(name, params)                                                                \
+	RT_INTERCEPT int name params                                                               \
+	{                                                                                          \
+		const pthread_mutex_t *m = (const void *)lock;                                     \
+		uint64_t time = note_time_releasing(lock);                                         \
+		int owner = m->__data.__owner, rc;                                                 \
+                                                                                                   \
+		note_releasing(RAW_RELEASE, lock, RAW_MUTEX, &time, RT_CALLER);                    \
+		rc = REAL(name)(lock);                                                             \
+		if (!rc)                                                                           \
+			note_released(RAW_RELEASE, lock, RAW_MUTEX, time, RT_CALLER);              \
+		if (RT_UNLIKELY(rt_self.locks.strange)) {                                          \
+			rt_self.locks.strange = false;                                             \
+			if (!rc)                                                                   \
+				lock_use_strange(&rt_self, m, owner, RT_CALLER);                   \
+		}                                                                                  \
+		if (RT_UNLIKELY(schedule_on))                                                      \
+			schedule_wake(lock);                                                       \
+		return rc;                                                                         \
+	}
 /* A function after which the memory holds a new lock, or none. */
 #define FRESH(name, params, args)                                                                  \
 	RT_INTERCEPT int name params                                                               \
@@ -99,7 +121,7 @@ ACQUIRE(RAW_ACQUIRE, RAW_MUTEX, pthread_mutex_timedlock,
 ACQUIRE(RAW_ACQUIRE, RAW_MUTEX, pthread_mutex_clocklock,
 	(pthread_mutex_t * lock, clockid_t clock, const struct timespec *until),
 	(lock, clock, until), driven_mutex_lock(lock, schedule_deadline(clock, until), pc))
-RELEASE(RAW_RELEASE, RAW_MUTEX, pthread_mutex_unlock, (pthread_mutex_t * lock))
+RELEASE_MUTEX(pthread_mutex_unlock, (pthread_mutex_t * lock))
 
 /* The tries of a driven thread for a read-write lock. */
 #define DRIVEN_WRITE(deadline)                                                                     \
@@ -155,7 +177,7 @@ ACQUIRE(RAW_ACQUIRE, RAW_MUTEX, mtx_trylock, (mtx_t * lock), (lock),
 ACQUIRE(RAW_ACQUIRE, RAW_MUTEX, mtx_timedlock,
 	(mtx_t *restrict lock, const struct timespec *restrict until), (lock, until),
 	DRIVEN_C11(schedule_deadline(CLOCK_REALTIME, until)))
-RELEASE(RAW_RELEASE, RAW_MUTEX, mtx_unlock, (mtx_t * lock))
+RELEASE_MUTEX(mtx_unlock, (mtx_t * lock))
 
 RT_INTERCEPT void mtx_destroy(mtx_t *lock)
 {

@@ -140,6 +140,7 @@ struct thread_blocks {
 /* A lock that the thread holds. */
 struct rt_held {
 	uintptr_t address;
+	uintptr_t pc;   /* where it was acquired */
 	uint32_t times; /* how often it was acquired and not released yet */
 	uint8_t kind;   /* enum raw_lock */
 	bool shared;
@@ -155,6 +156,7 @@ enum rt_team { TEAM_BARRIER, TEAM_MADE, TEAM_DONE, TEAM_TURNS, TEAM_ORDERED, TEA
 struct thread_locks {
 	struct rt_held *held;
 	size_t n, cap;
+	bool strange; /* the thread has just released a lock that it did not hold */
 };
 
 /* A writer of units (trace/raw_format.h). */
