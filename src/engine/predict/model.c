@@ -207,6 +207,16 @@ static void set_written_value(struct model *m, const struct model_write *write, 
 	}
 }
 
+/* Most of millions of variables have few writes: give each no more room than that. */
+static void add_write(struct model_writes *writes, struct model_write write)
+{
+	if (writes->n == writes->cap) {
+		writes->cap = writes->cap ? 2 * writes->cap : 2;
+		writes->v = mem_resize(writes->v, writes->cap * sizeof *writes->v);
+	}
+	writes->v[writes->n++] = write;
+}
+
 static void add_access(struct model *m, const struct names *names, const struct event *e,
 		       uint64_t at, uint64_t event)
 {
@@ -229,11 +239,9 @@ static void add_access(struct model *m, const struct names *names, const struct 
 	};
 	if (e->op == OP_READ)
 		set_written_value(m, last, e->operand, e->value);
-	if (a->writes) {
-		MEM_GROW(writes->v, writes->cap, writes->n + 1);
-		writes->v[writes->n++] =
-			(struct model_write){event, e->thread, (uint32_t)t->naccesses - 1};
-	}
+	if (a->writes)
+		add_write(writes,
+			  (struct model_write){event, e->thread, (uint32_t)t->naccesses - 1});
 }
 
 static void add_position(struct model_thread *t, uint64_t at)

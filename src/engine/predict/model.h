@@ -90,7 +90,7 @@ struct model_write {
 /* The writes of a variable, in the order of the run; and the same of its initial value. */
 struct model_writes {
 	struct model_write *v;
-	size_t n, cap;
+	uint32_t n, cap;
 	uint8_t initial;
 	bool is_unsure, is_common;
 };

@@ -48,6 +48,9 @@ enum { FEASIBLE_EFFORT_EVENT = 2 };
 /* Candidates of one look for which other events are tried. */
 enum { OTHERS_TRIES = 4 };
 
+/* Events of all schedules that findings have, at most: of feasible ones, and of the others. */
+enum { SCHEDULES_MAX = 1 << 24 };
+
 enum fate { UNTRIED, FAILED, POSSIBLE, FEASIBLE };
 
 /* The best schedule so far for candidates that look the same. */
@@ -79,6 +82,8 @@ struct predict {
 	uint64_t horizon; /* in SCHEDULES: the last event of the current pass */
 	uint64_t searched, searches, failed;
 	uint64_t effort, steps;
+	uint64_t scheduled[2];   /* events of the schedules of findings: only possible; feasible */
+	uint64_t unshown;        /* findings without a schedule, because there were too many */
 	unsigned regions;        /* the kinds to look at: a bit for each enum region_kind */
 	uint64_t feasible_steps; /* of these, on the way to feasible schedules */
 	uint64_t feasible;       /* findings */
@@ -240,12 +245,19 @@ static void add_pattern(struct finding *f, const struct witness *pair, const str
 	f->pattern = arena_strdup(&f->arena, pattern);
 }
 
-static void add_schedule(const struct predict *p, struct finding *f,
-			 const struct model_schedule *made)
+static void add_schedule(struct predict *p, struct finding *f, const struct model_schedule *made)
 {
+	uint64_t *used = &p->scheduled[f->feasible == FEASIBLE_YES];
+	size_t n = model_list(&p->model, made, NULL);
+
 	if (p->unscheduled)
 		return;
-	f->nschedule = model_list(&p->model, made, NULL);
+	if (*used + n > SCHEDULES_MAX) {
+		p->unshown++;
+		return;
+	}
+	*used += n;
+	f->nschedule = n;
 	f->schedule = arena_alloc(&f->arena, f->nschedule * sizeof *f->schedule);
 	model_list(&p->model, made, f->schedule);
 }
@@ -563,8 +575,10 @@ static void find_watched(struct predict *p)
 {
 	const struct witnesses *w = &p->witnesses;
 
-	p->watched = mem_zalloc(w->nvars * sizeof *p->watched);
-	for (size_t var = 0; var < w->nvars; var++) {
+	p->watched = mem_zalloc((w->nvars + 1) * sizeof *p->watched);
+	for (size_t var = 0; var < w->nvars && p->sharing.n; var++)
+		p->watched[var] = var < p->sharing.n && p->sharing.many[var];
+	for (size_t var = 0; var < w->nvars && !p->sharing.n; var++) {
 		uint32_t first = w->var[var];
 		bool written = false;
 
@@ -591,11 +605,11 @@ static uint64_t predict_finish(void *engine)
 	struct predict *p = engine;
 
 	if (p->pass == SHARING) {
-		two_sharing_end(&p->sharing);
+		two_sharing_end(&p->sharing, p->all);
 		if (p->two)
-			witnesses_want_two(&p->witnesses, p->sharing.many, p->sharing.n);
-		if (p->lean) {
-			p->witnesses.shared = p->sharing.many;
+			witnesses_want_two(&p->witnesses, p->sharing.searched, p->sharing.n);
+		if (p->lean || p->sharing.left_out) {
+			p->witnesses.shared = p->sharing.searched;
 			p->witnesses.nshared = p->sharing.n;
 		}
 		p->pass = WITNESSES;
@@ -640,6 +654,10 @@ static size_t predict_stats(void *engine, struct engine_stat stats[ENGINE_STATS_
 	stats[n++] = (struct engine_stat){"states_searched", p->searched};
 	stats[n++] = (struct engine_stat){"feasible", p->feasible};
 	stats[n++] = (struct engine_stat){"values_unchecked", p->unchecked};
+	if (p->unshown)
+		stats[n++] = (struct engine_stat){"schedules_not_kept", p->unshown};
+	if (p->sharing.left_out)
+		stats[n++] = (struct engine_stat){"similar_variables", p->sharing.left_out};
 	if (p->witnesses.hist.left_out)
 		stats[n++] = (struct engine_stat){"locks_left_out", p->witnesses.hist.left_out};
 	if (p->only_feasible)

@@ -2,7 +2,31 @@
 
 #include <string.h>
 
+#include "base/map.h"
+
 #include "base/banned.h"
+
+/* The thread begins or ends its outermost block, or acquires or releases a lock. */
+static void note_surroundings(struct two_sharing *s, const struct event *e)
+{
+	uint64_t *now = &s->now[e->thread];
+	uint64_t lock = map_mix((uint64_t)e->operand << 1 |
+				(e->op == OP_ACQUIRE_SHARED || e->op == OP_RELEASE_SHARED));
+
+	/* The upper half is about the block, the lower half about the locks. */
+	if (e->outer)
+		*now = (uint32_t)*now |
+		       (e->outer == OUTER_BEGIN ? map_mix(event_label(e) + 1ull) << 32 : 0);
+	else if (op_is_lock((enum op)e->op))
+		*now ^= (uint32_t)lock;
+}
+
+static uint64_t way_bit(const struct two_sharing *s, const struct event *e)
+{
+	uint64_t place = (uint64_t)e->place << 32 | e->thread << 8 | e->op;
+
+	return 1ull << (map_mix(map_mix(place) ^ s->now[e->thread]) & 63);
+}
 
 void two_sharing_take(struct two_sharing *s, const struct batch *b)
 {
@@ -10,9 +34,14 @@ void two_sharing_take(struct two_sharing *s, const struct batch *b)
 	MEM_GROW0(s->thread, s->thread_cap, s->n);
 	MEM_GROW0(s->many, s->many_cap, s->n);
 	MEM_GROW0(s->written, s->written_cap, s->n);
+	MEM_GROW0(s->ways, s->ways_cap, s->n);
+	MEM_GROW0(s->now, s->now_cap, b->names->table[NAMES_THREAD].n);
 	for (const struct event *e = b->ev; e < b->ev + b->n; e++) {
-		if (!op_is_access(e->op) && e->op != OP_FREE)
+		if (!op_is_access(e->op) && e->op != OP_FREE) {
+			note_surroundings(s, e);
 			continue;
+		}
+		s->ways[e->operand] |= way_bit(s, e);
 		if (!s->thread[e->operand])
 			s->thread[e->operand] = e->thread + 1;
 		s->many[e->operand] |= s->thread[e->operand] != e->thread + 1;
@@ -20,10 +49,50 @@ void two_sharing_take(struct two_sharing *s, const struct batch *b)
 	}
 }
 
-void two_sharing_end(struct two_sharing *s)
+/* Leave out variables that are similar to enough others. */
+static void choose_searched(struct two_sharing *s)
 {
-	for (size_t i = 0; i < s->n; i++)
+	struct map count = {0}, seen = {0};
+
+	for (size_t i = 0; i < s->n; i++) {
+		uint32_t n = s->many[i] ? map_get(&count, s->ways[i]) : 0;
+
+		if (s->many[i])
+			map_set(&count, s->ways[i], n == MAP_NONE ? 1 : n + 1);
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		uint32_t all, nth;
+
+		if (!s->many[i])
+			continue;
+		all = map_get(&count, s->ways[i]);
+		nth = map_get(&seen, s->ways[i]);
+		nth = nth == MAP_NONE ? 0 : nth;
+		map_set(&seen, s->ways[i], nth + 1);
+		s->searched[i] = nth < TWO_SIMILAR_FIRST ||
+				 nth % (all / (TWO_SIMILAR - TWO_SIMILAR_FIRST) + 1) == 0;
+		s->left_out += !s->searched[i];
+	}
+	map_free(&count);
+	map_free(&seen);
+}
+
+void two_sharing_end(struct two_sharing *s, bool all)
+{
+	size_t shared = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
 		s->many[i] &= s->written[i];
+		shared += s->many[i];
+	}
+	s->searched = mem_alloc((s->n + 1) * sizeof *s->searched);
+	if (s->n)
+		memcpy(s->searched, s->many, s->n * sizeof *s->searched);
+	if (!all && shared > TWO_SIMILAR_FROM)
+		choose_searched(s);
+	mem_free(s->ways);
+	s->ways = NULL;
+	s->ways_cap = 0;
 }
 
 void two_sharing_free(struct two_sharing *s)
@@ -31,6 +100,9 @@ void two_sharing_free(struct two_sharing *s)
 	mem_free(s->thread);
 	mem_free(s->many);
 	mem_free(s->written);
+	mem_free(s->searched);
+	mem_free(s->ways);
+	mem_free(s->now);
 	*s = (struct two_sharing){0};
 }
 

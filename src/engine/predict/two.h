@@ -75,15 +75,30 @@ void two_take_access(struct witnesses *w, const struct event *e, uint64_t event,
 		     const struct witness_now *now);
 void two_take_lock(struct witnesses *w, const struct event *e);
 
-/* Which variables are shared; this takes a pass of its own over the trace. */
+/*
+ * Which variables are shared; this takes a pass of its own over the trace.
+ *
+ * A program that hands buffers from thread to thread shares millions of variables, and the
+ * findings about one element of a buffer are those about the others. So if more than
+ * TWO_SIMILAR_FROM variables are shared, those that are accessed in the same way (by the same
+ * threads at the same places, in blocks of the same names, with the same locks held) are
+ * similar, and TWO_SIMILAR of them are searched for findings: some of the first, and others
+ * that are spread over the rest.
+ */
+enum { TWO_SIMILAR_FROM = 1 << 16, TWO_SIMILAR = 64, TWO_SIMILAR_FIRST = 16 };
+
 struct two_sharing {
 	uint32_t *thread; /* by variable: 1 + the first thread that accessed it */
 	bool *many, *written;
-	size_t n, thread_cap, many_cap, written_cap;
+	bool *searched; /* by variable: shared, and searched for findings; NULL before the end */
+	uint64_t *ways; /* by variable: a bit, by a hash, for each way in which it is accessed */
+	uint64_t *now;  /* by thread: a hash of its outermost block's name and of its locks */
+	size_t n, thread_cap, many_cap, written_cap, ways_cap, now_cap;
+	uint64_t left_out; /* variables that are shared and not searched */
 };
 void two_sharing_take(struct two_sharing *s, const struct batch *b);
-/* Sets `many` for the variables that are shared. */
-void two_sharing_end(struct two_sharing *s);
+/* Sets `many` for the variables that are shared, and `searched`; all that are shared, if `all`. */
+void two_sharing_end(struct two_sharing *s, bool all);
 void two_sharing_free(struct two_sharing *s);
 
 #endif
