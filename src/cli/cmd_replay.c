@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "cli/cli.h"
 #include "cli/driven_run.h"
+#include "cli/place_names.h"
 #include "cli/progress.h"
 #include "report/report.h"
 #include "sched/sched.h"
@@ -143,6 +144,12 @@ static int replay_all(const struct sched *s, char **argv, struct err *err)
 			same++;
 		else if (!o.quiet)
 			note("the run did not come out the same: %s", why.s);
+		if (run.ending == DRIVEN_DEADLOCK && o.times == 1) {
+			struct place_names *names = place_names_new(d.file);
+
+			place_names_print_deadlock(names, stderr);
+			place_names_free(names);
+		}
 		if (o.verbose)
 			print_figures(s, &run);
 		driven_run_free(&run);

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "cli/place_names.h"
 
 #include "base/banned.h"
 
@@ -146,11 +147,17 @@ static void take_run(struct explorer *x)
 		x->run.findings.v[i] = finding_new(); /* take ownership */
 	}
 	if (fresh) {
+		struct place_names *names;
 		struct explore_hit *h;
 
 		MEM_GROW0(to->hit, to->hit_cap, to->nhits + 1);
 		h = &to->hit[to->nhits++];
 		sched_take(&h->sched, &x->drive, x->run.argv);
+		names = place_names_new(f);
+		place_names_annotate(names, &h->sched);
+		if (x->run.ending == DRIVEN_DEADLOCK)
+			place_names_print_deadlock(names, stderr);
+		place_names_free(names);
 		h->sched.outcome = mem_strdup(outcome.s);
 		h->sched.finding = found;
 		h->sched.nfindings = n;

@@ -35,6 +35,8 @@ enum {
 	DRIVE_MODULES = 1 << 8,
 	DRIVE_COUNTED = 16, /* of the first places, each thread counts how often it came there */
 	DRIVE_HOLDS = 16,
+	DRIVE_CALLS = 12,
+	DRIVE_HELD_LOCKS = 4,
 };
 
 /* How to choose a thread where the plan says nothing. */
@@ -122,6 +124,9 @@ struct drive_thread {
 	uint64_t object;
 	struct drive_place pc;    /* the place of its last step */
 	struct drive_place start; /* its start function */
+	/* At a deadlock: */
+	struct drive_place call[DRIVE_CALLS]; /* the places of the open calls, innermost first */
+	uint64_t held[DRIVE_HELD_LOCKS];      /* the locks that it holds */
 };
 
 enum drive_state {

@@ -6,7 +6,7 @@
  * keys; variables, locks and notes come in the same order in every pass, so a
  * later pass only counts them, and each gets the number that it had before.
  *
- * Included by: raw_names.c, raw_impl.h, the reporter.
+ * Included by: raw_names.c, raw_impl.h, the reporter, cli/place_names.c.
  */
 #ifndef ATOMSAN_TRACE_RAW_NAMES_H
 #define ATOMSAN_TRACE_RAW_NAMES_H

@@ -7,6 +7,8 @@
 
 #include "base/banned.h"
 
+const char driven_files = 0;
+
 bool driven_mutex_is_refused(const pthread_mutex_t *m)
 {
 	return (m->__data.__kind & 3) == PTHREAD_MUTEX_ERRORCHECK &&
@@ -65,6 +67,31 @@ int driven_semaphore_wait(sem_t *s, uint64_t deadline, uintptr_t pc)
 			EAGAIN, wait_semaphore(s));
 	errno = rc ? rc : saved;
 	return rc ? -1 : 0;
+}
+
+int driven_futex_wait(const uint32_t *word, uint32_t value, uint64_t deadline, uintptr_t pc)
+{
+	int flags = SCHEDULE_OUTSIDE;
+
+	schedule_point(DRIVE_FUTEX, word, pc);
+	if (__atomic_load_n(word, __ATOMIC_SEQ_CST) != value)
+		return EAGAIN;
+	for (;;) {
+		switch (schedule_block(DRIVE_FUTEX, word, deadline, flags, pc)) {
+		case SCHEDULE_TIMEOUT:
+			return ETIMEDOUT;
+		case SCHEDULE_SIGNAL:
+			return EINTR;
+		case SCHEDULE_RELEASED:
+			return 0;
+		case SCHEDULE_AGAIN:
+			break;
+		}
+		/* Woken by a thread, or only to look again? */
+		if (schedule_was_woken() || __atomic_load_n(word, __ATOMIC_SEQ_CST) != value)
+			return 0;
+		flags |= SCHEDULE_RETRY;
+	}
 }
 
 /*

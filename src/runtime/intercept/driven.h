@@ -13,6 +13,10 @@
 
 #include "runtime/schedule/schedule.h"
 
+/* What all threads wait for that wait for files: after a write, each of them looks again. */
+extern const char driven_files;
+#define DRIVEN_FILES (&driven_files)
+
 /* If the thread was cancelled while it waited, this ends it. */
 static inline void driven_test_cancel(void)
 {
@@ -36,13 +40,12 @@ static inline void driven_test_cancel(void)
 			again_ = SCHEDULE_RETRY;                                                   \
 			if (RT_UNLIKELY((flags)&SCHEDULE_CANCEL))                                  \
 				driven_test_cancel();                                              \
-			if (woken_ == SCHEDULE_TIMEOUT)                                            \
-				rc_ = (late);                                                      \
-			else if (woken_ == SCHEDULE_RELEASED)                                      \
-				rc_ = (real);                                                      \
-			else if (woken_ == SCHEDULE_SIGNAL)                                        \
-				rc_ = (interrupted);                                               \
-			if (woken_ == SCHEDULE_RELEASED || rc_ != (busy))                          \
+			if (woken_ == SCHEDULE_AGAIN)                                              \
+				continue;                                                          \
+			rc_ = woken_ == SCHEDULE_TIMEOUT  ? (late)                                 \
+			      : woken_ == SCHEDULE_SIGNAL ? (interrupted)                          \
+							  : (real);                                \
+			if (woken_ != SCHEDULE_SIGNAL || rc_ != (busy))                            \
 				break;                                                             \
 		}                                                                                  \
 		rc_;                                                                               \
@@ -88,6 +91,11 @@ int driven_mutex_lock(pthread_mutex_t *m, uint64_t deadline, uintptr_t pc);
 /* Wait for a condition. */
 int driven_wait(pthread_cond_t *c, pthread_mutex_t *m, uint64_t deadline, uintptr_t pc);
 int driven_semaphore_wait(sem_t *s, uint64_t deadline, uintptr_t pc);
+/*
+ * Wait while the word has this value. Returns 0 or errno. Code that is not instrumented may change
+ * the word or wake its waiters, so this is never part of a deadlock.
+ */
+int driven_futex_wait(const uint32_t *word, uint32_t value, uint64_t deadline, uintptr_t pc);
 int driven_barrier_wait(pthread_barrier_t *b, uintptr_t pc);
 /*
  * Wait until the thread with this number in the registry has ended. Returns 0, or ETIMEDOUT. If it

@@ -1,7 +1,7 @@
 /*
  * Locks, condition variables, semaphores, barriers, once; POSIX and C11.
  *
- * Not intercepted:
+ * Not noted, though blocking.c lets them wait for their turn in a driven program:
  *  - file and record locks (flock, lockf, fcntl): they exclude processes, not threads
  *  - System V semaphores: programs do not use them between threads
  *  - the futex system call: locks that use it are built from atomic operations, which
@@ -303,14 +303,8 @@ static bool wait_for_word(uint32_t *word, uint32_t value, bool limited, long sec
 	if (RT_UNLIKELY(schedule_on)) {
 		clockid_t id = clock ? CLOCK_REALTIME : CLOCK_MONOTONIC;
 
-		/* The word is changed and its waiters are woken by an atomic operation, which is a
-		 * step. */
-		schedule_point(DRIVE_FUTEX, word, pc);
-		if (__atomic_load_n(word, __ATOMIC_SEQ_CST) != value)
-			return true;
-		return schedule_block(DRIVE_FUTEX, word,
-				      limited ? schedule_deadline(id, &until) : 0, SCHEDULE_CANCEL,
-				      pc) != SCHEDULE_TIMEOUT;
+		return driven_futex_wait(word, value, limited ? schedule_deadline(id, &until) : 0,
+					 pc) != ETIMEDOUT;
 	}
 	over = syscall(SYS_futex, word, FUTEX_WAIT_BITSET | clock, value, limited ? &until : NULL,
 		       NULL, FUTEX_BITSET_MATCH_ANY) &&

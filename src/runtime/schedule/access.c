@@ -43,10 +43,6 @@ void schedule_access(bool write, uintptr_t address, size_t size, uintptr_t pc)
 static void wake_spinning(const void *object)
 {
 	for (struct sched_thread *t = schedule_first; t; t = t->next) {
-		if (t->state == DRIVE_BLOCKED && t->op == DRIVE_FUTEX && t->object == object) {
-			t->woken = SCHEDULE_AGAIN;
-			t->state = t->shared->state = DRIVE_READY;
-		}
 		if (t->state != DRIVE_BLOCKED || t->op != DRIVE_SPIN)
 			continue;
 		for (int i = 0; i < SPIN_WORDS; i++)

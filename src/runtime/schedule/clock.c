@@ -11,7 +11,7 @@
 #define SECOND 1000000000ull
 
 static uint64_t jumped, reads; /* in ns; number of reads */
-static bool started;
+bool schedule_clocks;
 /* The system's clocks when driving began, by their numbers: realtime, monotonic, ... boot time */
 enum { CLOCKS = 8 };
 static uint64_t began[CLOCKS];
@@ -51,7 +51,7 @@ void clock_start(void)
 			began[c] = in_ns(&now);
 	if (schedule_file->clock)
 		began[CLOCK_REALTIME] = began[CLOCK_REALTIME_COARSE] = schedule_file->clock;
-	started = true;
+	schedule_clocks = true;
 }
 
 uint64_t schedule_now(void)
@@ -71,7 +71,7 @@ bool schedule_clock(clockid_t clock, struct timespec *now)
 {
 	uint64_t ns;
 
-	if (!started || !is_driven(clock))
+	if (!schedule_clocks || !is_driven(clock))
 		return false;
 	if (schedule_on) {
 		reads++;

@@ -37,11 +37,13 @@ struct sched_thread {
 	int flags;
 	enum schedule_woken woken;
 	bool cancelled, yields;
+	bool called;                    /* schedule_wake() ended its wait */
 	uint64_t priority;              /* DRIVE_PCT, DRIVE_POS */
 	uint32_t place;                 /* 1 + the place of the plan where it stands; 0: none */
 	uint32_t passed[DRIVE_COUNTED]; /* how often it came to the first places */
 	struct spin_word spin[SPIN_WORDS];
-	uint32_t spins;                  /* how often it span in vain, one time after the other */
+	uint32_t yielded; /* how often it yielded in vain, one time after the other */
+	uint32_t spins;   /* how often it span in vain, one time after the other */
 	uintptr_t read_address, read_pc; /* its last plain access, if that was a read */
 	uint32_t reads;                  /* how often it repeated that */
 };

@@ -88,6 +88,8 @@ enum schedule_woken {
  */
 enum schedule_woken schedule_block(enum drive_op op, const volatile void *object, uint64_t deadline,
 				   int flags, uintptr_t pc);
+/* Did schedule_wake() end the calling thread's last wait? */
+bool schedule_was_woken(void);
 /* All threads that wait for the object can go on. */
 void schedule_wake(const volatile void *object);
 /* One of them can: a choice. The caller has the turn. */
@@ -113,6 +115,8 @@ void schedule_once_end(const volatile void *control);
 
 /* --- time --- */
 
+/* Was the program ever driven? Then its clocks differ from the system's. */
+extern bool schedule_clocks;
 /* The clock of the program, in ns; deadlines count by it. */
 uint64_t schedule_now(void);
 /* The value of a clock of the system in a driven program. Returns false if it is not driven. */

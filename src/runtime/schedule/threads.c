@@ -190,7 +190,7 @@ const void *schedule_end_of(uint32_t id)
 
 void schedule_child(void)
 {
-	schedule_on = schedule_wanted = false;
+	schedule_on = schedule_wanted = schedule_clocks = false;
 	schedule_lock = 0;
 	schedule_self = NULL;
 	thread_on_end = NULL;

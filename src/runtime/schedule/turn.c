@@ -150,6 +150,18 @@ static bool waits_only_for_locks(void)
 	return true;
 }
 
+/* Write into the file where the thread is, and which locks it holds. */
+static void describe_thread(const struct sched_thread *t)
+{
+	const struct thread_calls *calls = &t->rt->calls;
+	const struct thread_locks *locks = &t->rt->locks;
+
+	for (size_t i = 0; i < DRIVE_CALLS && i < calls->depth; i++)
+		t->shared->call[i] = places_of(calls->frame[calls->depth - 1 - i].caller);
+	for (size_t i = 0; i < DRIVE_HELD_LOCKS && i < locks->n; i++)
+		t->shared->held[i] = locks->held[i].address;
+}
+
 /*
  * One round of the keeper, with the lock held: no thread has the turn. `napped`: it has slept since
  * the last round. Returns how long to sleep until the next round, in ns; 0: until it is woken.
@@ -191,6 +203,8 @@ static long keep_watch(bool napped)
 		return away || outside ? NAP_NS : 0;
 	if (!waits_only_for_locks() && idle_naps < DEADLOCK_NAPS)
 		return NAP_NS;
+	for (const struct sched_thread *t = schedule_first; t; t = t->next)
+		describe_thread(t);
 	f->end = DRIVE_DEADLOCK;
 	return 0;
 }
@@ -297,6 +311,7 @@ static void wait_for_turn(struct sched_thread *t)
 static void pass_turn(struct sched_thread *t, bool can_continue, bool step)
 {
 	struct sched_thread *next;
+	bool in_vain;
 
 	schedule_file->holder = 0;
 	if (t->state == DRIVE_HELD) {
@@ -305,7 +320,14 @@ static void pass_turn(struct sched_thread *t, bool can_continue, bool step)
 	} else if (can_continue) {
 		set_state(t, DRIVE_READY);
 	}
+	in_vain = can_continue && t->yields;
 	next = choose_next(step ? t : NULL, can_continue);
+	/* It yields again and again and no other thread can run: it may wait for the time. */
+	t->yielded = in_vain && next == t ? t->yielded + 1 : 0;
+	if (t->yielded >= SPIN_TIMES && find_deadline()) {
+		t->yielded = 0;
+		jump_to(find_deadline());
+	}
 	if (next)
 		give_turn(next);
 	wait_for_turn(t);
@@ -351,7 +373,7 @@ void schedule_point_slow(enum drive_op op, const void *object, uintptr_t pc)
 
 	if (!t)
 		return;
-	if (op != DRIVE_ATOMIC_READ && op != DRIVE_READ)
+	if (op != DRIVE_ATOMIC_READ && op != DRIVE_READ && op != DRIVE_YIELD)
 		for (int i = 0; i < SPIN_WORDS; i++)
 			t->spin[i].object = NULL;
 	inside = enter_scheduler();
@@ -395,6 +417,7 @@ enum schedule_woken schedule_block(enum drive_op op, const volatile void *object
 	t->deadline = deadline;
 	t->flags = flags;
 	t->woken = SCHEDULE_AGAIN;
+	t->called = false;
 	set_state(t, DRIVE_BLOCKED);
 	pass_turn(t, false, step);
 	woken = schedule_on ? t->woken : SCHEDULE_RELEASED;
@@ -414,6 +437,7 @@ void schedule_wake(const volatile void *object)
 		if (t->state != DRIVE_BLOCKED || t->object != OBJECT_OF(object))
 			continue;
 		t->woken = SCHEDULE_AGAIN;
+		t->called = true;
 		set_state(t, DRIVE_READY);
 		found = true;
 	}
@@ -436,12 +460,18 @@ void schedule_wake_one(const volatile void *object, uintptr_t pc)
 	woken = schedule_on ? choose_woken(t, OBJECT_OF(object)) : NULL;
 	if (woken) {
 		woken->woken = SCHEDULE_AGAIN;
+		woken->called = true;
 		woken->object = NULL;
 		set_state(woken, DRIVE_READY);
 		fill_turn();
 	}
 	rt_unlock(&schedule_lock);
 	rt_leave_nested(&rt_self, inside);
+}
+
+bool schedule_was_woken(void)
+{
+	return schedule_self && schedule_self->called;
 }
 
 uint32_t schedule_waiting(const volatile void *object)
