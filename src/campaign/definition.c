@@ -19,6 +19,7 @@ const char *const campaign_kind_names[CAMPAIGN_KINDS] = {
 	[CAMPAIGN_RUN] = "run",
 	[CAMPAIGN_PREDICT] = "predict",
 	[CAMPAIGN_REFINE] = "refine",
+	[CAMPAIGN_EXPLORE] = "explore",
 };
 
 bool campaign_find_kind(const char *word, enum campaign_kind *kind)

@@ -28,7 +28,13 @@
 enum { CAMPAIGN_TASKS_MAX = 100000000 };
 
 /* What is done with the command's program. */
-enum campaign_kind { CAMPAIGN_RUN, CAMPAIGN_PREDICT, CAMPAIGN_REFINE, CAMPAIGN_KINDS };
+enum campaign_kind {
+	CAMPAIGN_RUN,
+	CAMPAIGN_PREDICT,
+	CAMPAIGN_REFINE,
+	CAMPAIGN_EXPLORE,
+	CAMPAIGN_KINDS
+};
 extern const char *const campaign_kind_names[CAMPAIGN_KINDS];
 
 struct campaign {

@@ -128,6 +128,38 @@ static void offer_finding(struct merge *m, uint32_t i, struct finding **f,
 	*f = NULL;
 }
 
+/* The same for schedules. */
+static void offer_schedule(struct merge *m, uint32_t i, const char *text,
+			   const struct merge_run *run)
+{
+	struct merge_finding *known = &m->findings[i];
+
+	if (known->schedule && compare_runs(&known->scheduled, run) <= 0)
+		return;
+	known->schedule = keep(m, text);
+	known->scheduled = *run;
+}
+
+/* The lines "finding FINGERPRINT" of a schedule say what it shows. */
+static void take_schedule(struct merge *m, struct merge_run *run, const char *text)
+{
+	static const char line[] = "\nfinding ";
+	bool shows = false;
+
+	for (const char *at = text; (at = strstr(at, line)) != NULL;) {
+		uint64_t fingerprint = strtoull(at + strlen(line), NULL, 16);
+
+		at += strlen(line);
+		for (size_t k = 0; k < run->nseen; k++)
+			if (m->findings[run->seen[k].finding].fingerprint == fingerprint) {
+				offer_schedule(m, run->seen[k].finding, text, run);
+				shows = true;
+			}
+	}
+	if (!shows && !run->schedule)
+		run->schedule = keep(m, text);
+}
+
 static void see_finding(struct merge_run *run, uint32_t finding, uint64_t count)
 {
 	for (size_t i = 0; i < run->nseen; i++)
@@ -267,6 +299,9 @@ static void add_result(struct merge *m, const struct result *r, struct json_load
 			offer_finding(m, f, &list->v[k], run);
 		}
 	}
+	for (const struct json *s = r->schedule_list ? r->schedule_list->first : NULL; s;
+	     s = s->next)
+		take_schedule(m, run, s->string);
 	if (r->spec) {
 		struct merge_campaign *c = find_campaign(m, r->campaign);
 		size_t n = take_rules(m, run, r->spec);
@@ -369,6 +404,7 @@ static int add_runs(const struct again *a, const struct json *root)
 		run->status = (int)(get_u64(j, "status") & 0xff);
 		run->failure = keep(a->m, get_text(j, "failure"));
 		run->output = keep(a->m, get_text(j, "output"));
+		run->schedule = keep(a->m, get_text(j, "schedule"));
 		for (const struct json *s = get_list(j, "findings"); s; s = s->next)
 			if (add_seen(a, s, run))
 				return -1;
@@ -402,6 +438,27 @@ static int add_rules(const struct again *a, const struct json *root)
 		r = &a->m->rules[index];
 		if (!compare_runs(&r->first, run) && !*r->why)
 			r->why = keep(a->m, why);
+	}
+	return 0;
+}
+
+static int add_schedules(const struct again *a, const struct json *root)
+{
+	for (const struct json *j = get_list(root, "schedules"); j; j = j->next) {
+		const char *engine = get_text(j, "engine"), *hex = get_text(j, "fingerprint"),
+			   *first = get_text(j, "first"), *text = get_text(j, "text");
+		bool is_new = true;
+		uint32_t run;
+
+		if (!engine || !hex || !first || !text)
+			return fail_shape(a, j, "schedules");
+		run = find_run(a->m, first, &is_new);
+		if (is_new)
+			return fail_shape(a, j, "first");
+		offer_schedule(
+			a->m,
+			find_finding(a->m, find_engine(a->m, engine), strtoull(hex, NULL, 16)),
+			text, &a->m->runs[run]);
 	}
 	return 0;
 }
@@ -450,7 +507,7 @@ static int add_merged(struct merge *m, const char *path, const struct json *root
 	struct again a = {m, path, err};
 
 	return add_campaigns(&a, root) || add_runs(&a, root) || add_rules(&a, root) ||
-			       offer_all(&a, root, l)
+			       add_schedules(&a, root) || offer_all(&a, root, l)
 		       ? -1
 		       : 0;
 }

@@ -27,13 +27,16 @@ struct merge_run {
 	size_t nseen;
 	uint32_t *rules; /* indices of what a `refine` removed */
 	size_t nrules;
+	const char *schedule; /* under which the program failed, or NULL */
 };
 
 struct merge_finding {
 	uint32_t engine;
 	uint64_t fingerprint;
-	struct finding *f;      /* of the run `first`; NULL: only its fingerprint is known */
-	struct merge_run first; /* only what orders runs */
+	struct finding *f;          /* of the run `first`; NULL: only its fingerprint is known */
+	struct merge_run first;     /* only what orders runs */
+	const char *schedule;       /* that shows it, or NULL: a file for `atomsan replay` */
+	struct merge_run scheduled; /* the first run with one */
 };
 
 /* An engine that was at work in some run. */

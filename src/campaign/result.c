@@ -30,7 +30,13 @@ static void add_run(struct str *b, const struct result *r)
 	add_string(b, "failure", r->failure);
 	add_string(b, "output", r->output);
 	add_string(b, "spec", r->spec);
-	str_addc(b, '}');
+	str_add(b, ", \"schedules\": [");
+	for (size_t i = 0; i < r->nschedules; i++) {
+		if (i)
+			str_add(b, ", ");
+		json_add_string(b, r->schedules[i], false);
+	}
+	str_add(b, "]}");
 }
 
 /* Adds the report up to its last brace; an empty one if there is none. */
@@ -149,5 +155,12 @@ int result_read(struct result *r, const char *path, const struct json *root, str
 	if (!m || m->kind != JSON_NUMBER || !m->is_u64 || m->u64 > 255)
 		return err_fail(err, "%s:%zu: 'status' is not an exit status", path, run->line);
 	r->status = (int)m->u64;
+	m = json_member(run, "schedules");
+	if (m && m->kind != JSON_ARRAY)
+		return err_fail(err, "%s:%zu: 'schedules' is not a list", path, m->line);
+	for (const struct json *s = m ? m->first : NULL; s; s = s->next)
+		if (s->kind != JSON_STRING)
+			return err_fail(err, "%s:%zu: a schedule is not a text", path, s->line);
+	r->schedule_list = m;
 	return 0;
 }

@@ -23,6 +23,10 @@ struct result {
 	const char *failure; /* "exited with 3"; NULL: the run was as it should be */
 	const char *output;  /* the last that a failed run printed, or NULL */
 	const char *spec;    /* the specification that a `refine` wrote, or NULL */
+	/* The schedules that an `explore` wrote, as texts. */
+	const char *const *schedules; /* to write */
+	size_t nschedules;
+	const struct json *schedule_list; /* that was read, or NULL */
 };
 
 /*

@@ -1,7 +1,11 @@
 #include "campaign/view.h"
 
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/mem.h"
@@ -165,9 +169,8 @@ struct known {
 	size_t n, cap;
 };
 
-static bool is_known(const struct finding *f, void *arg)
+static bool is_known(const struct known *k, const struct finding *f)
 {
-	const struct known *k = arg;
 	struct str cause = STR_INIT;
 	bool found = map_get(&k->fingerprints, f->fingerprint) != MAP_NONE;
 
@@ -195,6 +198,27 @@ static void learn(struct known *k, const struct finding_list *l)
 		qsort(k->causes, k->n, sizeof *k->causes, compare_strings);
 }
 
+static bool has_known_rank(const struct finding *f, void *arg)
+{
+	return map_get(arg, f->rank) != MAP_NONE;
+}
+
+/* All findings of a cause are known if one of them is. Returns how many causes are dropped. */
+static uint64_t drop_known(const struct known *k, struct finding_list *l)
+{
+	struct map ranks = {0};
+	uint64_t n;
+
+	shown_select(l, true, false); /* numbers the causes */
+	for (size_t i = 0; i < l->n; i++)
+		if (is_known(k, l->v[i]))
+			map_set(&ranks, l->v[i]->rank, 0);
+	n = ranks.n;
+	finding_list_drop(l, has_known_rank, &ranks);
+	map_free(&ranks);
+	return n;
+}
+
 int view_forget(struct view *v, const char *path, struct err *err)
 {
 	struct json_loaded l;
@@ -212,7 +236,7 @@ int view_forget(struct view *v, const char *path, struct err *err)
 			if (strcmp(l.results[i].ops->name, v->results[k].ops->name) != 0)
 				continue;
 			learn(&known, &l.results[i].findings);
-			v->known += finding_list_drop(&v->results[k].findings, is_known, &known);
+			v->known += drop_known(&known, &v->results[k].findings);
 			map_free(&known.fingerprints);
 			while (known.n)
 				mem_free(known.causes[--known.n]);
@@ -289,6 +313,62 @@ static void walk_runs(struct view *v, const struct map *row_of)
 	mem_free(last);
 }
 
+static void find_schedules(struct view *v, const struct map *row_of)
+{
+	for (size_t i = 0; i < v->m->nfindings; i++) {
+		const struct merge_finding *f = &v->m->findings[i];
+		uint32_t row = map_get2(row_of, f->fingerprint, result_of(v, f->engine));
+		struct view_row *r = row == MAP_NONE ? NULL : &v->rows[row];
+		int c;
+
+		if (!r || !f->schedule)
+			continue;
+		c = r->scheduled ? merge_compare_runs(&f->scheduled, &r->scheduled->scheduled) : -1;
+		if (c < 0 || (!c && f->fingerprint < r->scheduled->fingerprint)) {
+			r->schedule = f->schedule;
+			r->scheduled = f;
+		}
+	}
+}
+
+static int write_schedule(const char *folder, const char *name, const char *text, struct err *err)
+{
+	struct str path = STR_INIT;
+	int rc;
+
+	str_fmt(&path, "%s/%s.sched", folder, name);
+	rc = file_replace(path.s, text, strlen(text), err);
+	str_free(&path);
+	return rc;
+}
+
+int view_write_schedules(const struct view *v, const char *folder, size_t *n, struct err *err)
+{
+	char name[64];
+
+	*n = 0;
+	if (mkdir(folder, 0777) && errno != EEXIST)
+		return err_sys(err, "%s", folder);
+	for (size_t i = 0; i < v->nrows; i++) {
+		if (!v->rows[i].schedule)
+			continue;
+		snprintf(name, sizeof name, "%u-%016" PRIx64, (unsigned)v->rows[i].rank,
+			 v->rows[i].scheduled->fingerprint);
+		if (write_schedule(folder, name, v->rows[i].schedule, err))
+			return -1;
+		++*n;
+	}
+	for (size_t i = 0; i < v->m->nruns; i++) {
+		if (!v->m->runs[i].schedule)
+			continue;
+		snprintf(name, sizeof name, "failure-%zu", i + 1);
+		if (write_schedule(folder, name, v->m->runs[i].schedule, err))
+			return -1;
+		++*n;
+	}
+	return 0;
+}
+
 void view_rank(struct view *v, bool verbose)
 {
 	uint64_t once = 0, twice = 0;
@@ -298,6 +378,7 @@ void view_rank(struct view *v, bool verbose)
 		shown_select(&v->results[i].findings, verbose, false);
 	row_of = make_rows(v);
 	walk_runs(v, &row_of);
+	find_schedules(v, &row_of);
 	map_free(&row_of);
 	for (size_t i = 0; i < v->nrows; i++) {
 		once += v->rows[i].runs == 1;

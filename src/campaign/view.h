@@ -24,6 +24,8 @@ struct view_row {
 	const struct finding *f; /* the one that stands for it */
 	uint64_t runs;           /* that have it */
 	uint64_t first;          /* position of the first of them, from 1 */
+	const char *schedule;    /* the first that shows one of its findings, or NULL */
+	const struct merge_finding *scheduled; /* that finding */
 };
 
 /* A run that brought something new. */
@@ -45,7 +47,7 @@ struct view {
 	uint64_t tasks;   /* of all campaigns; 0: one has no end */
 	uint64_t done;    /* tasks with a result */
 	uint64_t workers; /* processes that made the runs */
-	uint64_t known;   /* findings that view_forget() left out */
+	uint64_t known;   /* causes that view_forget() left out */
 	struct str title;
 };
 
@@ -54,8 +56,8 @@ void view_begin(struct view *v, struct merge *m);
 void view_free(struct view *v);
 
 /*
- * Leaves out what a saved report has: findings with the same engine and fingerprint, or with the
- * same cause.
+ * Leaves out what a saved report has: findings with the same engine and fingerprint, and all that
+ * have the same cause as one there.
  */
 int view_forget(struct view *v, const char *path, struct err *err);
 
@@ -68,6 +70,13 @@ size_t view_count(const struct view *v);
 extern const struct report_format view_text_format;
 /* Adds the overview as text: progress, estimate, failed runs. */
 void view_add_overview(const struct view *v, struct str *b);
+
+/*
+ * Writes a file for each row that has a schedule, FOLDER/RANK-FINGERPRINT.sched, and
+ * FOLDER/failure-RUN.sched for each failed run that has one. Sets *n to how many there are. Returns
+ * 0, or -1 with a sentence.
+ */
+int view_write_schedules(const struct view *v, const char *folder, size_t *n, struct err *err);
 
 /* The member "campaign" of the JSON form: merge_add() reads it. For report.more. */
 void view_emit(struct json_emit *j, const struct report *rep);

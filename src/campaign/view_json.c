@@ -1,6 +1,7 @@
 /* The member "campaign" of the JSON form; docs/json-format.md describes it. */
 #include "campaign/view.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -85,6 +86,7 @@ static void emit_run(struct json_emit *j, const struct merge *m, struct merge_ru
 	for (size_t i = 0; i < r->nrules; i++)
 		json_emit_str(j, NULL, m->rules[r->rules[i]].text);
 	json_emit_close(j);
+	json_emit_str(j, "schedule", r->schedule);
 	json_emit_close(j);
 }
 
@@ -113,9 +115,42 @@ static void emit_rows(struct json_emit *j, const struct view *v)
 		emit_number(j, "rank", r->rank);
 		json_emit_u64(j, "runs", r->runs);
 		json_emit_u64(j, "first", r->first);
+		json_emit_str(j, "schedule", r->schedule);
 		json_emit_close(j);
 	}
 	json_emit_close(j);
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+	const struct merge_finding *const *x = a, *const *y = b;
+
+	if ((*x)->fingerprint != (*y)->fingerprint)
+		return (*x)->fingerprint > (*y)->fingerprint ? 1 : -1;
+	return merge_compare_runs(&(*x)->scheduled, &(*y)->scheduled);
+}
+
+static void emit_schedules(struct json_emit *j, const struct merge *m)
+{
+	const struct merge_finding **v = mem_alloc((m->nfindings + 1) * sizeof *v);
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->nfindings; i++)
+		if (m->findings[i].schedule)
+			v[n++] = &m->findings[i];
+	if (n)
+		qsort(v, n, sizeof *v, compare_keys);
+	json_emit_open(j, "schedules", '[', JSON_LINES);
+	for (size_t i = 0; i < n; i++) {
+		json_emit_open(j, NULL, '{', JSON_ONE_LINE);
+		json_emit_str(j, "engine", m->engines[v[i]->engine].ops->name);
+		json_emit_hex64(j, "fingerprint", v[i]->fingerprint);
+		json_emit_str(j, "first", v[i]->scheduled.name);
+		json_emit_str(j, "text", v[i]->schedule);
+		json_emit_close(j);
+	}
+	json_emit_close(j);
+	mem_free(v);
 }
 
 static void emit_points(struct json_emit *j, const struct view *v)
@@ -155,6 +190,7 @@ void view_emit(struct json_emit *j, const struct report *rep)
 	json_emit_double(j, "unseen", e->unseen);
 	json_emit_close(j);
 	emit_rules(j, v->m);
+	emit_schedules(j, v->m);
 	json_emit_open(j, "runs", '[', JSON_LINES);
 	for (size_t i = 0; i < v->m->nruns; i++)
 		emit_run(j, v->m, &v->m->runs[i]);

@@ -145,7 +145,7 @@ static void add_rows(const struct view *v, struct str *b)
 		add_count(&first, r->first);
 		str_fmt(b, "  %4" PRIu32 "  %-21s %-11s ", r->rank, seen.s, first.s);
 		add_subject(v, r, b);
-		str_addc(b, '\n');
+		str_add(b, r->schedule ? "; has a schedule\n" : "\n");
 		str_free(&seen);
 		str_free(&first);
 	}

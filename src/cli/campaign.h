@@ -25,6 +25,8 @@ struct task {
 	/* What came of it. */
 	struct result result;
 	struct str report; /* the text of its report; empty if there is none */
+	char **schedules;  /* texts of those that an `explore` wrote */
+	size_t nschedules, schedules_cap;
 	struct str spec, failure, output, name;
 	bool has_report;
 	size_t findings;

@@ -1,4 +1,5 @@
 /* One run of a campaign: starts the command, waits for it, collects what it wrote. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -7,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -22,7 +24,8 @@ enum {
 	OUTPUT_BYTES = 4096,
 	OUTPUT_LINES = 20,
 	GRACE_S = 5, /* between SIGTERM and SIGKILL */
-	POLL_MS = 200
+	POLL_MS = 200,
+	SCHEDULES_MAX = 100 /* of one run */
 };
 
 char *campaign_self(void)
@@ -57,8 +60,9 @@ struct process {
 	size_t printed;
 };
 
-static _Noreturn void become(const struct task *t, char **argv, int out)
+static _Noreturn void become(const struct task *t, char **argv, const char *into, int out)
 {
+	int to = into ? open(into, O_WRONLY | O_CREAT | O_TRUNC, 0600) : out;
 	int null = open("/dev/null", O_RDONLY);
 	sigset_t none;
 
@@ -71,7 +75,7 @@ static _Noreturn void become(const struct task *t, char **argv, int out)
 	setpgid(0, 0);
 	/* If the worker is killed, the run ends, too. */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (null < 0 || dup2(null, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0)
+	if (null < 0 || to < 0 || dup2(null, 0) < 0 || dup2(to, 1) < 0 || dup2(out, 2) < 0)
 		_exit(126);
 	if (chdir(t->c->folder)) {
 		fprintf(stderr, "%s: %s\n", t->c->folder, strerror(errno));
@@ -82,7 +86,9 @@ static _Noreturn void become(const struct task *t, char **argv, int out)
 	_exit(127);
 }
 
-static int start(const struct task *t, char **argv, struct process *p, struct err *err)
+/* Standard output goes into the file `into`, or is taken with standard error (NULL). */
+static int start(const struct task *t, char **argv, const char *into, struct process *p,
+		 struct err *err)
 {
 	int fd[2];
 
@@ -92,7 +98,7 @@ static int start(const struct task *t, char **argv, struct process *p, struct er
 	fflush(NULL);
 	p->pid = fork();
 	if (!p->pid)
-		become(t, argv, fd[1]);
+		become(t, argv, into, fd[1]);
 	close(fd[1]);
 	p->out = fd[0];
 	if (p->pid < 0) {
@@ -196,7 +202,7 @@ static size_t count_options(const struct campaign *c)
 
 /* Runs SELF with these words, and more words after them. */
 static int run_words(struct task *t, const char *const *first, const char *const *more,
-		     struct process *p, struct err *err)
+		     const char *into, struct process *p, struct err *err)
 {
 	char **argv, *self = campaign_self();
 	size_t n = 1, words = 1;
@@ -214,7 +220,7 @@ static int run_words(struct task *t, const char *const *first, const char *const
 		argv[n++] = (char *)first[i];
 	for (size_t i = 0; more[i]; i++)
 		argv[n++] = (char *)more[i];
-	rc = start(t, argv, p, err);
+	rc = start(t, argv, into, p, err);
 	if (!rc)
 		wait_for(t, p);
 	mem_free(argv);
@@ -231,7 +237,7 @@ static int make_report(struct task *t, const char *out, struct process *p, struc
 
 	str_fmt(&option, "--output=%s", out);
 	first[2] = option.s;
-	rc = run_words(t, first, t->c->command + 1, p, err);
+	rc = run_words(t, first, t->c->command + 1, NULL, p, err);
 	str_free(&option);
 	return rc;
 }
@@ -249,7 +255,7 @@ static int make_prediction(struct task *t, const char *out, struct process *p, s
 	str_fmt(&option, "--output=%s", trace.s);
 	words[0] = "record";
 	words[1] = option.s;
-	rc = run_words(t, words, t->c->command + 1 + n, p, err);
+	rc = run_words(t, words, t->c->command + 1 + n, NULL, p, err);
 	if (!rc && !access(trace.s, R_OK) && !p->timed_out && !*t->stop) {
 		str_reset(&option);
 		str_fmt(&option, "--output=%s", out);
@@ -259,7 +265,7 @@ static int make_prediction(struct task *t, const char *out, struct process *p, s
 		memcpy(words + 3, t->c->command + 1, n * sizeof *words);
 		words[3 + n] = trace.s;
 		words[4 + n] = NULL;
-		rc = run_words(t, words, words + 4 + n, &predict, err);
+		rc = run_words(t, words, words + 4 + n, NULL, &predict, err);
 		/* What is wrong with the recording is more than what the program says. */
 		if (!rc && predict.status > 1)
 			*p = predict;
@@ -279,8 +285,65 @@ static int make_spec(struct task *t, const char *out, struct process *p, struct 
 
 	str_fmt(&option, "--output=%s", out);
 	first[2] = option.s;
-	rc = run_words(t, first, t->c->command + 1, p, err);
+	rc = run_words(t, first, t->c->command + 1, NULL, p, err);
 	str_free(&option);
+	return rc;
+}
+
+static int compare_names(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+/* Reads the schedules that were written to the folder, and removes it. */
+static void take_schedules(struct task *t, const char *folder)
+{
+	struct str path = STR_INIT, text = STR_INIT;
+	struct dirent **v = NULL;
+	struct err err = {0};
+	int n = scandir(folder, &v, NULL, compare_names);
+
+	for (int i = 0; i < n; i++) {
+		size_t len = strlen(v[i]->d_name);
+
+		str_reset(&path);
+		str_fmt(&path, "%s/%s", folder, v[i]->d_name);
+		str_reset(&text);
+		if (len > 6 && !strcmp(v[i]->d_name + len - 6, ".sched") &&
+		    t->nschedules < SCHEDULES_MAX && !file_read(path.s, &text, &err)) {
+			MEM_GROW(t->schedules, t->schedules_cap, t->nschedules + 1);
+			t->schedules[t->nschedules++] = mem_strdup(text.s);
+		}
+		unlink(path.s);
+		free(v[i]);
+	}
+	free(v);
+	rmdir(folder);
+	str_free(&path);
+	str_free(&text);
+}
+
+/* explore: each task has its own seed. */
+static int explore_program(struct task *t, const char *out, struct process *p, struct err *err)
+{
+	struct str folder = STR_INIT, option = STR_INIT, seed = STR_INIT;
+	const char *first[] = {"explore", "--format=json", NULL, NULL, NULL};
+	int rc;
+
+	temporary_name(&folder, t->name.s, ".d");
+	str_fmt(&option, "--output=%s", folder.s);
+	str_fmt(&seed, "--seed=%" PRIu64, t->number);
+	first[2] = option.s;
+	first[3] = seed.s;
+	if (mkdir(folder.s, 0700)) {
+		rc = err_sys(err, "%s", folder.s);
+	} else {
+		rc = run_words(t, first, t->c->command + 1, out, p, err);
+		take_schedules(t, folder.s);
+	}
+	str_free(&folder);
+	str_free(&option);
+	str_free(&seed);
 	return rc;
 }
 
@@ -296,9 +359,29 @@ static bool is_expected(const struct task *t, int status)
 	       t->has_report && (t->findings || t->c->kind == CAMPAIGN_REFINE);
 }
 
+/* How the program failed under a schedule of an `explore`; NULL if it did not. */
+static const char *find_failed_schedule(const struct task *t)
+{
+	static const char key[] = "\noutcome ", fine[] = "exit 0";
+
+	for (size_t i = 0; i < t->nschedules; i++) {
+		const char *at = strstr(t->schedules[i], key);
+
+		at = at ? at + strlen(key) : NULL;
+		if (at && (strncmp(at, fine, strlen(fine)) != 0 || at[strlen(fine)] != '\n'))
+			return at;
+	}
+	return NULL;
+}
+
 static void describe_failure(struct task *t, const struct process *p)
 {
-	if (p->timed_out)
+	const char *outcome = find_failed_schedule(t);
+
+	if (p->status <= EXIT_FINDINGS && outcome)
+		str_fmt(&t->failure, "the program failed under a schedule: %.*s",
+			(int)strcspn(outcome, "\n"), outcome);
+	else if (p->timed_out)
 		str_fmt(&t->failure, "ended after %" PRIu64 " second%s, by --timeout",
 			t->c->timeout, t->c->timeout == 1 ? "" : "s");
 	else if (p->status > 128)
@@ -310,6 +393,17 @@ static void describe_failure(struct task *t, const struct process *p)
 		str_add(&t->failure, "left no report");
 	if (t->failure.n)
 		add_output(p, &t->output);
+}
+
+/*
+ * Was it ended from outside? A batch system ends the program and the worker at the same time, and
+ * the worker may notice the program's end first. Such a run is made again.
+ */
+static bool was_interrupted(const struct process *p)
+{
+	int number = p->status - 128;
+
+	return number == SIGTERM || number == SIGKILL || number == SIGINT || number == SIGHUP;
 }
 
 /* Reads the report, or the specification. */
@@ -341,6 +435,7 @@ int task_run(struct task *t, struct err *err)
 		[CAMPAIGN_RUN] = make_report,
 		[CAMPAIGN_PREDICT] = make_prediction,
 		[CAMPAIGN_REFINE] = make_spec,
+		[CAMPAIGN_EXPLORE] = explore_program,
 	};
 	double begun = clock_seconds();
 	struct str out = STR_INIT;
@@ -362,9 +457,13 @@ int task_run(struct task *t, struct err *err)
 			.failure = t->failure.n ? t->failure.s : NULL,
 			.output = t->output.n ? t->output.s : NULL,
 			.spec = t->spec.n ? t->spec.s : NULL,
+			.schedules = (const char *const *)t->schedules,
+			.nschedules = t->nschedules,
 		};
 		if (p.timed_out)
 			t->has_report = true; /* it will not be better the next time */
+		else if (was_interrupted(&p))
+			t->has_report = false;
 	}
 	unlink(out.s);
 	str_free(&out);
@@ -378,4 +477,7 @@ void task_free(struct task *t)
 	str_free(&t->failure);
 	str_free(&t->output);
 	str_free(&t->name);
+	while (t->nschedules)
+		mem_free(t->schedules[--t->nschedules]);
+	mem_free(t->schedules);
 }

@@ -21,7 +21,7 @@ enum { RUNS = 100, PATIENCE = 60 };
 
 static struct {
 	uint64_t runs, jobs;
-	const char *limit, *timeout, *patience, *folder, *baseline;
+	const char *limit, *timeout, *patience, *folder, *baseline, *schedules;
 	bool no_wait, lenient, submit;
 } o = {.runs = UINT64_MAX, .jobs = UINT64_MAX};
 
@@ -39,6 +39,8 @@ static const struct opt opts[] = {
 	OPT_FLAG(0, "submit", &o.submit, "slurm, parallel: run it instead of printing it"),
 	OPT_STR(0, "baseline", "FILE", &o.baseline,
 		"merge: leave out what this file of an earlier merge has (JSON)"),
+	OPT_STR(0, "schedules", "FOLDER", &o.schedules,
+		"merge: write a schedule for each finding that has one"),
 	OPT_FLAG(0, "lenient", &o.lenient, "merge: skip damaged results, and count them"),
 	PRINTING_OPTIONS,
 	SUPPRESSING_OPT,
@@ -59,7 +61,7 @@ static int read_time(const char *option, const char *text, uint64_t *seconds)
 /* The campaign itself decides what is written, and where. */
 static const char *find_taken_option(const struct campaign *c)
 {
-	static const char *const taken[] = {"-o", "--output", "-f", "--format"};
+	static const char *const taken[] = {"-o", "--output", "-f", "--format", "--seed"};
 
 	for (size_t i = 1; i < c->nwords && c->command[i][0] == '-'; i++) {
 		if (!strcmp(c->command[i], "--"))
@@ -106,8 +108,7 @@ static int init(int argc, char **argv)
 	taken = find_taken_option(&c);
 	if (taken)
 		return cli_usage(&cmd_campaign,
-				 "init: leave out %s: the campaign chooses the form and the file",
-				 taken);
+				 "init: leave out %s: the campaign itself chooses that", taken);
 	if (c.nwords < 2 || (c.nwords == 2 && !strcmp(c.command[1], "--")))
 		return cli_usage(&cmd_campaign, "init: which program?");
 	c.tasks = o.runs == UINT64_MAX ? RUNS : o.runs;
@@ -208,6 +209,17 @@ static void unselect(struct view *v)
 	}
 }
 
+static int write_schedules(const struct view *v, struct err *err)
+{
+	size_t n;
+
+	if (view_write_schedules(v, o.schedules, &n, err))
+		return -1;
+	note("%s: %zu schedule%s; 'atomsan replay' runs one again", o.schedules, n,
+	     n == 1 ? "" : "s");
+	return 0;
+}
+
 static int print_view(struct view *v, const struct report_format *format)
 {
 	struct err err = {0};
@@ -219,6 +231,8 @@ static int print_view(struct view *v, const struct report_format *format)
 	for (size_t i = 0; i < v->rep.nresults; i++)
 		suppressing_drop(&v->results[i].findings);
 	view_rank(v, v->rep.verbosity > 0);
+	if (o.schedules && write_schedules(v, &err))
+		return cli_error("%s", err.text);
 	if (is_about_specs(v->m) && format == &text_format)
 		return write_spec(v);
 	found = view_count(v);
@@ -381,6 +395,7 @@ static const char *find_misplaced(unsigned verb)
 		{"folder", o.folder, WORK},
 		{"submit", o.submit, SLURM | PARALLEL},
 		{"baseline", o.baseline, MERGE},
+		{"schedules", o.schedules, MERGE},
 		{"lenient", o.lenient, MERGE},
 		{"suppressions", suppressing_file, MERGE},
 		{"format", printing_asked.format, MERGE | STATUS},

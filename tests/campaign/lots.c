@@ -1,9 +1,11 @@
 /*
  * lots [N]...: loses an update in block number N, for each N from 1 to 8; always, whatever the
- * machine does. "exit": ends with status 3; "abort": aborts; "sleep": waits for ten minutes.
+ * machine does. "exit": ends with status 3; "abort": aborts; "term": is ended by SIGTERM; "sleep":
+ * waits for ten minutes.
  */
 #include "window.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -57,6 +59,8 @@ int main(int argc, char **argv)
 		}
 		if (!strcmp(argv[i], "abort"))
 			abort();
+		if (!strcmp(argv[i], "term"))
+			raise(SIGTERM);
 		if (!strcmp(argv[i], "sleep"))
 			sleep(600);
 		else

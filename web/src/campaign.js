@@ -45,6 +45,9 @@ export function campaignBigs(big) {
   ];
 }
 
+// A file for `atomsan replay`, inside the page.
+const scheduleLink = (text, name) => (text ? h("a", { class: "link", href: "data:text/plain;charset=utf-8," + encodeURIComponent(text), download: name + ".sched" }, "schedule") : null);
+
 function table(show) {
   if (!rows.length) return null;
   const runs = campaign.runs.length;
@@ -55,7 +58,7 @@ function table(show) {
     h(
       "table",
       { class: "engines" },
-      h("thead", null, h("tr", null, ["rank", "finding", "seen in", "", "first in"].map((name) => h("th", { scope: "col", class: name === "finding" ? null : "num" }, name)))),
+      h("thead", null, h("tr", null, ["rank", "finding", "seen in", "", "first in", rows.some((row) => row.schedule) ? "run it again" : null].filter((name) => name !== null).map((name) => h("th", { scope: "col", class: name === "finding" ? null : "num" }, name)))),
       h(
         "tbody",
         null,
@@ -74,6 +77,7 @@ function table(show) {
             h("td", { class: "num" }, `${plural(row.runs, "run")} (${percent(row.runs / runs)})`),
             h("td", { class: "share" }, h("span", { class: "bar", style: `width:${Math.max(1, (100 * row.runs) / runs)}%`, "aria-hidden": "true" })),
             h("td", { class: "num" }, `run ${number(row.first)}`),
+            rows.some((other) => other.schedule) ? h("td", { class: "num" }, scheduleLink(row.schedule, `${row.rank ?? 0}-${row.fingerprint}`)) : null,
           ),
         ),
       ),
@@ -174,7 +178,7 @@ function runTable(title, list, note) {
             h("td", { class: "num" }, number(run.task)),
             h("td", { class: "num" }, time(run.seconds)),
             h("td", { class: "num" }, number(run.findings.length)),
-            h("td", null, run.failure ?? "as it should", run.output ? h("details", null, h("summary", null, "its last output"), h("pre", null, run.output)) : null),
+            h("td", null, run.failure ?? "as it should", run.schedule ? [" · ", scheduleLink(run.schedule, `failure-${at}`)] : null, run.output ? h("details", null, h("summary", null, "its last output"), h("pre", null, run.output)) : null),
             h("td", { class: "faint name" }, run.name),
           ),
         ),
