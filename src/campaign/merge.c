@@ -400,7 +400,7 @@ static int add_runs(const struct again *a, const struct json *root)
 			continue;
 		run->campaign = find_campaign(a->m, campaign)->id;
 		run->task = task;
-		run->seconds = seconds->number;
+		run->seconds = result_round(seconds->number);
 		run->status = (int)(get_u64(j, "status") & 0xff);
 		run->failure = keep(a->m, get_text(j, "failure"));
 		run->output = keep(a->m, get_text(j, "output"));

@@ -121,8 +121,7 @@ static int read_string(const char *path, const struct json *run, const char *key
 	return err_fail(err, "%s:%zu: '%s' is not a string", path, m ? m->line : run->line, key);
 }
 
-/* To the digits that are written, so that a sum is the same after writing and reading. */
-static double round_seconds(double seconds)
+double result_round(double seconds)
 {
 	char text[40];
 
@@ -150,7 +149,7 @@ int result_read(struct result *r, const char *path, const struct json *root, str
 	m = json_member(run, "seconds");
 	if (!m || m->kind != JSON_NUMBER || m->number < 0 || !(m->number < 1e12))
 		return err_fail(err, "%s:%zu: 'seconds' is not a time", path, run->line);
-	r->seconds = round_seconds(m->number);
+	r->seconds = result_round(m->number);
 	m = json_member(run, "status");
 	if (!m || m->kind != JSON_NUMBER || !m->is_u64 || m->u64 > 255)
 		return err_fail(err, "%s:%zu: 'status' is not an exit status", path, run->line);

@@ -36,6 +36,9 @@ struct result {
 int result_write(const struct campaign *c, const struct result *r, const struct str *report,
 		 bool sync, struct err *err);
 
+/* Rounds to the digits that are written, so that a sum is the same after writing and reading. */
+double result_round(double seconds);
+
 /* Reads the member "run" of a report. The strings live as long as `root`. */
 int result_read(struct result *r, const char *path, const struct json *root, struct err *err);
 

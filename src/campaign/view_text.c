@@ -66,7 +66,10 @@ static void add_progress(const struct view *v, struct str *b)
 	}
 	str_add(b, " done");
 	if (n > v->done)
-		str_fmt(b, " (%" PRIu64 " of them twice, because a worker was taken for dead)",
+		str_fmt(b,
+			" (%" PRIu64
+			" of them twice: a worker was taken for dead, or copies of the folder "
+			"went on separately)",
 			n - v->done);
 	if (n) {
 		str_add(b, " by ");

@@ -390,7 +390,7 @@ static void describe_failure(struct task *t, const struct process *p)
 	else if (!is_expected(t, p->status))
 		str_fmt(&t->failure, "exited with %d", p->status);
 	else if (!t->has_report)
-		str_add(&t->failure, "left no report");
+		str_add(&t->failure, t->report.n ? "checked nothing" : "left no report");
 	if (t->failure.n)
 		add_output(p, &t->output);
 }
@@ -424,7 +424,8 @@ static void collect(struct task *t, const struct process *p, const char *out)
 	for (size_t i = 0; i < l.rep.nresults; i++)
 		t->findings += l.rep.results[i].findings.n;
 	/* If nothing was checked, the report knows no thread. */
-	t->has_report = t->c->kind != CAMPAIGN_RUN || p->status != EXIT_BAD || l.rep.source.threads;
+	t->has_report = t->c->kind != CAMPAIGN_RUN || l.rep.source.threads ||
+			(p->status && p->status != EXIT_BAD);
 	json_loaded_free(&l);
 }
 

@@ -63,6 +63,18 @@ static void count_run(struct work *k, const struct task *t)
 	k->tally->failed += t->result.failure != NULL;
 }
 
+/* The first line that atomsan printed itself, else the last line. */
+static const char *find_reason(const char *output, size_t *n)
+{
+	static const char own[] = "atomsan: ";
+	const char *line = output, *next;
+
+	while (strncmp(line, own, strlen(own)) != 0 && (next = strchr(line, '\n')) != NULL)
+		line = next + 1;
+	*n = strcspn(line, "\n");
+	return line;
+}
+
 /* Returns 0 if the result is written or the task was given back; -1 if the worker has to end. */
 static int make_run(struct work *k, uint64_t task, struct err *err)
 {
@@ -85,11 +97,11 @@ static int make_run(struct work *k, uint64_t task, struct err *err)
 		claims_release(&k->claims);
 		k->without_report++;
 		if (k->without_report == WITHOUT_REPORT_MAX) {
-			const char *last = strrchr(t.output.s, '\n');
+			size_t n;
+			const char *line = find_reason(t.output.s, &n);
 
-			rc = err_fail(err, "%d runs in a row brought no report; the last %s%s%s",
-				      WITHOUT_REPORT_MAX, t.failure.s, t.output.n ? ": " : "",
-				      last ? last + 1 : t.output.s);
+			rc = err_fail(err, "%d runs in a row brought no report; the last %s%s%.*s",
+				      WITHOUT_REPORT_MAX, t.failure.s, n ? ": " : "", (int)n, line);
 		}
 	} else {
 		rc = result_write(&k->c, &t.result, &t.report, t.result.seconds > SYNC_AFTER_S,
