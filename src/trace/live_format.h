@@ -167,10 +167,10 @@ struct live_section {
 struct live_step {
 	uint64_t address, pc, time;
 	uint32_t thread;
-	uint8_t op;      /* enum raw_op */
-	uint8_t aux;     /* as in a unit */
-	uint8_t evicted; /* only the thread is known */
-	uint8_t kept;    /* an operation on a lock, or a join, that the recording does not have */
+	uint8_t op;                 /* enum raw_op */
+	uint8_t aux;                /* as in a unit */
+	uint8_t evicted;            /* only the thread is known */
+	uint8_t kept;               /* a saved operation, which the recording does not have */
 	uint64_t calls[LIVE_CALLS]; /* if kept: the calls around it, innermost first, then 0 */
 };
 /* Which bytes of 8 bytes of memory close the cycle. If a lock operation closes it, all is 0. */

@@ -2,9 +2,9 @@
  * long_blocks LOCK WORK: a block that another thread cuts. After their operations on the lock, both
  * threads work on their own memory for longer than their histories reach back: the check knows
  * only what it kept separately about these operations. Before all of them there are operations on
- * another lock.
+ * another lock. Without a lock, the accesses are what is kept.
  *
- * LOCK is mutex, rwlock or semaphore. WORK is calls or loop: the first keeps calling functions; the
+ * LOCK is mutex, rwlock, semaphore or none. WORK is calls or loop: the first keeps calling functions; the
  * second does not, so that the thread's clock does not advance.
  */
 #include <pthread.h>
@@ -25,6 +25,8 @@ static long balance, own[2][WORDS];
 
 static void lock(int shared)
 {
+	if (kind == 'n')
+		return;
 	if (kind == 'm')
 		pthread_mutex_lock(&mutex);
 	else if (kind == 's')
@@ -37,6 +39,8 @@ static void lock(int shared)
 
 static void unlock(void)
 {
+	if (kind == 'n')
+		return;
 	if (kind == 'm')
 		pthread_mutex_unlock(&mutex);
 	else if (kind == 's')

@@ -184,9 +184,9 @@ static void test_save_chunk(void **state)
 	h->chunk[3].base = 7;
 	units = chunk;
 	nunits = sizeof chunk / sizeof *chunk;
-	history_save_locks(h, 2, 8);
+	history_save_ops(h, 2, 8);
 	assert_int_equal(history_locks(h, &first), 0); /* all dead */
-	history_save_locks(h, 2, 5);
+	history_save_ops(h, 2, 5);
 	assert_int_equal(history_locks(h, &first), 3);
 	for (size_t i = 0; i < 3; i++) {
 		assert_true(history_lock_at(h, i, &op));
@@ -221,7 +221,7 @@ static void test_deep_stack(void **state)
 	chunk[nunits++] = (struct history_walk){.op = RAW_CALL, .pc = 7};
 	chunk[nunits++] = (struct history_walk){.op = RAW_RELEASE};
 	units = chunk;
-	history_save_locks(h, 2, 0);
+	history_save_ops(h, 2, 0);
 	assert_true(history_lock_at(h, 0, &op));
 	assert_int_equal(op.call[0], 7);
 	assert_int_equal(op.call[1], 0);

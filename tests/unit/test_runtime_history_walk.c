@@ -35,7 +35,7 @@ void rt_lock_slow(uint32_t *l)
 	abort();
 }
 
-void history_save_locks(struct history *h, uint32_t chunk, uint64_t dead)
+void history_save_ops(struct history *h, uint32_t chunk, uint64_t dead)
 {
 	(void)h;
 	(void)chunk;

@@ -286,7 +286,7 @@ static void acquire_lock(struct rt_thread *t, const struct checker_locks *locks,
 		return;
 	outside_acquired(t, pc);
 	locks->acquire(t, address, kind, shared, time);
-	history_note_lock(t, shared ? RAW_ACQUIRE_SHARED : RAW_ACQUIRE, address, kind, pc);
+	history_note(t, shared ? RAW_ACQUIRE_SHARED : RAW_ACQUIRE, address, kind, pc);
 }
 
 static void release_lock(struct rt_thread *t, const struct checker_locks *locks, uintptr_t address,
@@ -303,7 +303,7 @@ static void release_lock(struct rt_thread *t, const struct checker_locks *locks,
 		return;
 	}
 	/* A chunk of the history that begins with this unit must still have the lock as held. */
-	history_note_lock(t, shared ? RAW_RELEASE_SHARED : RAW_RELEASE, address, kind, pc);
+	history_note(t, shared ? RAW_RELEASE_SHARED : RAW_RELEASE, address, kind, pc);
 	locks->release(t, address, kind, shared, time);
 	held_drop(t, h);
 }
@@ -397,7 +397,7 @@ void checker_join(struct rt_thread *t, uint32_t id, struct rt_point last, uint64
 	edge(t, last.step);
 	if (stripe)
 		rt_unlock(&stripe->lock);
-	history_note_lock(t, RAW_JOIN, id, 0, pc);
+	history_note(t, RAW_JOIN, id, 0, pc);
 }
 
 /* --- memory --- */

@@ -161,7 +161,7 @@ static void frontier_semaphore(struct rt_thread *t, enum raw_op op, uintptr_t ad
 		return;
 	cell_lock(t, cell, address, (waits || !held ? CELL_TAKES : 0) | (waits ? 0 : CELL_GIVES),
 		  time);
-	history_note_lock(t, op, address, RAW_SEMAPHORE, pc);
+	history_note(t, op, address, RAW_SEMAPHORE, pc);
 }
 
 static void frontier_forget_lock(uintptr_t address)

@@ -103,12 +103,11 @@ static void begin_chunk(struct rt_thread *t, enum raw_op op, uintptr_t pc)
 
 		RT_ASSERT(l->base <= t->time.now >> SHADOW_TIME_SHIFT);
 		h->chunk[h->at].end = l->next;
-		if (h->locks && h->chunk[next].serial && h->chunk[next].has_locks)
-			history_save_locks(h, next, slot_public[h->slot].dead);
+		if (h->locks && h->chunk[next].serial)
+			history_save_ops(h, next, slot_public[h->slot].dead);
 		h->at = next;
 	}
 	c = &h->chunk[h->at];
-	c->has_locks = false;
 	__atomic_store_n(&c->serial, 0, __ATOMIC_SEQ_CST); /* a reader of it gives up */
 	l->next = chunk_start(h, h->at);
 	l->end = l->next + 2 * (HISTORY_CHUNK - HISTORY_SPARE);
@@ -174,27 +173,30 @@ static size_t units_bytes(uint32_t n)
 	return (size_t)n * HISTORY_CHUNK * sizeof(struct raw_unit);
 }
 
-static size_t locks_bytes(void)
+static size_t saved_bytes(void)
 {
-	return history_for_replay ? 0 : HISTORY_LOCKS * sizeof(struct history_lock);
+	return history_for_replay
+		       ? 0
+		       : (HISTORY_LOCKS + HISTORY_ACCESSES) * sizeof(struct history_lock);
 }
 
 static struct history *make_history(void)
 {
 	uint32_t n = chunk_count();
 	size_t head = sizeof(struct history) + n * sizeof(struct history_chunk);
-	size_t units = units_bytes(n), locks = locks_bytes();
+	size_t units = units_bytes(n), saved = saved_bytes();
 	size_t bookmarks = (size_t)n * HISTORY_BOOKMARKS * sizeof(struct history_bookmark);
 	struct history *h;
 
 	head = (head + RAW_PAGE - 1) & ~(size_t)(RAW_PAGE - 1);
-	h = rt_pages(head + units + locks + bookmarks);
+	h = rt_pages(head + units + saved + bookmarks);
 	if (!h)
 		return NULL;
 	h->nchunks = n;
 	h->units = (uint64_t *)((char *)h + head);
-	h->locks = locks ? (struct history_lock *)((char *)h + head + units) : NULL;
-	h->bookmarks = (struct history_bookmark *)((char *)h + head + units + locks);
+	h->locks = saved ? (struct history_lock *)((char *)h + head + units) : NULL;
+	h->accesses = saved ? h->locks + HISTORY_LOCKS : NULL;
+	h->bookmarks = (struct history_bookmark *)((char *)h + head + units + saved);
 	return h;
 }
 
@@ -254,7 +256,7 @@ void history_forget(uint32_t slot)
 		for (uint32_t i = 0; i < h->nchunks; i++)
 			h->chunk[i].serial = 0;
 		h->nlocks = 0;
-		rt_pages_empty(h->units, units_bytes(h->nchunks) + locks_bytes());
+		rt_pages_empty(h->units, units_bytes(h->nchunks) + saved_bytes());
 	}
 	rt_unlock(&lock);
 }

@@ -12,9 +12,12 @@
  * calls that were open and the locks that were held at that moment. So a chunk can
  * be read without those before it.
  *
- * Locks. When a chunk is overwritten, its operations on locks that are not dead are
- * saved in a ring of their own, with the calls around them (history_locks.c). There
- * are few of them as a rule, so they outlast a long stretch of work without locks.
+ * Saved operations. When a chunk is overwritten, its operations that are not dead are
+ * saved, with the calls around them (history_locks.c): a step of a cycle may be as old
+ * as the oldest open transaction. Operations on locks go to a ring; there are few of
+ * them as a rule, so they outlast a long stretch of work without locks. Accesses go to
+ * a table by their place in the program: a few for each place, so that a loop over
+ * much memory takes no room from other places.
  *
  * A history belongs to a slot. What a thread did can be read until another thread
  * gets the slot. By then all of its steps are dead (engine/precise/order.h), so no
@@ -38,6 +41,8 @@ enum {
 	HISTORY_EDGE = RAW_OPS,     /* operation of an edge's unit, see history_put_edge() */
 	HISTORY_LOCKS = 1 << 10,    /* saved operations on locks */
 	HISTORY_CALLS = 6,          /* calls that are saved with each */
+	HISTORY_WAYS = 4,           /* saved accesses of the places with the same hash */
+	HISTORY_ACCESSES = 1 << 12, /* saved accesses */
 	HISTORY_BOOKMARKS = 1 << 6, /* bookmarks of a chunk */
 };
 
@@ -55,7 +60,6 @@ struct history_chunk {
 	uint64_t *end;           /* the end of its units; set when the next chunk begins */
 	uint32_t prologue;       /* number of units in the prologue */
 	bool left_start;         /* the thread had left its start function when the chunk began */
-	bool has_locks;          /* it has operations on locks */
 	uint32_t nbookmarks;     /* 0 unless `bookmarked` is the serial */
 	uint64_t bookmarked;     /* the serial that the bookmarks belong to */
 };
@@ -66,15 +70,17 @@ struct history_bookmark {
 	uint64_t time, clock, pc_high; /* those of the unit */
 };
 
-/* A saved operation on a lock. */
+/* A saved operation on a lock, or a saved access. */
 struct history_lock_op {
 	uint64_t address, time, clock;
 	uint64_t pc, call[HISTORY_CALLS]; /* calls around it, innermost first; 0 after the last */
 	uint64_t op;                      /* enum raw_op */
 	uint32_t aux;
-	bool edge; /* an edge came in with it */
+	bool edge;      /* an edge came in with it */
+	uint64_t since; /* of an access: the time of the last edge before it, or one after that */
+	uint64_t size;  /* of an access */
 };
-/* The same in its ring, see history_locks.c. */
+/* The same in its ring or table, see history_locks.c. */
 struct history_lock {
 	uint64_t stamp, data[sizeof(struct history_lock_op) / sizeof(uint64_t)];
 };
@@ -90,7 +96,8 @@ struct history {
 	uint64_t serial;                /* of the last chunk */
 	uint64_t report, report_serial; /* the last report seen by the writer; `serial` then */
 	uintptr_t stack_low, stack_high;
-	struct history_lock *locks; /* ring of HISTORY_LOCKS; NULL: lock operations are not saved */
+	struct history_lock *locks;    /* ring of HISTORY_LOCKS; NULL: operations are not saved */
+	struct history_lock *accesses; /* table of HISTORY_ACCESSES; NULL likewise */
 	struct history_bookmark *bookmarks; /* HISTORY_BOOKMARKS for each chunk */
 	uint64_t nlocks; /* number of lock operations saved since the thread began */
 	struct history_chunk chunk[];
@@ -189,16 +196,6 @@ static inline void history_note(struct rt_thread *t, enum raw_op op, uint64_t ad
 		history_put(t, op, address, aux, pc);
 }
 
-/* The same for an operation on a lock, or a join: history_save_locks() needs to know of it. */
-static inline void history_note_lock(struct rt_thread *t, enum raw_op op, uint64_t address,
-				     uint32_t aux, uintptr_t pc)
-{
-	if (RT_LIKELY(t->history != NULL)) {
-		history_put(t, op, address, aux, pc);
-		t->history->chunk[t->history->at].has_locks = true;
-	}
-}
-
 /* Write the call of a function that was entered. The thread has a history. */
 static inline void history_put_call(struct rt_thread *t, struct rt_frame *f)
 {
@@ -288,13 +285,13 @@ bool history_walk_next(struct history_walk *w);
  */
 bool history_chunk_of(const struct history *h, uint64_t time, uint32_t *chunk);
 
-/* --- saved operations on locks --- */
+/* --- saved operations --- */
 
 /*
- * Save the lock operations of a chunk that is about to be overwritten: those from the time `dead`
- * on that can be a step of a cycle. Called by the history's thread.
+ * Save the operations of a chunk that is about to be overwritten: those from the time `dead` on
+ * that can be a step of a cycle. Called by the history's thread.
  */
-void history_save_locks(struct history *h, uint32_t chunk, uint64_t dead);
+void history_save_ops(struct history *h, uint32_t chunk, uint64_t dead);
 /* Save one operation. */
 void history_put_lock(struct history *h, const struct history_lock_op *op);
 
@@ -305,6 +302,14 @@ void history_put_lock(struct history *h, const struct history_lock_op *op);
 uint64_t history_locks(const struct history *h, uint64_t *first);
 /* Copy one. False: it was overwritten meanwhile, and so were those before it. */
 bool history_lock_at(const struct history *h, uint64_t number, struct history_lock_op *to);
+
+/*
+ * Find the saved access that a step stands for. If `address` is not 0, an edge came from it: it
+ * accessed that address, at `time` or later in the same stretch. If it is 0, an edge went to it: it
+ * has that time.
+ */
+bool history_access_at(const struct history *h, uint64_t time, uint64_t address,
+		       struct history_lock_op *to);
 
 /* Returns the end of the history's units, where its thread is writing now. */
 static inline uint64_t *history_end_of(const struct history *h)

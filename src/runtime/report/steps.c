@@ -100,6 +100,28 @@ static bool find_in_saved_locks(const struct history *h, uint64_t time, uint64_t
 	return false;
 }
 
+/* Fill a step with a saved operation. */
+static void fill_saved(struct live_step *to, const struct history_lock_op *op)
+{
+	for (size_t i = 0; i < LIVE_CALLS; i++)
+		to->calls[i] = op->call[i];
+	fill_step(to, op->clock, op->address, op->pc, (enum raw_op)op->op, op->aux);
+	to->evicted = 0;
+	to->kept = 1;
+}
+
+/* Search the saved accesses for the operation of a step. */
+static bool find_in_saved_accesses(const struct history *h, uint64_t time, uint64_t address,
+				   bool source, struct live_step *to)
+{
+	struct history_lock_op op;
+
+	if ((source && !address) || !history_access_at(h, time, source ? address : 0, &op))
+		return false;
+	fill_saved(to, &op);
+	return true;
+}
+
 /*
  * The time may stand still while a thread fills many chunks. So the first operation at a time is in
  * the last chunk that begins before that time, or in a later one.
@@ -123,6 +145,8 @@ bool steps_find(uint64_t s, const struct live_step *next, struct live_step *to)
 		to->kept = 1;
 		return false;
 	}
+	if (!here && find_in_saved_accesses(h, time, address, next, to))
+		return false;
 	if (!here && !address)
 		return false;
 	for (uint32_t i = 0; i < h->nchunks && h->chunk[k].base <= time; i++) {
