@@ -74,6 +74,18 @@ static void add_part(struct str *b, const char *s)
 	str_fmt(b, "%s\n", s ? s : "");
 }
 
+/*
+ * Does the cut say no more than that the region as a whole is not one step? Then its lines and
+ * variables do not matter: a function that works on several lists or locks has many of these.
+ */
+static bool is_about_whole_region(const struct finding *f, const struct rank_cut *cut)
+{
+	return f->status == FINDING_OBSERVED && region_name(f) &&
+	       (f->rank_class == CLASS_LOCK_ORDER ||
+		(f->rank_class == CLASS_OTHER &&
+		 !step_same_name(cut->before->operand, cut->after->operand)));
+}
+
 void shown_add_cause(struct str *b, const struct finding *f)
 {
 	struct rank_cut cut;
@@ -84,6 +96,10 @@ void shown_add_cause(struct str *b, const struct finding *f)
 	add_part(b, f->region.kind > REGION_MARKED ? NULL : region_place(f));
 	if (f->evicted || !rank_find_cut(f, &cut)) {
 		str_fmt(b, "%016" PRIx64, f->fingerprint);
+		return;
+	}
+	if (is_about_whole_region(f, &cut)) {
+		str_fmt(b, "class %d", (int)f->rank_class);
 		return;
 	}
 	if (cut.before->operand)

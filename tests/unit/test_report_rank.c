@@ -560,6 +560,35 @@ static void test_abstract(void **state)
 	assert_int_equal(shown_count(l), 2);
 }
 
+/* An observed cycle about two variables that nothing connects, whose last access is at a place. */
+static struct finding *loose_cycle(const char *place, const char *last)
+{
+	struct finding_step s[] = {with(step("T1", 5, "w", "x"), m, "bank.c:12:3"),
+				   with(step("T2", 10, "r", "x"), m, "bank.c:14:3"),
+				   with(step("T2", 12, "w", last), n, "bank.c:15:3"),
+				   with(step("T1", 16, "r", last), n, place)};
+	struct finding *f = pattern(s, N(s));
+
+	f->kind = "cycle";
+	f->status = FINDING_OBSERVED;
+	return f;
+}
+
+static void test_cause_of_region(void **state)
+{
+	struct bench *b = *state;
+	struct finding_list *l = &b->result[0].findings;
+
+	emit(b, loose_cycle("bank.c:16:3", "y"));
+	emit(b, loose_cycle("bank.c:17:3", "y"));
+	emit(b, loose_cycle("bank.c:18:3", "z"));
+	/* With the same variable, the line matters. */
+	emit(b, loose_cycle("bank.c:19:3", "x"));
+	shown_select(l, false, false);
+	assert_int_equal(l->v[0]->rank_class, CLASS_OTHER);
+	assert_int_equal(shown_count(l), 2);
+}
+
 /* Columns, callers, the other thread's place and the object do not make another cause. */
 static void test_cause(void **state)
 {
@@ -672,6 +701,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_verbose, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_abstract, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_cause, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cause_of_region, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_objects, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sequence, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_locks_join, setup, teardown),
