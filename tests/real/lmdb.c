@@ -90,7 +90,8 @@ int main(int argc, char **argv)
 	for (int i = 0; i < WRITERS + READERS; i++) {
 		if (i < WRITERS)
 			who[i] = i;
-		pthread_create(&t[i], NULL, i < WRITERS ? write_some : read_some, &who[i % WRITERS]);
+		pthread_create(&t[i], NULL, i < WRITERS ? write_some : read_some,
+			       &who[i % WRITERS]);
 	}
 	for (int i = 0; i < WRITERS + READERS; i++)
 		pthread_join(t[i], NULL);
