@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,10 +130,8 @@ int output_file_open_own(struct output_file *f, const char *path, struct err *er
 	return open_file(f, path, false, err);
 }
 
-int output_file_write(struct output_file *f, const void *bytes, size_t n, struct err *err)
+static int write_all(struct output_file *f, const char *p, size_t n, struct err *err)
 {
-	const char *p = bytes;
-
 	while (n) {
 		ssize_t done = write(f->fd, p, n);
 
@@ -147,6 +146,16 @@ int output_file_write(struct output_file *f, const void *bytes, size_t n, struct
 		}
 	}
 	return 0;
+}
+
+int output_file_write(struct output_file *f, const void *bytes, size_t n, struct err *err)
+{
+	/* A limit of the size of files is an error like any other, and not fatal. */
+	void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
+	int rc = write_all(f, bytes, n, err);
+
+	signal(SIGXFSZ, before);
+	return rc;
 }
 
 int output_file_close(struct output_file *f, bool keep, struct err *err)

@@ -258,6 +258,14 @@ static int open_output(struct err *err)
 	}
 }
 
+/* Is the file empty that open_output() may have created? */
+static bool is_empty(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) && !st.st_size;
+}
+
 static int record(int argc, char **argv)
 {
 	struct err err = {0};
@@ -294,7 +302,7 @@ static int record(int argc, char **argv)
 	status = wait_for(raw);
 	done = finish_all(raw);
 	mem_free(raw);
-	if (!done && !was_there)
+	if (done <= 0 && !was_there && is_empty(o.output))
 		unlink(o.output);
 	close(output);
 	if (!done) {

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/output_file.h"
 #include "base/program.h"
 #include "base/str.h"
 #include "cli/blockspec.h"
@@ -92,6 +93,9 @@ static void serve_all(struct room *r)
 	until = clock_seconds() + AFTERWARDS_MOST_S;
 	while (clock_seconds() < until && room_serve(r, -1, r->n ? AFTERWARDS_MS : 0))
 		;
+	for (size_t i = 0; i < r->n; i++)
+		if (!reporter_has_finished(r->v[i]))
+			reporter_mark_incomplete(r->session, "a process is still running");
 	if (r->n && !o.quiet)
 		note("%zu process%s still running; what %s from now on is not reported", r->n,
 		     r->n == 1 ? " is" : "es are", r->n == 1 ? "it finds" : "they find");
@@ -137,13 +141,18 @@ static enum kind kind_of(const char *name)
 }
 
 /*
- * No process connected. An instrumented program connects at its end, unless it is killed or
- * replaces itself before. Says which case it is; returns whether an instrumented program ran.
+ * No process connected. An instrumented program connects when it starts. Says which case it is;
+ * returns whether an instrumented program ran.
  */
-static bool explain_silence(const char *name, bool text)
+static bool explain_silence(struct reporter *session, const char *name)
 {
 	enum kind kind = kind_of(name);
 
+	if (kind == INSTRUMENTED)
+		reporter_mark_incomplete(session,
+					 "%s did not connect to the reporter: was it started with "
+					 "privileges that you lack, or linked by another atomsan?",
+					 name);
 	if (o.quiet)
 		return kind == INSTRUMENTED;
 	switch (kind) {
@@ -151,8 +160,6 @@ static bool explain_silence(const char *name, bool text)
 		note("nothing was checked: %s was not linked by atomsan-cc", name);
 		break;
 	case INSTRUMENTED:
-		if (text && !o.first_run)
-			note("no %satomicity violation", o.predict ? "possible " : "");
 		break;
 	case NOT_KNOWN:
 		note("nothing was checked: %s ran no program to its end that was linked by "
@@ -266,8 +273,14 @@ static int prepare_options(struct reporter_options *options, struct err *err)
 		return -1;
 	options->suppress = suppressing_list();
 	options->out = 2;
+	options->own_file = o.output != NULL;
 	if (o.output && strcmp(o.output, "-") != 0) {
 		/* Fail now, not after the program has run for an hour. */
+		options->path = o.output;
+		if (options->format != &text_format)
+			return output_file_try(o.output, err);
+		/* Text is written as it is made. */
+		options->path = NULL;
 		options->out =
 			open(o.output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666);
 		if (options->out < 0)
@@ -275,7 +288,6 @@ static int prepare_options(struct reporter_options *options, struct err *err)
 	} else if (o.output) {
 		options->out = 1;
 	}
-	options->own_file = o.output != NULL;
 	return 0;
 }
 
@@ -326,7 +338,7 @@ static int run(int argc, char **argv)
 	struct err err = {0};
 	char *program;
 	bool color;
-	int rc, found;
+	int rc, found, unwritten;
 
 	if (!argc)
 		return cli_usage(&cmd_run, "which program?");
@@ -348,6 +360,7 @@ static int run(int argc, char **argv)
 	options.verdict = !o.first_run;
 	options.first_run = o.first_run;
 	room_open(&room, &name, &err);
+	options.token = room.token;
 	/* Without rules the program itself knows which functions are blocks, and need not ask. */
 	if (room.listening < 0 || child_add_option("reporter", name.s, &err) ||
 	    (blockspec_file && child_add_option("rules", "1", &err)) ||
@@ -362,19 +375,27 @@ static int run(int argc, char **argv)
 		return rc;
 	/* The reader of our text may go away; the program's status is still needed. */
 	signal(SIGPIPE, SIG_IGN);
+	/* A limit of the size of files is an error like any other. */
+	signal(SIGXFSZ, SIG_IGN);
 	program = join_words(argv);
 	options.program = program;
 	room.session = reporter_new(&options);
 	serve_all(&room);
 	rc = child_wait();
-	if (!reporter_was_used(room.session) &&
-	    !explain_silence(argv[0], options.format == &text_format) && !rc)
+	if (!reporter_was_used(room.session) && !explain_silence(room.session, argv[0]) && !rc)
 		rc = EXIT_BAD;
 	/* If standard error was closed, the user does not want the report. */
-	if (reporter_end(room.session) && o.output && !rc)
-		rc = cli_error("%s: writing failed", o.output);
+	unwritten = reporter_end(room.session);
+	if (options.own_file && options.out > 2 && close(options.out)) {
+		cli_error("%s: %s", o.output, strerror(errno));
+		unwritten = -1;
+	}
+	if (!rc && unwritten && o.output)
+		rc = EXIT_BAD;
 	if (!rc && reporter_findings(room.session))
 		rc = found;
+	if (!rc && options.verdict && reporter_incomplete(room.session))
+		rc = EXIT_BAD;
 	reporter_free(room.session);
 	mem_free(program);
 	return rc;

@@ -92,6 +92,7 @@ int driven_run(struct driven_run *run, struct err *err)
 			run->ending = DRIVEN_NOT_STARTED;
 	}
 	if (!rc && run->ending != DRIVEN_NOT_STARTED) {
+		options.token = room.token;
 		room.session = reporter_new(&options);
 		signal(SIGPIPE, SIG_IGN);
 		serve_program(run, &room);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -13,7 +14,23 @@
 
 #include "base/banned.h"
 
-enum { BACKLOG = 64 };
+enum {
+	BACKLOG = 64,
+	CONNECTIONS_MAX = 512, /* with them, no process of another user is let in */
+};
+
+/* Makes a token of random digits. */
+static void make_token(char token[LIVE_TOKEN + 1])
+{
+	uint8_t random[LIVE_TOKEN / 2];
+
+	token[0] = 0; /* without random numbers there is no token, and none is accepted */
+	if (getrandom(random, sizeof random, 0) != sizeof random)
+		return;
+	for (size_t i = 0; i < sizeof random; i++)
+		snprintf(token + 2 * i, 3, "%02x", random[i]);
+}
+
 int room_open(struct room *r, struct str *name, struct err *err)
 {
 	struct sockaddr_un a = {.sun_family = AF_UNIX};
@@ -28,6 +45,8 @@ int room_open(struct room *r, struct str *name, struct err *err)
 	    !bind(fd, (struct sockaddr *)&a,
 		  (socklen_t)(offsetof(struct sockaddr_un, sun_path) + name->n)) &&
 	    !listen(fd, BACKLOG)) {
+		make_token(r->token);
+		str_fmt(name, "#%s", r->token);
 		r->listening = fd;
 		return 0;
 	}
@@ -37,6 +56,7 @@ int room_open(struct room *r, struct str *name, struct err *err)
 	r->listening = -1;
 	return -1;
 }
+
 enum { LISTENING, PROGRAM, CONNECTIONS };
 
 static void let_in(struct room *r)
@@ -45,15 +65,25 @@ static void let_in(struct room *r)
 	struct ucred who = {0};
 	socklen_t size = sizeof who;
 
+	bool ours;
+
 	if (fd < 0)
 		return;
-	/* Other users can see the name of the socket. */
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) || who.uid != getuid()) {
+	/*
+	 * Other users can see the name of the socket, and the program may have become another user.
+	 * So a process of another user is distrusted until it has shown the token; since it may
+	 * never do that, only a few of them are let in.
+	 */
+	ours = !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) && who.uid == getuid();
+	if (!ours && r->n >= CONNECTIONS_MAX) {
 		close(fd);
 		return;
 	}
 	MEM_GROW(r->v, r->cap, r->n + 1);
-	r->v[r->n++] = reporter_connect(r->session, fd, who.pid);
+	r->v[r->n] = reporter_connect(r->session, fd, who.pid);
+	if (!ours)
+		reporter_distrust(r->v[r->n]);
+	r->n++;
 }
 
 bool room_serve(struct room *r, int program, int timeout)

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "reporter/reporter.h"
+#include "trace/live_format.h"
 
 struct room {
 	struct reporter *session; /* the caller's */
@@ -20,11 +21,12 @@ struct room {
 	struct reporter_process **v;
 	struct pollfd *poll; /* the socket, the program's end, then a connection each */
 	size_t n, cap, poll_cap;
+	char token[LIVE_TOKEN + 1]; /* for the session: proof that a process belongs to this run */
 };
 
 /*
- * Listens on an abstract socket with a unique name, which is added to `name`: the value of the
- * runtime's option `reporter`. Returns 0, or -1 with a sentence.
+ * Listens on an abstract socket with a unique name, and makes a token. Both are added to `name`:
+ * the value of the runtime's option `reporter`. Returns 0, or -1 with a sentence.
  */
 int room_open(struct room *r, struct str *name, struct err *err);
 /*

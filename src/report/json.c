@@ -434,11 +434,16 @@ static void write_hidden(struct json_emit *j, const struct finding_list *l)
 	json_emit_close(j);
 }
 
-static void write_result(struct json_emit *j, const struct engine_result *res)
+/* `incomplete`: why not everything was checked, or NULL. */
+static void write_result(struct json_emit *j, const struct engine_result *res,
+			 const char *incomplete)
 {
 	json_emit_open(j, NULL, '{', JSON_LINES);
 	json_emit_str(j, "engine", res->ops->name);
-	json_emit_str(j, "verdict", shown_count(&res->findings) ? "violation" : "pass");
+	json_emit_str(j, "verdict",
+		      shown_count(&res->findings) ? "violation"
+		      : incomplete                ? "incomplete"
+						  : "pass");
 	json_emit_open(j, "stats", '{', JSON_ONE_LINE);
 	json_emit_double(j, "seconds", res->seconds);
 	for (size_t i = 0; i < res->nstats; i++)
@@ -446,6 +451,7 @@ static void write_result(struct json_emit *j, const struct engine_result *res)
 	json_emit_close(j);
 	write_findings(j, &res->findings);
 	write_hidden(j, &res->findings);
+	json_emit_str(j, "reason", incomplete);
 	json_emit_close(j);
 }
 
@@ -458,7 +464,7 @@ void json_emit_report(struct json_emit *j, const char *key, const struct report 
 	write_source(j, &rep->source);
 	json_emit_open(j, "results", '[', JSON_LINES);
 	for (size_t i = 0; i < rep->nresults; i++)
-		write_result(j, &rep->results[i]);
+		write_result(j, &rep->results[i], rep->source.error);
 	json_emit_close(j);
 	if (rep->more)
 		rep->more(j, rep);

@@ -21,8 +21,9 @@ struct report_source {
 	const char *trace;   /* path as given; NULL for a live run, checked while it ran */
 	const char *program; /* command line of a live run; else NULL */
 	uint64_t events, threads, transactions, variables, locks, skipped;
-	const char *error; /* message, if the trace broke off; or NULL */
-	bool skeleton;     /* plain accesses were not checked */
+	/* Why the trace broke off, or why a live run was not checked in full; NULL: neither. */
+	const char *error;
+	bool skeleton; /* plain accesses were not checked */
 };
 
 struct report {

@@ -428,8 +428,11 @@ static void write_caveats(const struct report_source *src, FILE *out)
 	}
 	if (src->error) {
 		str_reset(&b);
-		str_add(&b, "atomsan: the trace broke off; this report covers only the events "
-			    "before that");
+		if (src->trace)
+			str_add(&b, "atomsan: the trace broke off; this report covers only the "
+				    "events before that");
+		else
+			str_fmt(&b, "atomsan: the check is incomplete: %s", src->error);
 		show_wrap(out, b.s, 0, 4);
 	}
 	str_free(&b);
@@ -438,9 +441,13 @@ static void write_caveats(const struct report_source *src, FILE *out)
 static void text_write(const struct report *rep, FILE *out)
 {
 	/* Nothing was read, so there is nothing to say about it. */
-	if (rep->source.error && !rep->source.events)
+	if (rep->source.error && rep->source.trace && !rep->source.events)
 		return;
 	for (size_t i = 0; i < rep->nresults; i++) {
+		/* Of a run that was not checked in full, do not say that nothing was found. */
+		if (rep->source.error && !rep->source.trace &&
+		    !finding_list_shown(&rep->results[i].findings))
+			continue;
 		if (i && rep->verbosity >= 0)
 			putc('\n', out);
 		write_result(rep, &rep->results[i], out);

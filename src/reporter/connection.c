@@ -21,7 +21,7 @@
 
 #include "base/banned.h"
 
-enum { READ_SIZE = 1 << 18, WAIT_FOR_PROGRAM_MS = 5000 };
+enum { READ_SIZE = 1 << 18, WAIT_FOR_PROGRAM_MS = 5000, STRANGER_BYTES_MAX = 1 << 17 };
 
 /* --- begin and end of a connection --- */
 
@@ -70,7 +70,7 @@ struct reporter_process *reporter_connect(struct reporter *s, int fd, pid_t pid)
 	p->fd = fd;
 	p->pid = pid;
 	p->out = s->o.out;
-	p->run = p->passed = -1;
+	p->run = p->passed = p->family = -1;
 	p->verbosity = s->o.verbosity;
 	p->command = mem_strdup("");
 	p->rules = (struct block_rules){.decide = decide, .hands_on_at = hands_on_at};
@@ -89,6 +89,38 @@ struct reporter_process *reporter_connect(struct reporter *s, int fd, pid_t pid)
 	return p;
 }
 
+void reporter_distrust(struct reporter_process *p)
+{
+	p->stranger = true;
+}
+
+/* Returns the number of the process at the other end; 0 if that is not known, or is this one. */
+static pid_t peer_of(const struct reporter_process *p)
+{
+	struct ucred who = {0};
+	socklen_t size = sizeof who;
+	bool known = !getsockopt(p->fd, SOL_SOCKET, SO_PEERCRED, &who, &size);
+
+	return known && who.pid != getpid() ? who.pid : 0;
+}
+
+/*
+ * The connection has ended. If its family may have more to say, keep the file; of very many such
+ * families, the last ones.
+ */
+static void leave_family(struct reporter_process *p)
+{
+	struct reporter *s = p->session;
+	size_t i = s->nfamilies % REPORTER_FAMILIES;
+
+	if (p->family < 0)
+		return;
+	if (s->nfamilies >= REPORTER_FAMILIES)
+		reporter_close_family(s, i);
+	s->family[i] = p->family;
+	s->nfamilies++;
+}
+
 static void add_open_findings(struct reporter_process *p, uint32_t thread, bool all);
 
 void reporter_disconnect(struct reporter_process *p)
@@ -96,6 +128,7 @@ void reporter_disconnect(struct reporter_process *p)
 	add_open_findings(p, 0, true);
 	predict_from_run(p);
 	reporter_end_process(p);
+	leave_family(p);
 	if (p->fd >= 0)
 		close(p->fd);
 	if (p->own_out)
@@ -240,11 +273,15 @@ static int take_hello(struct reporter_process *p, const char *body, size_t n, st
 			"it was linked by another atomsan (its messages have version %u, not %u): "
 			"link it again",
 			h.version, LIVE_VERSION);
+	if (p->stranger && (!s->o.token || strlen(s->o.token) != LIVE_TOKEN ||
+			    memcmp(s->o.token, h.token, LIVE_TOKEN) != 0))
+		return -1; /* any user can connect: no note */
+	p->stranger = false;
+	s->greeted = true;
 	body += sizeof h;
 	n -= sizeof h;
 	p->greeted = true;
 	p->pid = (pid_t)h.pid;
-	p->number = ++s->nprocesses;
 
 	end = memchr(body, 0, n);
 	len = end ? (size_t)(end - body) : n;
@@ -317,7 +354,7 @@ static int send_all(struct reporter_process *p, const char *bytes, size_t n, str
 			continue;
 		else if (put >= 0 || errno != EINTR)
 			return put < 0 && (errno == EPIPE || errno == ECONNRESET)
-				       ? -1 /* it was killed: no note */
+				       ? 0 /* it has gone; what it sent before is still read */
 				       : err_fail(err, "it does not read its answers");
 	}
 	return 0;
@@ -694,12 +731,33 @@ static int take_end(struct reporter_process *p, const char *body, size_t n, stru
 	return send_answer(p, LIVE_SHOWN, &shown, sizeof shown, err);
 }
 
+static int take_incomplete(struct reporter_process *p, const char *body, size_t n, struct err *err)
+{
+	if (n > LIVE_REASON_MAX)
+		return err_fail(err, "it sent an INCOMPLETE of %zu bytes", n);
+	reporter_mark_incomplete(p->session, "process %d: %.*s", (int)p->pid, (int)n, body);
+	return 0;
+}
+
+static int take_family(struct reporter_process *p, size_t n, struct err *err)
+{
+	if (n || p->family >= 0)
+		return err_fail(err, n ? "it sent a FAMILY of %zu bytes" : "it sent FAMILY twice",
+				n);
+	p->family = p->passed;
+	p->passed = -1;
+	return 0;
+}
+
 static int take_message(struct reporter_process *p, uint32_t type, const char *body, size_t n,
 			struct err *err)
 {
 	if ((type == LIVE_HELLO) == p->greeted)
 		return err_fail(err,
 				p->greeted ? "it sent HELLO twice" : "it did not send HELLO first");
+	/* A process counts when it has more to say than who it is. */
+	if (!p->number && type != LIVE_HELLO && type != LIVE_MODULE && type != LIVE_FAMILY)
+		p->number = ++p->session->nprocesses;
 	switch (type) {
 	case LIVE_HELLO:
 		return take_hello(p, body, n, err);
@@ -727,6 +785,10 @@ static int take_message(struct reporter_process *p, uint32_t type, const char *b
 		return take_outside(p, body, n, err);
 	case LIVE_LOCK:
 		return take_lock(p, body, n, err);
+	case LIVE_FAMILY:
+		return take_family(p, n, err);
+	case LIVE_INCOMPLETE:
+		return take_incomplete(p, body, n, err);
 	default:
 		return err_fail(err, "it sent a message of type %u", type);
 	}
@@ -742,6 +804,8 @@ static int take_messages(struct reporter_process *p, struct err *err)
 		struct live_head head;
 
 		memcpy(&head, p->bytes + at, sizeof head);
+		if (p->stranger && head.bytes > STRANGER_BYTES_MAX)
+			return -1;
 		if (head.bytes > LIVE_BYTES_MAX)
 			return err_fail(err, "it sent a message of %u bytes", head.bytes);
 		if (p->n - at - sizeof head < head.bytes)
@@ -800,13 +864,11 @@ static ssize_t receive_bytes(struct reporter_process *p)
 static bool wait_for_process(struct reporter_process *p)
 {
 	struct pollfd end = {.events = POLLIN};
-	struct ucred who = {0};
-	socklen_t size = sizeof who;
+	pid_t pid = peer_of(p);
 
-	if (p->ended || p->run < 0 || getsockopt(p->fd, SOL_SOCKET, SO_PEERCRED, &who, &size) ||
-	    who.pid <= 0)
+	if (p->ended || p->run < 0 || pid <= 0)
 		return false;
-	end.fd = (int)syscall(SYS_pidfd_open, who.pid, 0);
+	end.fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	if (end.fd < 0)
 		return false;
 	if (poll(&end, 1, 0)) {
@@ -836,13 +898,19 @@ bool reporter_serve(struct reporter_process *p)
 	if (n < 0 && (errno == EINTR || errno == EAGAIN))
 		return true;
 	if (n <= 0) {
-		if (p->n && p->greeted && !p->ended && p->verbosity > 0)
-			note("process %d ended in the middle of a message", (int)p->pid);
+		if (p->n && p->greeted && !p->ended)
+			reporter_mark_incomplete(p->session,
+						 "process %d ended in the middle of a message",
+						 (int)p->pid);
 		return wait_for_process(p);
 	}
 	p->n += (size_t)n;
 	rc = take_messages(p, &err);
-	if (err_is_set(&err))
+	/* Any user can connect: what a stranger sends is not worth a word. */
+	if (err_is_set(&err) && !p->stranger) {
 		note("the connection to process %d was closed: %s", (int)p->pid, err.text);
+		reporter_mark_incomplete(p->session, "the connection to process %d was closed: %s",
+					 (int)p->pid, err.text);
+	}
 	return !rc;
 }

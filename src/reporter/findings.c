@@ -103,8 +103,8 @@ static void print_findings(struct reporter_process *p, const struct finding **v,
 	if (p->number > 1 && p->verbosity >= 0 && !full)
 		fprintf(piece.out, "atomsan: in process %d, %s\n", (int)p->pid, p->command);
 	report_text_finding(&rep, v, n, full != NULL, piece.out);
-	if (piece_write(&piece, p->out) && p->out != 2)
-		note("%s", strerror(errno));
+	if (piece_write(&piece, p->out))
+		reporter_rescue_piece(p->session, &piece, p->out);
 }
 
 bool reporter_holds_text(const struct reporter_process *p)
@@ -246,7 +246,8 @@ static void print_dropped(struct reporter_process *p, const char *label)
 		"atomsan: the findings in block '%s' do not count: the block turned out to wait, "
 		"or the source says that it is not atomic\n",
 		shown.s);
-	piece_write(&piece, p->out);
+	if (piece_write(&piece, p->out))
+		reporter_rescue_piece(p->session, &piece, p->out);
 	str_free(&shown);
 }
 

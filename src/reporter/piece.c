@@ -25,13 +25,27 @@ static void wait_for(int fd)
 	poll(&p, 1, -1);
 }
 
+void piece_finish(struct piece *p)
+{
+	if (p->out && fclose(p->out))
+		mem_exhausted(p->n);
+	p->out = NULL;
+}
+
+void piece_free(struct piece *p)
+{
+	piece_finish(p);
+	free(p->text);
+	p->text = NULL;
+	p->n = 0;
+}
+
 int piece_write(struct piece *p, int fd)
 {
 	size_t done = 0;
-	int rc = 0;
 
-	fclose(p->out);
-	while (done < p->n && !rc) {
+	piece_finish(p);
+	while (done < p->n) {
 		ssize_t n = write(fd, p->text + done, p->n - done);
 
 		if (n >= 0)
@@ -39,8 +53,8 @@ int piece_write(struct piece *p, int fd)
 		else if (errno == EAGAIN)
 			wait_for(fd);
 		else if (errno != EINTR)
-			rc = -1;
+			return -1;
 	}
-	free(p->text);
-	return rc;
+	piece_free(p);
+	return 0;
 }

@@ -23,8 +23,11 @@ struct piece {
 void piece_begin(struct piece *p);
 /*
  * Write the text with as few writes as the system allows, and free it. Returns 0, or -1 with errno
- * set if it could not be written as a whole.
+ * set if it could not be written as a whole: then the text stays, to be written elsewhere.
  */
 int piece_write(struct piece *p, int fd);
+/* End the text, to use p->text and p->n; piece_free() frees it. */
+void piece_finish(struct piece *p);
+void piece_free(struct piece *p);
 
 #endif

@@ -28,7 +28,8 @@ int predict_take_run(struct reporter_process *p, size_t n, struct err *err)
 		return err_fail(err, "it sent RUN twice");
 	p->run = p->passed;
 	p->passed = -1;
-	p->session->unrecorded |= p->run < 0;
+	if (p->run < 0)
+		reporter_mark_incomplete(p->session, "a process could not be recorded");
 	return 0;
 }
 

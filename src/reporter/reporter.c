@@ -1,12 +1,16 @@
 #include "reporter/reporter.h"
 
 #include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/note.h"
+#include "base/output_file.h"
 #include "base/str.h"
 #include "report/color.h"
 #include "report/shown.h"
@@ -52,6 +56,8 @@ struct reporter *reporter_new(const struct reporter_options *options)
 
 void reporter_free(struct reporter *s)
 {
+	for (size_t i = 0; i < s->nfamilies && i < REPORTER_FAMILIES; i++)
+		reporter_close_family(s, i);
 	for (size_t i = 0; i < s->nentries; i++)
 		finding_free(s->entry[i].f);
 	for (size_t i = 0; i < s->nsaid; i++)
@@ -68,6 +74,7 @@ void reporter_free(struct reporter *s)
 	}
 	mem_free(s->suspects);
 	mem_free(s->program);
+	mem_free(s->incomplete);
 	map_free(&s->known);
 	map_free(&s->causes);
 	left_out_free(&s->out);
@@ -81,7 +88,12 @@ void reporter_free(struct reporter *s)
 
 bool reporter_was_used(const struct reporter *s)
 {
-	return s->nprocesses > 0;
+	return s->greeted;
+}
+
+bool reporter_has_finished(const struct reporter_process *p)
+{
+	return p->ended;
 }
 
 struct suppress *reporter_suppressions(struct reporter *s, const char *path)
@@ -188,7 +200,7 @@ static void summary_init(struct summary *sum, const struct reporter *s,
 		.program = s->program ? s->program : "",
 		.threads = s->total.threads,
 		.transactions = s->total.transactions,
-		.error = s->unrecorded ? "a process could not be recorded" : NULL,
+		.error = s->incomplete,
 		.skeleton = p ? p->skeleton : s->skeleton,
 	};
 	if (!s->predicts)
@@ -339,7 +351,100 @@ void reporter_end_process(struct reporter_process *p)
 		print_warnings(p, piece.out);
 	if (s->o.each)
 		print_notes(s, p->verbosity, piece.out);
-	piece_write(&piece, reporter_prints_text(s) ? p->out : 2);
+	if (piece_write(&piece, reporter_prints_text(s) ? p->out : 2))
+		reporter_rescue_piece(s, &piece, p->out);
+}
+
+void reporter_mark_incomplete(struct reporter *s, const char *fmt, ...)
+{
+	char text[LIVE_REASON_MAX + 256];
+	struct str shown = STR_INIT;
+	va_list args;
+
+	if (s->incomplete)
+		return;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof text, fmt, args);
+	va_end(args);
+	str_add_shown(&shown, text, strlen(text), SIZE_MAX);
+	s->incomplete = mem_strdup(shown.s);
+	str_free(&shown);
+}
+
+/* Reads the number that a family's file has; 0 if the program sent another file. */
+static uint32_t read_unreported(int fd)
+{
+	struct live_family family;
+
+	return pread(fd, &family, sizeof family, 0) == (ssize_t)sizeof family ? family.unreported
+									      : 0;
+}
+
+void reporter_close_family(struct reporter *s, size_t i)
+{
+	if (s->family[i] < 0)
+		return;
+	s->unreported += read_unreported(s->family[i]);
+	close(s->family[i]);
+	s->family[i] = -1;
+}
+
+const char *reporter_incomplete(struct reporter *s)
+{
+	for (size_t i = 0; i < s->nfamilies && i < REPORTER_FAMILIES; i++)
+		reporter_close_family(s, i);
+	if (s->unreported)
+		reporter_mark_incomplete(s, "%llu process%s could not reach the reporter",
+					 (unsigned long long)s->unreported,
+					 s->unreported == 1 ? "" : "es");
+	return s->incomplete;
+}
+
+void reporter_rescue_piece(struct reporter *s, struct piece *piece, int fd)
+{
+	/* If standard error was closed, the user does not want the text. */
+	if (fd != 2) {
+		note("writing the findings failed: %s; they follow here", strerror(errno));
+		if (write(2, piece->text, piece->n) < 0)
+			s->unwritten = true;
+		s->unwritten = true;
+	}
+	piece_free(piece);
+}
+
+/* Writes a report that is not text, or the end of a text. Returns -1 if that fails. */
+static int write_end(struct reporter *s, const struct report *rep, struct piece *piece)
+{
+	struct output_file file;
+	struct report again = *rep;
+	struct err err = {0};
+	int rc;
+
+	if (!s->o.path) {
+		rc = piece_write(piece, s->o.out);
+		if (rc)
+			err_sys(&err, "writing the report failed");
+	} else {
+		piece_finish(piece);
+		rc = output_file_open(&file, s->o.path, &err);
+		if (!rc) {
+			rc = output_file_write(&file, piece->text, piece->n, &err);
+			rc |= output_file_close(&file, !rc, &err);
+		}
+	}
+	if (!rc || (s->o.out == 2 && !s->o.path)) {
+		piece_free(piece);
+		return rc;
+	}
+	note("%s; the findings follow as text", err.text);
+	if (reporter_prints_text(s)) {
+		rc = write(2, piece->text, piece->n) < 0 ? -1 : rc;
+	} else {
+		again.color = false;
+		text_format.write(&again, stderr);
+	}
+	piece_free(piece);
+	return -1;
 }
 
 /* Nothing was found: say which accesses in functions that are no blocks were not checked. */
@@ -359,6 +464,7 @@ static void print_unchecked(const struct reporter *s, FILE *out)
 
 int reporter_end(struct reporter *s)
 {
+	const char *why = s->o.verdict ? reporter_incomplete(s) : NULL;
 	struct piece piece, notes;
 	struct summary sum;
 	bool found;
@@ -372,9 +478,13 @@ int reporter_end(struct reporter *s)
 	if (!reporter_prints_text(s))
 		s->o.format->write(&sum.report, piece.out);
 	else if (summary_shows_findings(&sum) ||
-		 (s->o.verdict && s->nprocesses && s->o.verbosity >= 0 && !s->unrecorded))
+		 (s->o.verdict && s->greeted && s->o.verbosity >= 0 && !why))
 		summary_print(&sum, s->in_one_line, piece.out);
-	rc = piece_write(&piece, s->o.out);
+	if (why && reporter_prints_text(s))
+		fprintf(piece.out, "atomsan: the check is incomplete: %s\n", why);
+	rc = write_end(s, &sum.report, &piece);
+	if (why && (!reporter_prints_text(s) || s->o.out != 2))
+		note("the check is incomplete: %s", why);
 	found = summary_shows_findings(&sum);
 	summary_free(&sum);
 	piece_begin(&notes);
@@ -382,5 +492,6 @@ int reporter_end(struct reporter *s)
 		print_unchecked(s, notes.out);
 	print_notes(s, s->o.verbosity, notes.out);
 	piece_write(&notes, 2);
-	return rc;
+	piece_free(&notes);
+	return rc || s->unwritten ? -1 : 0;
 }

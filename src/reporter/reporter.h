@@ -42,8 +42,11 @@ struct reporter_progress {
 
 struct reporter_options {
 	const struct report_format *format;
-	int out;           /* the file for findings */
-	bool own_file;     /* `out` was asked for: the processes' log_path is ignored */
+	int out;          /* the file for findings */
+	const char *path; /* of a report that is written at the end, instead of `out`; or NULL */
+	const char
+		*token; /* what a process of another user has to say; NULL: such have no access */
+	bool own_file;  /* `out` was asked for: the processes' log_path is ignored */
 	const char *color; /* auto, always, never; NULL: as the process says */
 	int verbosity;     /* -1, 0, 1; with `each`, the process's option may raise it */
 	bool all;          /* no deduplication */
@@ -66,6 +69,11 @@ struct reporter_process;
 struct reporter *reporter_new(const struct reporter_options *options);
 /* Adds a process. The session owns the descriptor from now on. */
 struct reporter_process *reporter_connect(struct reporter *s, int fd, pid_t pid);
+/*
+ * The process is another user's. Its first message must contain the session's token; until then it
+ * can send next to nothing.
+ */
+void reporter_distrust(struct reporter_process *p);
 /* Reads once from the connection and serves the messages. Returns false when it has ended. */
 bool reporter_serve(struct reporter_process *p);
 /*
@@ -84,6 +92,8 @@ int reporter_descriptor(const struct reporter_process *p); /* for poll() */
 size_t reporter_findings(const struct reporter *s);
 /* Has any process said HELLO? */
 bool reporter_was_used(const struct reporter *s);
+/* Has this process said END? */
+bool reporter_has_finished(const struct reporter_process *p);
 
 /*
  * Moves the findings that count to `to`, which is initialised and owns them: finding_list_free().
@@ -91,7 +101,16 @@ bool reporter_was_used(const struct reporter *s);
  */
 void reporter_take(struct reporter *s, struct finding_list *to);
 
-/* Writes the report and the notes on suppressions. Returns -1 if the report cannot be written. */
+/* Not everything was checked or reported, for this reason. The first reason is kept. */
+void reporter_mark_incomplete(struct reporter *s, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Returns the reason; NULL if there is none. */
+const char *reporter_incomplete(struct reporter *s);
+
+/*
+ * Writes the report and the notes on suppressions. If the report cannot be written, prints why and
+ * the findings as text to standard error, and returns -1.
+ */
 int reporter_end(struct reporter *s);
 void reporter_free(struct reporter *s);
 

@@ -21,12 +21,16 @@
 #include "engine/doublechecker/suspects.h"
 #include "engine/outside.h"
 #include "report/left_out.h"
+#include "reporter/piece.h"
 #include "reporter/reporter.h"
 #include "trace/blocks.h"
 #include "trace/live_format.h"
 #include "trace/names.h"
 #include "trace/raw_names.h"
 #include "trace/reader.h"
+
+/* Files of FAMILY messages that are kept. */
+enum { REPORTER_FAMILIES = 64 };
 
 /* A finding of the session. */
 struct reporter_entry {
@@ -58,9 +62,15 @@ struct reporter {
 		*resolver;      /* its symbols are shared by all processes; NULL: none yet */
 	uint64_t finding_bytes; /* of all recordings that came with findings */
 	bool predicts;          /* at least one process predicts */
-	bool unrecorded;        /* at least one of these could not be recorded */
-	uint64_t suppressed;    /* how often suppressed findings were found */
-	char **said;            /* warnings about symbols that were printed */
+	char *incomplete;       /* why not everything was checked or reported; NULL: it was */
+	bool greeted;           /* a process has said HELLO */
+	bool unwritten;         /* some text could not be written where it should be */
+	uint64_t unreported;    /* processes that could not reach the session */
+	/* Files of FAMILY messages whose processes have no connection any more; a ring. */
+	int family[REPORTER_FAMILIES];
+	size_t nfamilies;
+	uint64_t suppressed; /* how often suppressed findings were found */
+	char **said;         /* warnings about symbols that were printed */
 	size_t nsaid, said_cap;
 	struct suppress **lists; /* suppressions that processes brought */
 	size_t nlists, lists_cap;
@@ -95,6 +105,8 @@ struct reporter_process {
 	pid_t pid;
 	uint32_t number; /* from 1 */
 	bool greeted, ended;
+	bool stranger;  /* another user's, and it has not proved yet that the session started it */
+	int family;     /* the file that FAMILY brought; -1: none */
 	bool summed_up; /* reporter_end_process() */
 
 	char *bytes; /* bytes[0..n) are received and not yet served */
@@ -167,6 +179,10 @@ static inline bool reporter_prints_text(const struct reporter *s)
 	return s->o.format == &text_format;
 }
 
+/* Reads and closes a file that FAMILY brought. */
+void reporter_close_family(struct reporter *s, size_t i);
+/* The piece could not be written to `fd`: prints why and the piece to standard error. */
+void reporter_rescue_piece(struct reporter *s, struct piece *piece, int fd);
 /*
  * Prints what follows the findings of a process: the summary if it has an output of its own, and
  * notes.

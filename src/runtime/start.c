@@ -10,6 +10,7 @@
 #include "runtime/frontier/frontier.h"
 #include "runtime/intercept/intercept.h"
 #include "runtime/link/modules.h"
+#include "runtime/link/reporter_link.h"
 #include "runtime/os/options.h"
 #include "runtime/os/real.h"
 #include "runtime/record/record.h"
@@ -38,6 +39,7 @@ static int finish_tools(int status)
 	found = rt_recorder->finish();
 	if (rt_checking && !__atomic_exchange_n(&once, 1, __ATOMIC_RELAXED))
 		found += rt_tool->finish();
+	link_end();
 	rt_leave_nested(&rt_self, inside);
 	/* Under `atomsan run` only that command's own status shows findings. */
 	return found && !status && !*rt_options.reporter ? rt_options.exitcode : status;
@@ -147,6 +149,10 @@ static void start_runtime(int argc, char **argv, char **environment)
 	rt_process = getpid();
 	note_skeleton_build();
 	rt_before_halt = finish_before_halt;
+	if (!rt_options.check && !rt_options.predict && !*rt_options.record)
+		rt_note_incomplete("the option check=0 switched the check off");
+	/* Before anything that may have to send something. */
+	link_begin();
 	if (*rt_options.record || rt_options.predict)
 		record_init(environment);
 	choose_tool();

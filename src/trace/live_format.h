@@ -35,6 +35,9 @@
  *	OUTSIDE   struct live_outside, one or more: functions with accesses that were not checked
  *	          because they are outside of all blocks. Comes once, before END
  *	LOCK      struct live_lock: a mutex was used wrongly
+ *	FAMILY    no body; the descriptor of a file that has a struct live_family comes with it. The
+ *	          process and those that it forks write to it what they cannot send
+ *	INCOMPLETE  a text: the process is not checked in full, for this reason
  *	END       struct live_end: the program is about to end. Answered by SHOWN with the number of
  *	          findings that were shown and still count. If a connection ends without END, the
  *	          program was killed; the findings made so far count
@@ -46,13 +49,15 @@
 
 #include <stdint.h>
 
-#define LIVE_VERSION 11u
+#define LIVE_VERSION 12u
 
 /* Limits. A reporter ends the connection if a message exceeds them. */
 #define LIVE_BYTES_MAX   (1u << 30) /* of a message */
 #define LIVE_STEPS_MAX   4096u      /* of a finding */
 #define LIVE_CLOSING_MAX 8u         /* struct live_closing of a finding */
 #define LIVE_LABEL_MAX   512u       /* bytes of a label */
+#define LIVE_TOKEN       32u        /* bytes of a token */
+#define LIVE_REASON_MAX  512u       /* bytes of a reason */
 /* The calls that are kept with a step, at most. */
 #define LIVE_CALLS 6u
 
@@ -72,7 +77,9 @@ enum live_type {
 	LIVE_OUTSIDE,
 	LIVE_UNRULED,
 	LIVE_ANSWERS,
-	LIVE_LOCK
+	LIVE_LOCK,
+	LIVE_INCOMPLETE,
+	LIVE_FAMILY
 };
 
 /* Set in an address of LEFT_OUT: the source says that the function is not atomic. */
@@ -84,6 +91,11 @@ struct live_head {
 
 struct live_hello {
 	uint32_t version, pid;
+	/*
+	 * What follows the '#' in the option `reporter`: proof that the supervisor started this
+	 * process, even if it has become another user since. Zeros: there is none.
+	 */
+	char token[LIVE_TOKEN];
 };
 
 /* The arguments of block_rules' decide() and hands_on_at() in blocks.h. */
@@ -237,6 +249,12 @@ struct live_end {
 		max_alive;
 	/* How many of the cycles were searched for in the histories (runtime/report/kinds.h). */
 	uint64_t searched;
+};
+
+/* The file of FAMILY. */
+struct live_family {
+	/* Processes, of this one and those that it forked, that could not reach the reporter. */
+	uint32_t unreported;
 };
 
 #endif

@@ -284,7 +284,7 @@ static void connect_to_reporter(void)
 	if (!name)
 		die("ATOMSAN_OPTIONS has no reporter=");
 	name = strchr(name, '@');
-	n = strcspn(name, "\"':");
+	n = strcspn(name, "\"':#");
 	memcpy(a.sun_path + 1, name + 1, n - 1);
 	sock = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (sock < 0 || connect(sock, (struct sockaddr *)&a,

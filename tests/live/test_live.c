@@ -635,10 +635,12 @@ static void wrong_messages(void **state)
 		{LIVE_ANSWER, 8, "it sent a message of type 4"},
 		{LIVE_SHOWN, 8, "it sent a message of type 6"},
 		{LIVE_ANSWERS, 0, "it sent a message of type 15"},
-		{LIVE_LOCK + 1, 0, "it sent a message of type 17"},
 		{LIVE_UNRULED, 8, "it sent an UNRULED of 8 bytes"},
 		{LIVE_LOCK, 8, "it sent a LOCK of 8 bytes"},
 		{LIVE_OUTSIDE, 8, "it sent an OUTSIDE of 8 bytes"},
+		{LIVE_FAMILY + 1, 0, "it sent a message of type 19"},
+		{LIVE_FAMILY, 1, "it sent a FAMILY of 1 bytes"},
+		{LIVE_INCOMPLETE, 513, "it sent an INCOMPLETE of 513 bytes"},
 		{LIVE_SUSPECT, 3, "it sent a SUSPECT of 3 bytes"},
 		{LIVE_SUSPECT, 16, "it sent a SUSPECT of kind 0 in this run"},
 		{LIVE_HELLO, 8, "it sent HELLO twice"},
@@ -656,7 +658,7 @@ static void wrong_messages(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < N(v); i++) {
-		static const char zeros[64];
+		static const char zeros[LIVE_REASON_MAX + 1];
 		void *own;
 
 		setup(&own);
@@ -664,7 +666,8 @@ static void wrong_messages(void **state)
 		add_hello(&s, "");
 		add_message(&s, v[i].type, zeros, v[i].bytes);
 		play_process(own, s.s, s.n);
-		assert_int_equal(said, 1);
+		if (said != 1)
+			fail_msg("message %zu: %d notes", i, said);
 		if (!strstr(last_said, v[i].wrong))
 			fail_msg("says '%s', not '%s'", last_said, v[i].wrong);
 		teardown(&own);
@@ -836,11 +839,15 @@ static void make_stream(struct str *s)
 	str_free(&facts);
 }
 
-/* A program may be killed at any byte: the reporter prints nothing about it. */
+/*
+ * A program may be killed at any byte. The reporter prints nothing about it, except that the check
+ * is incomplete if a message was cut off: it may have been a finding.
+ */
 static void cut_off(void **state)
 {
 	struct str s = STR_INIT;
 	size_t recording;
+	int cut = 0;
 
 	(void)state;
 	make_stream(&s);
@@ -852,10 +859,13 @@ static void cut_off(void **state)
 		setup(&own);
 		play_process(own, s.s, n);
 		stop_session(own);
-		if (said)
+		if (said && !strstr(last_said, "ended in the middle of a message"))
 			fail_msg("cut off at %zu: %s", n, last_said);
+		assert_true(said <= 1);
+		cut += said;
 		teardown(&own);
 	}
+	assert_true(cut > 100);
 	str_free(&s);
 }
 

@@ -86,7 +86,7 @@ export function overview(shown, filter, pick, show) {
       source.variables || source.trace ? big(source.variables, "variable") : null,
       source.locks || source.trace ? big(source.locks, "lock") : null,
     ),
-    source.error ? h("p", { class: "warning", role: "alert" }, `The trace broke off: ${source.error}. This report covers only the events before that.`) : null,
+    source.error ? h("p", { class: "warning", role: "alert" }, source.trace ? `The trace broke off: ${source.error}. This report covers only the events before that.` : `The check is incomplete: ${source.error}.`) : null,
     source.skipped ? h("p", { class: "warning" }, `${plural(source.skipped, "impossible event")} ${source.skipped === 1 ? "was" : "were"} skipped.`) : null,
     hidden.n ? h("p", { class: "faint left-out" }, `${plural(hidden.n, "finding")} ${hidden.n === 1 ? "is" : "are"} not shown: ${hidden.text}. The option -v shows ${hidden.n === 1 ? "it" : "them"}.`) : null,
     campaign ? campaignView(show) : ranking(shown, show),

@@ -26,6 +26,7 @@ bool calls_grow(struct rt_thread *t)
 	struct rt_frame *grown = rt_pages(cap * sizeof *grown);
 
 	if (!grown) {
+		rt_note_incomplete("no memory for the calls of thread %u", t->id);
 		rt_say("no memory for the calls of thread %u: it is no longer checked", t->id);
 		t->gate.quiet |= RT_GONE;
 		return false;

@@ -30,6 +30,7 @@ bool checker_init(bool for_replay)
 	struct order *o = &checker_order;
 
 	if (!room) {
+		rt_note_incomplete("no address space to check the program in");
 		rt_say("no address space to check the program in: it runs unchecked");
 		return false;
 	}
@@ -116,6 +117,19 @@ static bool take_tables(struct rt_thread *t)
 	return t->shadow.repeat && t->shadow.reads;
 }
 
+/* There is no slot for the thread. Says so once: there may be many more such threads. */
+static void say_too_many(uint32_t thread)
+{
+	static uint32_t said;
+
+	if (__atomic_exchange_n(&said, 1, __ATOMIC_RELAXED))
+		return;
+	rt_note_incomplete("there were more than %d threads at a time", SHADOW_NOBODY - 1);
+	rt_say("more than %d threads at a time: thread %u is not checked, and no other thread "
+	       "that begins meanwhile",
+	       SHADOW_NOBODY - 1, thread);
+}
+
 bool checker_thread_begin(struct rt_thread *t, uint64_t birth_clock, bool tables, bool history)
 {
 	t->slot = 0;
@@ -124,8 +138,7 @@ bool checker_thread_begin(struct rt_thread *t, uint64_t birth_clock, bool tables
 	if (!rt_checking)
 		return false;
 	if (!take_slot(t)) {
-		rt_say("more than %d threads at a time: thread %u is not checked",
-		       SHADOW_NOBODY - 1, t->id);
+		say_too_many(t->id);
 		return false;
 	}
 	t->shadow.seen = checker_order.slot[t->slot].row[ROW_SEEN];
@@ -133,6 +146,7 @@ bool checker_thread_begin(struct rt_thread *t, uint64_t birth_clock, bool tables
 	time_begin(t, (uint64_t)step_index(checker_order.slot[t->slot].now));
 	time_raise_clock(t, birth_clock);
 	if ((tables && !take_tables(t)) || (history && !history_begin(t))) {
+		rt_note_incomplete("no memory for the history of thread %u", t->id);
 		rt_say("no memory for the history of thread %u: it is not checked", t->id);
 		t->slot = 0;
 		return false;
@@ -234,6 +248,7 @@ bool checker_is_late(const struct rt_thread *t)
 {
 	if (RT_LIKELY(time_now(t) < SHADOW_TIMES / 2))
 		return false;
+	rt_note_incomplete("thread %u has done more than can be counted", t->id);
 	rt_say("thread %u has done more than can be counted: it is no longer checked", t->id);
 	return true;
 }

@@ -538,6 +538,7 @@ bool icd_thread_begin(struct rt_thread *t, uint64_t birth)
 	if (icd_logs && !t->icd.logged) {
 		t->icd.logged = rt_pages(ICD_LOGGED * sizeof *t->icd.logged);
 		if (!t->icd.logged) {
+			rt_note_incomplete("no memory for the log of thread %u", t->id);
 			rt_say("no memory for the log of thread %u: it is not checked", t->id);
 			return false;
 		}

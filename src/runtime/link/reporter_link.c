@@ -4,16 +4,16 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stddef.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "runtime/link/modules.h"
+#include "runtime/link/socket.h"
 #include "runtime/os/lock.h"
 #include "runtime/os/options.h"
 #include "trace/block_policy.h"
@@ -23,98 +23,28 @@
 /* The folder of the program `atomsan`; the compiler wrapper links it into the program. */
 extern const char atomsan_home[] __attribute__((weak));
 
-static int fd = -1; /* the socket; -1: no connection */
-/* The identity of the socket: the program may close any descriptor and use its number again. */
-static dev_t device;
-static ino_t inode;
 static bool tried;   /* to connect */
 static bool started; /* a connection was made */
 static bool lost;    /* the program closed it */
+static bool told;    /* the reporter knows that the check is incomplete, and why */
 static uint32_t lock;
 
-/* Send or receive all of it; false if that fails. link_send() restores errno. */
-static bool transfer_all(bool out, void *data, size_t n)
-{
-	char *p = data;
-
-	while (n) {
-		long done = out ? syscall(SYS_sendto, fd, p, n, MSG_NOSIGNAL, NULL, 0)
-				: syscall(SYS_recvfrom, fd, p, n, 0, NULL, NULL);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done <= 0)
-			return false;
-		p += done;
-		n -= (size_t)done;
-	}
-	return true;
-}
-
-static bool write_all(const void *data, size_t n)
-{
-	return transfer_all(true, (void *)(uintptr_t)data, n);
-}
-
-static bool read_all(void *data, size_t n)
-{
-	return transfer_all(false, data, n);
-}
-
-static void close_link(void)
-{
-	if (fd >= 0)
-		syscall(SYS_close, fd);
-	fd = -1;
-}
-
-/* Use this socket, under a high number: programs expect to get low ones for their own files. */
-static void use_socket(int low)
-{
-	int up = (int)syscall(SYS_fcntl, low, F_DUPFD_CLOEXEC, 500);
-	struct stat st = {0};
-
-	if (up >= 0)
-		syscall(SYS_close, low);
-	fd = up < 0 ? low : up;
-	syscall(SYS_fstat, fd, &st);
-	device = st.st_dev;
-	inode = st.st_ino;
-}
+/*
+ * Shared by the reporter, a process and those that it forks, because a process that cannot reach
+ * the reporter cannot say so. NULL: there is no supervisor, or no memory.
+ */
+static struct live_family *family;
 
 /* If the program closed the socket, forget it, so that the next message makes a new connection. */
 static void check_socket(void)
 {
-	struct stat st;
+	bool was_open = socket_is_open();
 
-	if (fd < 0 || (!syscall(SYS_fstat, fd, &st) && st.st_dev == device && st.st_ino == inode))
+	socket_check();
+	if (!was_open || socket_is_open())
 		return;
-	fd = -1;
-	tried = false;
+	tried = told = false;
 	lost = true;
-}
-
-/* Connect to a socket by name; "@" stands for the first byte of an abstract one. */
-static bool connect_to(const char *name)
-{
-	struct sockaddr_un a = {.sun_family = AF_UNIX};
-	size_t n = strlen(name);
-	int s;
-
-	if (n >= sizeof a.sun_path)
-		return false;
-	memcpy(a.sun_path, name, n);
-	if (a.sun_path[0] == '@')
-		a.sun_path[0] = 0;
-	s = (int)syscall(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (s < 0)
-		return false;
-	if (syscall(SYS_connect, s, &a, offsetof(struct sockaddr_un, sun_path) + n)) {
-		syscall(SYS_close, s);
-		return false;
-	}
-	use_socket(s);
-	return true;
 }
 
 /* --- a reporter of our own --- */
@@ -125,6 +55,7 @@ struct start {
 	int ours, theirs;
 	sigset_t mask;
 	char *stack; /* for the grandchild */
+	int pid;     /* of the grandchild, which sets it */
 };
 
 /*
@@ -167,9 +98,10 @@ static int exec_reporter(void *arg)
  */
 static int start_grandchild(void *arg)
 {
-	const struct start *s = arg;
+	struct start *s = arg;
 
-	return clone(exec_reporter, s->stack, CLONE_VM | CLONE_VFORK, arg) < 0;
+	s->pid = clone(exec_reporter, s->stack, CLONE_VM | CLONE_VFORK, arg);
+	return s->pid < 0;
 }
 
 /*
@@ -224,7 +156,7 @@ static bool start_reporter(void)
 		syscall(SYS_close, s.ours);
 		return false;
 	}
-	use_socket(s.ours);
+	socket_use(s.ours, s.pid);
 	return true;
 }
 
@@ -236,41 +168,54 @@ static bool send_parts(enum live_type type, const struct link_part *parts, size_
 
 	for (size_t i = 0; i < n; i++)
 		head.bytes += (uint32_t)parts[i].bytes;
-	ok = write_all(&head, sizeof head);
+	ok = socket_write(&head, sizeof head);
 	for (size_t i = 0; ok && i < n; i++)
-		ok = write_all(parts[i].data, parts[i].bytes);
-	if (!ok)
-		close_link();
+		ok = socket_write(parts[i].data, parts[i].bytes);
 	return ok;
 }
 
-/* Send a message without a body, and a descriptor with it. Closes the connection if that fails. */
-static bool send_descriptor(enum live_type type, int descriptor)
+/* If the check is incomplete, say so before anything else: the program may be killed soon. */
+static void send_incomplete(void)
 {
-	struct live_head head = {.type = type};
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {0};
-	struct iovec part = {&head, sizeof head};
-	struct msghdr message = {.msg_iov = &part,
-				 .msg_iovlen = 1,
-				 .msg_control = &control,
-				 .msg_controllen = sizeof control};
-	long done;
-	bool ok;
+	const char *why = rt_incomplete_reason();
 
-	control.head = (struct cmsghdr){.cmsg_len = CMSG_LEN(sizeof(int)),
-					.cmsg_level = SOL_SOCKET,
-					.cmsg_type = SCM_RIGHTS};
-	memcpy(CMSG_DATA(&control.head), &descriptor, sizeof descriptor);
-	do
-		done = syscall(SYS_sendmsg, fd, &message, MSG_NOSIGNAL);
-	while (done < 0 && errno == EINTR);
-	ok = done > 0 && write_all((char *)&head + done, sizeof head - (size_t)done);
-	if (!ok)
-		close_link();
-	return ok;
+	if (!why || told || !socket_is_open())
+		return;
+	told = true;
+	send_parts(LIVE_INCOMPLETE, &(struct link_part){why, strlen(why)}, 1);
+}
+
+/* Give up a reporter that is stopped, but leave it a message in case it goes on. */
+static void leave_stopped(void)
+{
+	static const char why[] = "it stopped answering, and the program went on without it";
+	struct {
+		struct live_head head;
+		char text[sizeof why - 1];
+	} last = {.head = {LIVE_INCOMPLETE, sizeof last.text}};
+
+	if (socket_state() != SOCKET_STOPPED)
+		return;
+	memcpy(last.text, why, sizeof last.text);
+	socket_write_last(&last, sizeof last);
+}
+
+/* Wait for the answer to a message of this type. */
+static bool receive_answer(enum live_type type, void *answer, size_t bytes)
+{
+	struct live_head head;
+
+	if (socket_read(&head, sizeof head)) {
+		if (head.bytes == bytes)
+			return socket_read(answer, bytes);
+		socket_close(SOCKET_DEAD);
+	}
+	/* If END was sent, it knows everything. */
+	if (type != LIVE_END)
+		leave_stopped();
+	else if (socket_state() == SOCKET_STOPPED)
+		socket_close(SOCKET_STOPPED);
+	return false;
 }
 
 static void send_module(uint64_t bias, const char *text, size_t n, void *arg)
@@ -278,14 +223,15 @@ static void send_module(uint64_t bias, const char *text, size_t n, void *arg)
 	const struct link_part parts[] = {{&bias, sizeof bias}, {text, n}};
 
 	(void)arg;
-	if (fd >= 0)
+	if (socket_is_open())
 		send_parts(LIVE_MODULE, parts, 2);
 }
 
 /* The first messages: options, command line, all modules. */
 static void send_hello(void)
 {
-	struct live_hello h = {LIVE_VERSION, (uint32_t)getpid()};
+	struct live_hello h = {.version = LIVE_VERSION, .pid = (uint32_t)getpid()};
+	const char *token = strchr(rt_options.reporter, '#');
 	static char text[sizeof rt_options + 1024];
 	size_t n = rt_options_format(text, sizeof text - 1), m;
 	static char command[4096];
@@ -293,6 +239,8 @@ static void send_hello(void)
 	long got = f >= 0 ? syscall(SYS_read, f, command, sizeof command - 1) : 0;
 	struct link_part parts[] = {{&h, sizeof h}, {text, n + 1}, {command, 0}};
 
+	for (size_t i = 0; token && i < sizeof h.token && token[1 + i]; i++)
+		h.token[i] = token[1 + i];
 	if (f >= 0)
 		syscall(SYS_close, f);
 	m = got > 0 ? (size_t)got : 0;
@@ -306,38 +254,119 @@ static void send_hello(void)
 	modules_each(send_module, NULL);
 }
 
+/* Connect to the supervisor. If that fails, the user must not take silence for an answer. */
+static bool connect_to_supervisor(void)
+{
+	const char *name = rt_options.reporter;
+
+	if (socket_connect(name, strcspn(name, "#")))
+		return true;
+	if (family)
+		__atomic_fetch_add(&family->unreported, 1, __ATOMIC_RELAXED);
+	/* If it has ended, no report is expected either. */
+	if (errno != ECONNREFUSED)
+		rt_say("process %d cannot reach the reporter: %s; what it finds is printed here, "
+		       "and is not in the report",
+		       getpid(), strerrordesc_np(errno));
+	return false;
+}
+
 /* Connect, unless that was tried before. Returns whether there is a connection. */
 static bool connect_once(void)
 {
 	RT_ASSERT(lock);
 	if (tried)
-		return fd >= 0;
+		return socket_is_open();
 	tried = true;
 	/* Its environment, and perhaps its folder, belong to the program's user. */
 	if (rt_is_privileged)
 		return false;
-	started = *rt_options.reporter ? connect_to(rt_options.reporter) : start_reporter();
+	started = *rt_options.reporter ? connect_to_supervisor() : start_reporter();
 	if (started)
 		send_hello();
-	return fd >= 0;
+	return socket_is_open();
 }
 
 bool link_is_up(void)
 {
-	return fd >= 0;
+	return socket_is_open();
+}
+
+bool link_was_cut(void)
+{
+	return socket_state() == SOCKET_DEAD || socket_state() == SOCKET_STOPPED;
 }
 
 const char *link_why_none(void)
 {
 	if (rt_is_privileged)
 		return "the program has privileges that its user may lack";
-	return started ? "the program 'atomsan' was started, and has ended"
-		       : "the program 'atomsan' cannot be started";
+	switch (socket_state()) {
+	case SOCKET_DEAD:
+		return "the program 'atomsan' was started, and has ended";
+	case SOCKET_STOPPED:
+		return "the program 'atomsan' was started, and is stopped";
+	default:
+		return *rt_options.reporter ? "the program 'atomsan' cannot be reached"
+					    : "the program 'atomsan' cannot be started";
+	}
 }
 
 bool link_was_lost(void)
 {
 	return lost;
+}
+
+/* Map the family's page. Returns the descriptor of its file, or -1. */
+static int make_family(void)
+{
+	struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
+	int file = -1;
+	void *page;
+
+	/* If files may not be that large, growing one is a fatal signal. */
+	if (!syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, &limit) &&
+	    limit.rlim_cur >= sizeof *family)
+		file = (int)syscall(SYS_memfd_create, "atomsan", MFD_CLOEXEC);
+	if (file >= 0 && syscall(SYS_ftruncate, file, sizeof *family)) {
+		syscall(SYS_close, file);
+		file = -1;
+	}
+	if (file < 0)
+		return -1;
+	page = (void *)syscall(SYS_mmap, NULL, sizeof *family, PROT_READ | PROT_WRITE, MAP_SHARED,
+			       file, 0);
+	family = page == MAP_FAILED ? NULL : page;
+	return file;
+}
+
+void link_begin(void)
+{
+	struct live_head head = {.type = LIVE_FAMILY};
+	int file;
+
+	if (!*rt_options.reporter || rt_is_privileged)
+		return;
+	file = make_family();
+	rt_lock_ranked(&lock, RT_REPORTER);
+	if (connect_once() && file >= 0)
+		socket_write_descriptor(&head, sizeof head, file);
+	rt_unlock(&lock);
+	if (file >= 0)
+		syscall(SYS_close, file);
+}
+
+void link_end(void)
+{
+	int saved = errno;
+
+	rt_lock_ranked(&lock, RT_REPORTER);
+	check_socket();
+	if (rt_incomplete_reason() && !told && (*rt_options.reporter || socket_is_open()) &&
+	    connect_once())
+		send_incomplete();
+	rt_unlock(&lock);
+	errno = saved;
 }
 
 bool link_has_rules(void)
@@ -348,19 +377,15 @@ bool link_has_rules(void)
 bool link_send(enum live_type type, const struct link_part *parts, size_t n, void *answer,
 	       size_t answer_bytes)
 {
-	struct live_head head;
 	int saved = errno;
 	bool ok;
 
 	rt_lock_ranked(&lock, RT_REPORTER);
 	check_socket();
-	ok = connect_once() && send_parts(type, parts, n);
-	if (ok && answer) {
-		ok = read_all(&head, sizeof head) && head.bytes == answer_bytes &&
-		     read_all(answer, answer_bytes);
-		if (!ok)
-			close_link();
-	}
+	ok = connect_once();
+	send_incomplete();
+	ok = ok && socket_is_open() && send_parts(type, parts, n) &&
+	     (!answer || receive_answer(type, answer, answer_bytes));
 	rt_unlock(&lock);
 	errno = saved;
 	return ok;
@@ -368,12 +393,13 @@ bool link_send(enum live_type type, const struct link_part *parts, size_t n, voi
 
 bool link_send_file(enum live_type type, int descriptor)
 {
+	struct live_head head = {.type = type};
 	int saved = errno;
 	bool ok;
 
 	rt_lock_ranked(&lock, RT_REPORTER);
 	check_socket();
-	ok = connect_once() && send_descriptor(type, descriptor);
+	ok = connect_once() && socket_write_descriptor(&head, sizeof head, descriptor);
 	rt_unlock(&lock);
 	errno = saved;
 	return ok;
@@ -403,15 +429,19 @@ static struct live_unruled *receive_unruled(size_t *n)
 	struct live_head head;
 	struct live_unruled *v;
 
-	if (!read_all(&head, sizeof head) || head.type != LIVE_ANSWERS || head.bytes % sizeof *v) {
-		close_link();
+	if (!socket_read(&head, sizeof head)) {
+		leave_stopped();
+		return NULL;
+	}
+	if (head.type != LIVE_ANSWERS || head.bytes % sizeof *v) {
+		socket_close(SOCKET_DEAD);
 		return NULL;
 	}
 	*n = head.bytes / sizeof *v;
 	v = *n ? rt_pages(head.bytes) : NULL;
-	if (*n && (!v || !read_all(v, head.bytes))) {
+	if (*n && (!v || !socket_read(v, head.bytes))) {
 		rt_pages_free(v, head.bytes);
-		close_link();
+		socket_close(SOCKET_DEAD);
 		return NULL;
 	}
 	return v;
@@ -425,7 +455,7 @@ const struct live_unruled *link_ask_unruled(size_t *n)
 	*n = 0;
 	rt_lock_ranked(&lock, RT_REPORTER);
 	check_socket();
-	if (connect_once() && send_parts(LIVE_UNRULED, NULL, 0))
+	if (connect_once() && socket_is_open() && send_parts(LIVE_UNRULED, NULL, 0))
 		v = receive_unruled(n);
 	rt_unlock(&lock);
 	errno = saved;
@@ -457,6 +487,6 @@ void link_child(void)
 {
 	lock = 0;
 	check_socket();
-	close_link();
-	tried = started = lost = false;
+	socket_close(SOCKET_NONE);
+	tried = started = lost = told = false;
 }

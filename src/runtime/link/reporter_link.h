@@ -5,9 +5,10 @@
  * printed as one line with addresses (report/).
  *
  * One message is sent at a time. The caller holds no lock of the runtime. If the
- * reporter dies, no call waits for it, and no other reporter is started.
+ * reporter dies or is stopped (socket.h), no call waits for it from then on, and no other reporter
+ * is started.
  *
- * Included by: link/, blocks/, report/, checker/, record/.
+ * Included by: link/, blocks/, report/, checker/, record/, start.c.
  */
 #ifndef ATOMSAN_RUNTIME_LINK_REPORTER_LINK_H
 #define ATOMSAN_RUNTIME_LINK_REPORTER_LINK_H
@@ -54,8 +55,18 @@ const struct live_unruled *link_ask_unruled(size_t *n);
 /* Does the reporter have a specification, even if the option `spec` is empty? */
 bool link_has_rules(void);
 
+/*
+ * At the start of the program: if a supervisor has started it, connect, because the program may
+ * give up its rights, or use up its descriptors, before it has something to say.
+ */
+void link_begin(void);
+/* At the end: if the check is incomplete, make sure that the supervisor knows. */
+void link_end(void);
+
 /* Is there a connection now? Does not make one. */
 bool link_is_up(void);
+/* Did the reporter end or stop before the program did? */
+bool link_was_cut(void);
 /* Returns why there is no connection, in a few words. */
 const char *link_why_none(void);
 /* Has the program closed a connection? A new reporter does not know what the old one was sent. */

@@ -158,6 +158,28 @@ void rt_say(const char *fmt, ...)
 	va_end(args);
 }
 
+static char reason[256];
+static uint32_t reason_state; /* 1: being written; 2: there */
+
+void rt_note_incomplete(const char *fmt, ...)
+{
+	uint32_t none = 0;
+	va_list args;
+
+	if (!__atomic_compare_exchange_n(&reason_state, &none, 1, false, __ATOMIC_RELAXED,
+					 __ATOMIC_RELAXED))
+		return;
+	va_start(args, fmt);
+	format_args(reason, sizeof reason, fmt, args);
+	va_end(args);
+	__atomic_store_n(&reason_state, 2, __ATOMIC_RELEASE);
+}
+
+const char *rt_incomplete_reason(void)
+{
+	return __atomic_load_n(&reason_state, __ATOMIC_ACQUIRE) == 2 ? reason : NULL;
+}
+
 void rt_die(const char *fmt, ...)
 {
 	va_list args;

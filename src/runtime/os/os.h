@@ -55,6 +55,13 @@ void rt_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
  * Returns the length of what was written.
  */
 size_t rt_format(char *to, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/*
+ * The run, or a part of it, is not checked, for this reason. The first reason is kept and reaches
+ * the reporter, so that its verdict is not "pass". Prints nothing.
+ */
+void rt_note_incomplete(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The reason; NULL: there is none. */
+const char *rt_incomplete_reason(void);
 /* Print one line and end the process with status 2. */
 void rt_die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 

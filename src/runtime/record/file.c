@@ -26,6 +26,7 @@ static struct stat identity; /* of the file */
 static char path[4096];      /* its name; the folder of a temporary file */
 static char folder[1024];    /* for temporary files; "": the usual one */
 static bool has_name;
+static bool created;       /* by this process, with its name */
 static uint64_t reserved;  /* end of the space that is reserved */
 static uint32_t file_lock; /* the file's end, and opening the file again */
 
@@ -145,6 +146,7 @@ static int create_named(void)
 {
 	int fd = open_high(path, O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 
+	created = fd >= 0;
 	if (fd >= 0 || errno != EEXIST)
 		return fd;
 	/* O_NONBLOCK: it may be a pipe. */
@@ -231,6 +233,9 @@ static int reserve_space(uint64_t end, size_t ahead)
 
 static bool fail_to_open(int error)
 {
+	/* An empty file would be taken for a recording. */
+	if (file >= 0 && created)
+		unlink(path);
 	rt_say("cannot record to %s: %s%s", path, strerrordesc_np(error),
 	       rt_options.predict ? "; nothing is predicted" : "");
 	if (file >= 0)
@@ -245,6 +250,7 @@ bool record_file_open(bool temporary)
 	int error;
 
 	has_name = !temporary;
+	created = false;
 	if (has_name && (!*path || strstr(rt_options.record, "%p")))
 		name_file(rt_options.record);
 	file = temporary ? open_temporary() : open_named();

@@ -40,7 +40,7 @@ uint64_t predict_finish(void)
 	if (!__atomic_exchange_n(&sent, 0, __ATOMIC_RELAXED))
 		return 0;
 	if (!link_send(LIVE_END, &(struct link_part){&end, sizeof end}, 1, &shown, sizeof shown))
-		rt_say("nothing is predicted: the program 'atomsan' has gone");
+		rt_say("nothing is predicted: the program 'atomsan' has gone, or is stopped");
 	return shown.findings;
 }
 

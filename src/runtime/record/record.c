@@ -46,6 +46,7 @@ static void stop_recording(const char *doing, int error)
 		       rt_options.predict_size);
 		rt_format(record_header->why, sizeof record_header->why, "predict_size is used up");
 	}
+	rt_note_incomplete("%s", record_header->why);
 	record_header->closed = 2;
 }
 

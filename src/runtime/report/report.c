@@ -18,6 +18,14 @@ struct report_counts report_counts;
 static uint64_t nprinted; /* findings that were printed without a reporter */
 static uint32_t nsending; /* number of threads that are sending; the program's end waits for them */
 
+/*
+ * The first findings that were sent, as far as they can be printed without names: if the reporter
+ * dies, it may not have printed them.
+ */
+enum { SENT_MAX = 64 };
+static struct live_step sent_about[SENT_MAX][2];
+static uint32_t nsent;
+
 /* --- messages --- */
 
 /* Print a finding with addresses, if there is no reporter to do it better. */
@@ -30,6 +38,28 @@ static void print_finding(const struct live_step *about)
 	       "(no reporter: %s)",
 	       last->thread, (unsigned long)last->pc, (unsigned long)last->address, before->thread,
 	       (unsigned long)before->pc, link_why_none());
+}
+
+/* The finding was sent: keep what print_finding() needs. */
+static void keep_sent(const struct live_step about[2])
+{
+	uint32_t i = __atomic_fetch_add(&nsent, 1, __ATOMIC_RELAXED);
+
+	if (i < SENT_MAX)
+		memcpy(sent_about[i], about, sizeof sent_about[i]);
+}
+
+/* The reporter has died or stopped. Say so, and print the findings that it may have kept. */
+static void print_sent(void)
+{
+	uint32_t n = nsent;
+
+	rt_say("the reporter ended or stopped before the program did: the summary is missing%s",
+	       n ? ", and these findings may be" : "");
+	for (uint32_t i = 0; i < n && i < SENT_MAX; i++)
+		print_finding(sent_about[i]);
+	if (n > SENT_MAX)
+		rt_say("%u more findings were sent to it", n - SENT_MAX);
 }
 
 /* A long transaction that closes many kinds of cycles must not flood the reporter. */
@@ -89,7 +119,9 @@ static void send_finding(struct message *m)
 	rt_pages_free(m->out.recording.p, m->out.recording.cap);
 	rt_pages_free(m->out.facts.p, m->out.facts.cap);
 	rt_pages_free(m->steps, STEPS_BYTES);
-	if (!sent)
+	if (sent)
+		keep_sent(m->about);
+	else
 		print_finding(m->about);
 	__atomic_fetch_sub(&nsending, 1, __ATOMIC_SEQ_CST);
 	/* The finding was shown, or printed here. */
@@ -300,8 +332,11 @@ uint64_t report_end(uint32_t slots)
 	if (*rt_options.first_run)
 		block_policy_send_suspects();
 	/* Without a connection nothing was found; but report if the run was not checked in full. */
-	if (!link_is_up() && !report_counts.lost && !*rt_options.reporter)
+	if (!link_is_up() && !report_counts.lost && !*rt_options.reporter) {
+		if (link_was_cut())
+			print_sent();
 		return nprinted;
+	}
 	report_left_out();
 	kinds_send_counts(&end);
 	end.transactions = report_counts.transactions + rt_self.blocks.transactions;
@@ -317,8 +352,11 @@ uint64_t report_end(uint32_t slots)
 	end.lost = report_counts.lost;
 	end.pooled = report_counts.pooled;
 	end.max_alive = report_counts.max_alive;
-	if (!link_send(LIVE_END, &(struct link_part){&end, sizeof end}, 1, &shown, sizeof shown))
+	if (!link_send(LIVE_END, &(struct link_part){&end, sizeof end}, 1, &shown, sizeof shown)) {
+		if (link_was_cut())
+			print_sent();
 		return kinds_count();
+	}
 	/* If the connection was lost, the findings of the first reporter count, too. */
 	return shown.findings || !link_was_lost() || *rt_options.suppressions ? shown.findings
 									      : kinds_count();
@@ -328,6 +366,7 @@ void report_child(void)
 {
 	nsending = 0;
 	nprinted = 0;
+	nsent = 0;
 	rt_self.blocks.nreports = 0; /* those of the parent */
 	kinds_child();
 }

@@ -78,6 +78,7 @@ void rt_stop_checking(const char *why)
 	if (!__atomic_exchange_n(&rt_checking, false, __ATOMIC_RELAXED))
 		return;
 	mode_choose();
+	rt_note_incomplete("the check stopped: %s", why);
 	rt_say("the check stopped: %s; the program continues", why);
 }
 
