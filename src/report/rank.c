@@ -8,6 +8,7 @@
 #include "report/region.h"
 #include "report/stack.h"
 #include "report/step.h"
+#include "spec/pattern.h"
 
 #include "base/banned.h"
 
@@ -315,6 +316,69 @@ static bool is_in_synchronisation(struct look *l)
 		return false;
 	str_fmt(&l->why, "both accesses are inside %s(), which synchronises threads", after);
 	return true;
+}
+
+/*
+ * Returns the part of the C++ library by which this step synchronises threads, or NULL. Its code is
+ * in headers, so it is checked like the program's. Only the innermost functions count, up to the
+ * first that is not the library's.
+ */
+static const char *find_library_part(const struct finding_step *s)
+{
+	static const struct {
+		const char *prefix, *part;
+	} parts[] = {
+		{"std::latch::", "std::latch"},
+		{"std::barrier<", "std::barrier"},
+		{"std::__tree_barrier<", "std::barrier"},
+		{"std::counting_semaphore<", "std::counting_semaphore"},
+		{"std::__atomic_semaphore::", "std::counting_semaphore"},
+		{"std::__platform_semaphore::", "std::counting_semaphore"},
+		{"std::__atomic_wait_address", "std::atomic::wait()"},
+		{"std::__atomic_notify_address", "std::atomic::notify_one()"},
+		{"std::__detail::__waiter", "std::atomic::wait()"},
+		{"std::__detail::__atomic_spin", "std::atomic::wait()"},
+		{"std::stop_token::", "std::stop_token"},
+		{"std::_Stop_state", "std::stop_token"},
+	};
+
+	for (size_t i = 0; i < s->stack.n && s->stack.v[i].function; i++) {
+		const char *function = s->stack.v[i].function;
+		size_t name, params;
+
+		pattern_split_function(function, &name, &params);
+		if (!strncmp(function, "std::", 5))
+			name = 0; /* "std::latch::wait() const::{lambda()#1}::operator()() const" */
+		if (strncmp(function + name, "std::", 5) != 0)
+			return NULL;
+		for (size_t k = 0; k < sizeof parts / sizeof parts[0]; k++)
+			if (!strncmp(function + name, parts[k].prefix, strlen(parts[k].prefix)))
+				return parts[k].part;
+	}
+	return NULL;
+}
+
+/* Is one end of the cut in such a part, or are all steps that cut it? Without a cut: all accesses?
+ */
+static bool is_in_library_part(struct look *l)
+{
+	const struct finding *f = l->f;
+	size_t from = l->cut.before ? l->cut.from : 0;
+	size_t to = l->cut.before ? l->cut.to : f->nsteps - 1;
+	const char *part = NULL;
+
+	if (l->cut.before)
+		part = find_library_part(l->cut.after);
+	if (l->cut.before && !part)
+		part = find_library_part(l->cut.before);
+	for (size_t i = from; !part && i <= to && i < f->nsteps; i++)
+		if (!find_library_part(&f->steps[i]))
+			return false;
+	if (!part && f->nsteps)
+		part = find_library_part(&f->steps[from]);
+	if (part)
+		str_fmt(&l->why, "threads synchronise here by %s", part);
+	return part;
 }
 
 /* compare-and-exchange or exchange, later a store; the others only try or look. */
@@ -691,6 +755,7 @@ static const struct rule {
 } rules[] = {
 	{is_freed_between, CLASS_CHECK_THEN_ACT},
 	{is_in_synchronisation, CLASS_SYNCHRONISATION},
+	{is_in_library_part, CLASS_SYNCHRONISATION},
 	{is_lock_word, CLASS_SYNCHRONISATION},
 	{is_polling, CLASS_SYNCHRONISATION},
 	{is_callback, CLASS_SYNCHRONISATION},

@@ -2,7 +2,7 @@
  * The patterns of a specification, and the forms of names that they are matched
  * against.
  *
- * Included by: src/spec, tests.
+ * Included by: src/spec, src/report/rank.c, tests.
  */
 #ifndef ATOMSAN_SPEC_PATTERN_H
 #define ATOMSAN_SPEC_PATTERN_H

@@ -259,6 +259,36 @@ static void test_atomic_variable(void **state)
 	assert_class(f, CLASS_ATOMIC_VARIABLE, "only about x");
 }
 
+static void test_library_part(void **state)
+{
+	static struct finding_frame wait[] =
+		{{"std::__detail::__waiter_pool_base::_M_leave_wait()"},
+		 {"void std::__atomic_wait_address<int>(int const*)"},
+		 {"std::latch::wait() const"},
+		 {"deposit()"}},
+				    own[] = {{"deposit()"}, {"std::latch::wait() const"}},
+				    other[] = {{"std::vector<int>::size() const"}, {"deposit()"}};
+	struct finding *f;
+
+	(void)state;
+	f = ops("r", "w", "w", NULL);
+	f->steps[2].stack = (struct finding_stack){wait, N(wait)};
+	assert_class(f, CLASS_SYNCHRONISATION, "by std::atomic::wait()");
+	f = ops("r", "w", "w", NULL);
+	f->steps[0].stack = (struct finding_stack){&wait[2], 2};
+	assert_class(f, CLASS_SYNCHRONISATION, "by std::latch");
+	f = ops("r", "w", "w", NULL);
+	f->steps[1].stack = (struct finding_stack){wait, N(wait)};
+	assert_class(f, CLASS_SYNCHRONISATION, "by std::atomic::wait()");
+	/* A function that the library calls, and other parts of the library. */
+	f = ops("r", "w", "w", NULL);
+	f->steps[0].stack = f->steps[2].stack = (struct finding_stack){own, N(own)};
+	assert_class(f, CLASS_CHECK_THEN_ACT, "without a lock");
+	f = ops("r", "w", "w", NULL);
+	f->steps[0].stack = f->steps[2].stack = (struct finding_stack){other, N(other)};
+	assert_class(f, CLASS_CHECK_THEN_ACT, "without a lock");
+}
+
 static void test_synchronisation(void **state)
 {
 	static struct finding_frame spin[] = {{"my_spin_lock", "/src/a.c", NULL, 3}},
@@ -691,6 +721,7 @@ int main(void)
 		cmocka_unit_test(test_lock_order),
 		cmocka_unit_test(test_atomic_variable),
 		cmocka_unit_test(test_synchronisation),
+		cmocka_unit_test(test_library_part),
 		cmocka_unit_test(test_source),
 		cmocka_unit_test(test_weak),
 		cmocka_unit_test(test_callback),
