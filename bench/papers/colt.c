@@ -467,7 +467,7 @@ int main(int argc, char **argv)
 	double entries = 0, trace = 0, wanted = 0;
 	long increments = 0;
 
-	paper_start(argc, argv, "colt", 24, 600, 480000, 4);
+	paper_start(argc, argv, "colt", 24, 1500, 480000, 4);
 	for (int i = 0; i < BINS; i++) {
 		pthread_mutex_init(&bins[i].lock, NULL);
 		bin_add(&bins[i], i);

@@ -267,7 +267,7 @@ static void *run_user(void *arg)
 
 int main(int argc, char **argv)
 {
-	paper_start(argc, argv, "hedc", 6, 60, 30000, 4);
+	paper_start(argc, argv, "hedc", 6, 600, 30000, 4);
 	if (paper.threads <= WORKERS)
 		paper_fail("there are no users");
 	queue.closed = 1 - (paper.threads - WORKERS);

@@ -272,7 +272,7 @@ int main(int argc, char **argv)
 {
 	long transactions = 0, warehouse_paid = 0, district_paid = 0, customer_paid = 0;
 
-	paper_start(argc, argv, "jbb", 12, 600, 1000000, 4);
+	paper_start(argc, argv, "jbb", 12, 6000, 1000000, 4);
 	for (int i = 0; i < ITEMS; i++)
 		prices[i] = 100 + i * 37 % 991;
 	for (int i = 0; i < WAREHOUSES; i++) {

@@ -135,7 +135,7 @@ int main(int argc, char **argv)
 	double sum = 0, *final;
 	struct result r;
 
-	paper_start(argc, argv, "montecarlo", 32, 200, 30000, 4);
+	paper_start(argc, argv, "montecarlo", 32, 2000, 30000, 4);
 	steps = paper.is_small ? SMALL_STEPS : STEPS;
 	paper_run_threads(run_tasks);
 	paper_verify(results.size == paper.size, "a result is missing");
