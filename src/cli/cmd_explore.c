@@ -120,6 +120,8 @@ static int explore(int argc, char **argv)
 	}
 	result.findings = r.findings;
 	result.seconds = r.seconds;
+	result.explored =
+		(struct engine_explored){r.schedules, r.violations, r.failures, r.exhausted};
 	rep.results = &result;
 	rep.nresults = 1;
 	rep.source.program = argv[0];

@@ -21,6 +21,7 @@ extern const struct command cmd_replay; /* main.c lists it */
 
 static struct {
 	uint64_t times, limit;
+	bool gdb;
 	int quiet, verbose;
 } o = {.times = 1, .limit = 60};
 
@@ -28,6 +29,7 @@ static const struct opt opts[] = {
 	OPT_U64('n', "times", "N", &o.times,
 		"run it N times (1), and say how often it came out the same"),
 	OPT_U64(0, "limit", "SECONDS", &o.limit, "let a run take so long (60)"),
+	OPT_FLAG(0, "gdb", &o.gdb, "run it under gdb, with a breakpoint at each switch"),
 	OPT_COUNT('q', "quiet", &o.quiet, "do not print the findings in full"),
 	OPT_COUNT('v', "verbose", &o.verbose, "print what each run did"),
 	OPT_STOP_AT_WORD,
@@ -167,6 +169,40 @@ static int replay_all(const struct sched *s, char **argv, struct err *err)
 	return rc;
 }
 
+/*
+ * Runs the program under gdb. There is no time limit, and the status is gdb's. The scheduler is
+ * patient with a program that is traced.
+ */
+static int replay_in_gdb(const struct sched *s, char **argv, struct err *err)
+{
+	static char *const gdb[] = {"gdb",   "-q",
+				    "-ex",   "set breakpoint pending on",
+				    "-ex",   "break atomsan_schedule_switch",
+				    "--args"};
+	enum { WORDS = sizeof gdb / sizeof *gdb };
+	struct driven_run run = {.seconds = 1e9, .output = -1};
+	struct drive d;
+	size_t n = 0;
+	int rc = -1;
+
+	while (argv[n])
+		n++;
+	run.argv = mem_zalloc((WORDS + n + 1) * sizeof *run.argv);
+	memcpy(run.argv, gdb, sizeof gdb);
+	memcpy(run.argv + WORDS, argv, n * sizeof *argv);
+	if (!drive_open(&d, err)) {
+		run.drive = &d;
+		rc = sched_plan(s, &d, err);
+		if (!rc)
+			rc = driven_run(&run, err);
+		if (!rc)
+			driven_run_free(&run);
+		drive_close(&d);
+	}
+	mem_free(run.argv);
+	return rc ? EXIT_BAD : run.status;
+}
+
 static int replay(int argc, char **argv)
 {
 	struct err err = {0};
@@ -183,7 +219,7 @@ static int replay(int argc, char **argv)
 	}
 	if (argc > 1 && !strcmp(argv[1], "--"))
 		argc--, argv++;
-	rc = replay_all(&s, argc > 1 ? argv + 1 : s.command, &err);
+	rc = (o.gdb ? replay_in_gdb : replay_all)(&s, argc > 1 ? argv + 1 : s.command, &err);
 	if (err_is_set(&err))
 		cli_error("%s", err.text);
 	sched_free(&s);

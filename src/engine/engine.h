@@ -79,6 +79,13 @@ const struct engine_ops *engine_by_name(const char *name);
 /* Call create(), with the engine's defaults if `options` is NULL. */
 void *engine_create(const struct engine_ops *ops, const void *options, struct finding_sink *sink);
 
+/* What `explore` adds to the result of its runs; all 0 otherwise. */
+struct engine_explored {
+	uint64_t schedules, violations,
+		failures; /* schedules; those with a violation; failed ones */
+	bool exhausted;   /* all schedules within the bound were run */
+};
+
 /* The result of running an engine over a trace. */
 struct engine_result {
 	const struct engine_ops *ops;
@@ -86,6 +93,7 @@ struct engine_result {
 	struct reader_counts counts; /* of the whole trace: later passes may read only a part */
 	struct engine_stat stats[ENGINE_STATS_MAX];
 	size_t nstats;
+	struct engine_explored explored;
 	struct finding_list findings;
 };
 

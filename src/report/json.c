@@ -452,6 +452,14 @@ static void write_result(struct json_emit *j, const struct engine_result *res,
 	write_findings(j, &res->findings);
 	write_hidden(j, &res->findings);
 	json_emit_str(j, "reason", incomplete);
+	if (res->explored.schedules) {
+		json_emit_open(j, "explored", '{', JSON_ONE_LINE);
+		json_emit_u64(j, "schedules", res->explored.schedules);
+		json_emit_u64(j, "violations", res->explored.violations);
+		json_emit_u64(j, "failures", res->explored.failures);
+		json_emit_bool(j, "exhausted", res->explored.exhausted);
+		json_emit_close(j);
+	}
 	json_emit_close(j);
 }
 

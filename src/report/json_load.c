@@ -433,6 +433,7 @@ static void get_result(struct load *l, const struct json *j, struct engine_resul
 		       struct engine_ops *unknown)
 {
 	const struct json *name = get_member(l, j, "engine", JSON_STRING), *list, *hidden;
+	const struct json *explored;
 	size_t n;
 
 	finding_list_init(&res->findings, true);
@@ -448,6 +449,11 @@ static void get_result(struct load *l, const struct json *j, struct engine_resul
 	res->findings.hidden[HIDDEN_SYNCHRONISATION] = get_number(l, hidden, "synchronisation");
 	res->findings.hidden[HIDDEN_POSSIBLE] = get_number(l, hidden, "possible");
 	res->findings.hidden[HIDDEN_WEAK] = get_number(l, hidden, "weak");
+	explored = json_member(j, "explored") ? get_member(l, j, "explored", JSON_OBJECT) : NULL;
+	if (explored)
+		res->explored = (struct engine_explored){
+			get_number(l, explored, "schedules"), get_number(l, explored, "violations"),
+			get_number(l, explored, "failures"), get_bool(l, explored, "exhausted")};
 	list = get_list(l, j, "findings", &n);
 	for (const struct json *m = list ? list->first : NULL; m; m = m->next) {
 		struct finding *f;

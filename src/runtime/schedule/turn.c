@@ -305,12 +305,23 @@ static void wait_for_turn(struct sched_thread *t)
 }
 
 /*
+ * For debuggers: called, with the turn, by a thread at a switch of the schedule, before it hands
+ * the turn to `other`. A breakpoint here shows the program between the parts of the schedule.
+ */
+RT_EXPORT void atomsan_schedule_switch(uint32_t other);
+__attribute__((noinline)) void atomsan_schedule_switch(uint32_t other)
+{
+	__asm__ volatile("" : : "r"(other) : "memory");
+}
+
+/*
  * Choose who runs next; if it is not the calling thread, hand over and wait for the turn. The lock
  * is held, and is released.
  */
 static void pass_turn(struct sched_thread *t, bool can_continue, bool step)
 {
 	struct sched_thread *next;
+	uint64_t taken = schedule_file->taken;
 	bool in_vain;
 
 	schedule_file->holder = 0;
@@ -328,6 +339,8 @@ static void pass_turn(struct sched_thread *t, bool can_continue, bool step)
 		t->yielded = 0;
 		jump_to(find_deadline());
 	}
+	if (next && schedule_file->taken != taken)
+		atomsan_schedule_switch(next->number);
 	if (next)
 		give_turn(next);
 	wait_for_turn(t);
