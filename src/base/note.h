@@ -7,6 +7,12 @@
 #ifndef ATOMSAN_BASE_NOTE_H
 #define ATOMSAN_BASE_NOTE_H
 
+#include <stdarg.h>
+
+/* One line; control characters in it are shown as \xNN. */
 void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The same, after the name of a command: "atomsan COMMAND: ..."; NULL: none. */
+void note_line(const char *command, const char *fmt, va_list ap)
+	__attribute__((format(printf, 2, 0)));
 
 #endif

@@ -33,9 +33,7 @@ static const struct command *by_name(const char *name)
 
 static void print_message(const char *command, const char *fmt, va_list ap)
 {
-	fprintf(stderr, "atomsan%s%s: ", command ? " " : "", command ? command : "");
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
+	note_line(command, fmt, ap);
 }
 
 int cli_error(const char *fmt, ...)

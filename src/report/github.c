@@ -7,6 +7,7 @@
 #include "report/report.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "report/shown.h"
 #include "report/step.h"
@@ -18,15 +19,26 @@
 /* Escape '%' and newlines; in a property also the characters that would end it. */
 static void put_escaped(FILE *out, const char *s, bool property)
 {
-	for (; *s; s++) {
-		bool special = *s == '%' || *s == '\r' || *s == '\n' ||
-			       (property && (*s == ':' || *s == ','));
+	struct str shown = STR_INIT;
+
+	/* A newline of our own begins a line of the message; other control characters are shown. */
+	for (size_t n; *s; s += n) {
+		n = strcspn(s, "\n");
+		str_add_shown(&shown, s, n, SIZE_MAX);
+		if (!s[n])
+			continue;
+		str_addc(&shown, '\n');
+		n++;
+	}
+	for (const char *c = shown.s; *c; c++) {
+		bool special = *c == '%' || *c == '\n' || (property && (*c == ':' || *c == ','));
 
 		if (special)
-			fprintf(out, "%%%02X", (unsigned char)*s);
+			fprintf(out, "%%%02X", (unsigned char)*c);
 		else
-			putc(*s, out);
+			putc(*c, out);
 	}
+	str_free(&shown);
 }
 
 static void write_finding(const struct finding *f, FILE *out)

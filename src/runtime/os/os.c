@@ -143,6 +143,10 @@ static void print_line(const char *fmt, va_list args)
 	long written;
 
 	n += format_args(line + n, size - n - 1, fmt, args);
+	/* Names in it must not control the terminal or begin a line. */
+	for (size_t i = 0; i < n; i++)
+		if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+			line[i] = '?';
 	line[n++] = '\n';
 	written = syscall(SYS_write, 2, line, n);
 	(void)written;
