@@ -12,15 +12,15 @@
 
 #include "base/banned.h"
 
-extern const struct command cmd_cc, cmd_cxx, cmd_run, cmd_explore, cmd_replay, cmd_record,
-	cmd_check, cmd_predict, cmd_report, cmd_refine, cmd_spec, cmd_campaign, cmd_convert,
-	cmd_stats, cmd_dump, cmd_gen, cmd_engines, cmd_live, cmd_as;
+extern const struct command cmd_cc, cmd_cxx, cmd_run, cmd_explore, cmd_confirm, cmd_replay,
+	cmd_record, cmd_check, cmd_predict, cmd_report, cmd_refine, cmd_spec, cmd_campaign,
+	cmd_convert, cmd_stats, cmd_dump, cmd_gen, cmd_engines, cmd_live, cmd_as;
 
 const struct command *const commands[] = {
-	&cmd_cc,     &cmd_cxx,      &cmd_run,     &cmd_explore, &cmd_replay,
-	&cmd_record, &cmd_check,    &cmd_predict, &cmd_report,  &cmd_refine,
-	&cmd_spec,   &cmd_campaign, &cmd_convert, &cmd_stats,   &cmd_dump,
-	&cmd_gen,    &cmd_engines,  &cmd_live,    &cmd_as,      NULL,
+	&cmd_cc,       &cmd_cxx,     &cmd_run,     &cmd_explore, &cmd_confirm, &cmd_replay,
+	&cmd_record,   &cmd_check,   &cmd_predict, &cmd_report,  &cmd_refine,  &cmd_spec,
+	&cmd_campaign, &cmd_convert, &cmd_stats,   &cmd_dump,    &cmd_gen,     &cmd_engines,
+	&cmd_live,     &cmd_as,      NULL,
 };
 
 static const struct command *by_name(const char *name)

@@ -8,6 +8,14 @@
 
 #include "base/banned.h"
 
+const char *const confirm_outcome_names[CONFIRM_OUTCOMES + 1] = {
+	"confirmed", "ordered", "not reached", "diverged", "out of time", NULL,
+};
+
+const char *const confirm_harm_names[CONFIRM_HARMS] = {
+	NULL, "none", "exit", "output", "crash", "hang",
+};
+
 const char *const region_kind_names[REGION_KINDS] = {
 	[REGION_FUNCTION] = "function", [REGION_MARKED] = "marked", [REGION_STRETCH] = "stretch",
 	[REGION_ROUND] = "round",       [REGION_PAIR] = "pair",

@@ -168,6 +168,39 @@ enum finding_class {
 };
 extern const char *const finding_class_names[CLASSES];
 
+/* What came of driving the program into a prediction. */
+enum confirm_outcome {
+	CONFIRM_CONFIRMED,
+	CONFIRM_ORDERED,     /* the other thread could not go on before the block had ended */
+	CONFIRM_NOT_REACHED, /* the threads did not come to its places */
+	CONFIRM_DIVERGED,    /* the steps happened in this order, but the check saw no violation */
+	CONFIRM_OUT_OF_TIME,
+	CONFIRM_OUTCOMES
+};
+extern const char *const confirm_outcome_names[CONFIRM_OUTCOMES + 1]; /* ends with NULL */
+
+/* How the confirmed run differs from those with whole blocks. */
+enum confirm_harm {
+	CONFIRM_HARM_UNKNOWN, /* not judged */
+	CONFIRM_HARM_NONE,
+	CONFIRM_HARM_EXIT,
+	CONFIRM_HARM_OUTPUT,
+	CONFIRM_HARM_CRASH,
+	CONFIRM_HARM_HANG,
+	CONFIRM_HARMS
+};
+extern const char *const confirm_harm_names[CONFIRM_HARMS]; /* the first is NULL */
+
+struct finding_confirm {
+	enum confirm_outcome outcome;
+	const char *why; /* for the outcome, a clause; or NULL */
+	uint32_t runs;   /* driven runs, until it was confirmed or given up */
+	uint32_t replayed, of;
+	const char *schedule; /* the file that drives the program into it; or NULL */
+	enum confirm_harm harm;
+	const char *harm_text; /* a sentence without its full stop; or NULL */
+};
+
 struct finding {
 	enum finding_status status;
 	const char *kind; /* "cycle" */
@@ -216,7 +249,8 @@ struct finding {
 	size_t nreasons;
 	struct finding_memory *memory; /* that has a name: memory_names.h */
 	size_t nmemory;
-	uint64_t count; /* findings with this fingerprint */
+	uint64_t count;                  /* findings with this fingerprint */
+	struct finding_confirm *confirm; /* NULL: nothing was tried */
 	struct arena arena;
 };
 

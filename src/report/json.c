@@ -261,6 +261,31 @@ static void write_threads(struct json_emit *j, const struct finding *f)
 	json_emit_close(j);
 }
 
+/* Only `confirm` has it. */
+static void write_confirm(struct json_emit *j, const struct finding *f)
+{
+	const struct finding_confirm *c = f->confirm;
+
+	if (!c)
+		return;
+	json_emit_open(j, "confirm", '{', JSON_LINES);
+	json_emit_str(j, "outcome", confirm_outcome_names[c->outcome]);
+	json_emit_str(j, "why", c->why);
+	json_emit_u64(j, "runs", c->runs);
+	json_emit_u64(j, "replayed", c->replayed);
+	json_emit_u64(j, "of", c->of);
+	json_emit_str(j, "schedule", c->schedule);
+	if (c->harm == CONFIRM_HARM_UNKNOWN) {
+		json_emit_null(j, "harm");
+	} else {
+		json_emit_open(j, "harm", '{', JSON_ONE_LINE);
+		json_emit_str(j, "kind", confirm_harm_names[c->harm]);
+		json_emit_str(j, "text", c->harm_text);
+		json_emit_close(j);
+	}
+	json_emit_close(j);
+}
+
 static void write_feasible(struct json_emit *j, const struct finding *f)
 {
 	if (f->feasible == FEASIBLE_UNKNOWN)
@@ -365,6 +390,7 @@ static void write_finding(struct json_emit *j, const struct finding *f, uint64_t
 	if (f->recorded)
 		write_memory(j, f);
 	write_feasible(j, f);
+	write_confirm(j, f);
 	json_emit_close(j);
 }
 

@@ -375,6 +375,33 @@ static void get_rank(struct load *l, const struct json *j, struct finding *f)
 	};
 }
 
+static void get_confirm(struct load *l, const struct json *j, struct finding *f)
+{
+	static const char *const harms[] = {"none", "exit", "output", "crash", "hang", NULL};
+	const struct json *m = get_member(l, j, "confirm", JSON_OBJECT), *harm;
+	struct finding_confirm *c;
+	size_t word;
+
+	if (!m)
+		return;
+	c = f->confirm = arena_alloc(&f->arena, sizeof *c);
+	word = get_word(l, m, "outcome", confirm_outcome_names);
+	*c = (struct finding_confirm){
+		.outcome = word == SIZE_MAX ? CONFIRM_NOT_REACHED : (enum confirm_outcome)word,
+		.why = get_string(l, m, "why"),
+		.runs = get_small(l, m, "runs"),
+		.replayed = get_small(l, m, "replayed"),
+		.of = get_small(l, m, "of"),
+		.schedule = get_string(l, m, "schedule"),
+	};
+	harm = get_member(l, m, "harm", JSON_OBJECT);
+	if (harm) {
+		word = get_word(l, harm, "kind", harms);
+		c->harm = word == SIZE_MAX ? CONFIRM_HARM_UNKNOWN : (enum confirm_harm)(word + 1);
+		c->harm_text = get_string(l, harm, "text");
+	}
+}
+
 static void get_finding(struct load *l, const struct json *j, struct finding *f)
 {
 	static const char *const statuses[] = {"observed", "predicted", "confirmed", NULL};
@@ -411,6 +438,7 @@ static void get_finding(struct load *l, const struct json *j, struct finding *f)
 	get_threads(l, j, f);
 	f->recorded = get_bool(l, j, "recorded");
 	get_rank(l, j, f);
+	get_confirm(l, j, f);
 	get_fingerprint(l, j, f);
 }
 

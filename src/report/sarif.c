@@ -229,6 +229,12 @@ static void write_rank(struct json_emit *j, const struct finding *f)
 		json_emit_double(j, "rank", f->rank < 100 ? 101 - f->rank : 1);
 }
 
+/* Did the program end and print as it does with whole blocks? */
+static bool is_harmless(const struct finding *f)
+{
+	return f->confirm && f->confirm->harm == CONFIRM_HARM_NONE;
+}
+
 static void write_result(struct json_emit *j, const struct report *rep, size_t rule,
 			 const struct group *g)
 {
@@ -239,7 +245,7 @@ static void write_result(struct json_emit *j, const struct report *rep, size_t r
 	json_emit_open(j, NULL, '{', JSON_LINES);
 	json_emit_str(j, "ruleId", rep->results[rule].ops->name);
 	json_emit_u64(j, "ruleIndex", rule);
-	json_emit_str(j, "level", story_is_certain(f) ? "error" : "warning");
+	json_emit_str(j, "level", story_is_certain(f) && !is_harmless(f) ? "error" : "warning");
 	story_add_line(&b, f);
 	write_text(j, "message", b.s);
 	write_locations(j, rep, f);

@@ -294,6 +294,41 @@ void text_finding_summary(const struct report *rep, const struct group *g, FILE 
 	str_free(&b);
 }
 
+/* Say what came of driving the program into it. The replay line is copied, so it is not wrapped. */
+static void write_confirmed(const struct finding *f, FILE *out)
+{
+	const struct finding_confirm *c = f->confirm;
+	struct str b = STR_INIT;
+
+	if (!c)
+		return;
+	if (c->outcome == CONFIRM_CONFIRMED) {
+		str_fmt(&b,
+			"Confirmed: driven run %u did it; its schedule did it again %u of %u "
+			"times.",
+			c->runs, c->replayed, c->of);
+		show_wrap(out, b.s, 2, 4);
+		if (c->harm_text) {
+			str_reset(&b);
+			str_fmt(&b,
+				c->harm == CONFIRM_HARM_NONE ? "No harm seen: %s." : "Harm: %s.",
+				c->harm_text);
+			show_wrap(out, b.s, 2, 4);
+		}
+		if (c->schedule)
+			fprintf(out, "  To run it again: atomsan replay %s\n", c->schedule);
+	} else {
+		str_fmt(&b, "Not confirmed (%s)", confirm_outcome_names[c->outcome]);
+		if (c->runs)
+			str_fmt(&b, " in %u driven run%s", c->runs, c->runs == 1 ? "" : "s");
+		if (c->why)
+			str_fmt(&b, ": %s", c->why);
+		str_addc(&b, '.');
+		show_wrap(out, b.s, 2, 4);
+	}
+	str_free(&b);
+}
+
 /* The user copies this line, so it is never wrapped or shortened. */
 static void write_suppression(const struct finding *f, FILE *out)
 {
@@ -323,6 +358,7 @@ void text_finding_write(const struct report *rep, const struct group *g, FILE *o
 	text_steps_locks(f, out);
 	write_rests_on(f, out);
 	write_schedule(rep, f, out);
+	write_confirmed(f, out);
 	write_seen(f, out);
 	write_others(rep, g, out);
 	write_suppression(f, out);

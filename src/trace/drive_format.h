@@ -178,8 +178,8 @@ struct drive_file {
 	uint64_t clock; /* the time at which the program's clock starts, in ns; 0: the real one */
 	uint32_t nplan_threads, nchoices, nplaces, nholds;
 	uint32_t all_accesses; /* 1: each plain access is a step; 0: only those at `place` */
-	uint32_t log_all; /* 1: log each step at which there was a choice; 0: only other choices
-			     than the default */
+	uint32_t log_all; /* 2: log each step; 1: each step at which there was a choice; 0: only
+			     other choices than the default */
 	uint32_t learn;   /* 1: find places that access memory which several threads access */
 	uint32_t keep_deadlock; /* 1: at a deadlock, do not end the program */
 

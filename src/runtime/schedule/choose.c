@@ -307,7 +307,7 @@ static void log_step(const struct sched_thread *t, const struct sched_thread *ch
 	struct drive_file *f = schedule_file;
 	struct drive_step *s;
 
-	if (chosen == standard && (!f->log_all || n < 2))
+	if (chosen == standard && (!f->log_all || (n < 2 && f->log_all < 2)))
 		return;
 	if (f->nsteps == DRIVE_STEPS) {
 		f->steps_lost++;
@@ -348,6 +348,9 @@ struct sched_thread *choose_next(struct sched_thread *t, bool can_continue)
 		chosen = choose_by_strategy(t, can_continue, standard);
 	if (!chosen)
 		chosen = standard;
+	/* Without the hold, a held thread would have gone on: so its schedule needs a choice. */
+	if (t && t->state == DRIVE_HELD)
+		standard = t;
 	if (t && chosen)
 		log_step(t, chosen, standard ? standard : t, can_continue, NULL, candidates, n);
 	if (t)
