@@ -1,7 +1,7 @@
 /*
  * For tests/schedule/confirm. The reader's two reads are under the lock, and the lock is released in between. In the
- * build with ORDERED the writer starts only after the second read: a prediction that does not know the condition behind
- * it cannot happen.
+ * build with ORDERED the writer starts only after the second read. So what is predicted for the other build cannot
+ * happen in this one.
  */
 #include <pthread.h>
 #include <semaphore.h>
