@@ -126,7 +126,9 @@ static void print_unchecked(struct reader *r, const struct engine_result *result
 		predicts |= is_predict;
 		has_pairs |= is_predict && predict_has_pairs(&check_asked.predict);
 	}
-	if (printing_asked.quiet || !judges_blocks || has_pairs)
+	/* Other formats are for programs, which may take any message for a failure. */
+	if (printing_asked.quiet || !judges_blocks || has_pairs ||
+	    (printing_asked.format && strcmp(printing_asked.format, "text") != 0))
 		return;
 	outside_read(&outside, r);
 	outside_describe(&outside, &s);

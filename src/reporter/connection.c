@@ -465,7 +465,8 @@ static int take_unruled(struct reporter_process *p, size_t n, struct err *err)
 	if (n)
 		return err_fail(err, "it sent an UNRULED of %zu bytes", n);
 	modules = mem_alloc((p->raw.nmodules + 1) * sizeof *modules);
-	memcpy(modules, p->raw.module, p->raw.nmodules * sizeof *modules);
+	if (p->raw.nmodules)
+		memcpy(modules, p->raw.module, p->raw.nmodules * sizeof *modules);
 	qsort(modules, p->raw.nmodules, sizeof *modules, compare_modules);
 	for (size_t i = 0; i < p->raw.nmodules; i++) {
 		u.base = modules[i].base;
