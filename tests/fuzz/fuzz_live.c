@@ -68,7 +68,7 @@ static void add_fixed(struct str *out, uint32_t type, const uint8_t *p, size_t n
 
 static void add_hello(struct str *out, const uint8_t *p, size_t n)
 {
-	struct live_hello h = {LIVE_VERSION, 77};
+	struct live_hello h = {.version = LIVE_VERSION, .pid = 77};
 	struct str body = STR_INIT;
 
 	str_addn(&body, (const char *)&h, sizeof h);
