@@ -816,6 +816,8 @@ void rank_classify(struct finding *f)
 	while (!rule->holds(&l))
 		rule++;
 	f->rank_class = rule->means;
+	/* A finding that was loaded may have reasons already. */
+	f->nreasons = 0;
 	f->reasons = arena_alloc(&f->arena, 4 * sizeof *f->reasons);
 	add_reason(f, l.why.s);
 	add_certainty(f);
