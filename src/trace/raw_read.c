@@ -337,6 +337,18 @@ static void add_last_notes(struct raw *a)
 	}
 }
 
+/*
+ * How many pages of the program's memory to remember. An operation on a range may claim any number
+ * of them, so the recording's size limits them, too: 256 MiB, and more than single accesses can
+ * need.
+ */
+static size_t pages_of(size_t bytes)
+{
+	size_t pages = ((size_t)1 << 16) + bytes / 8;
+
+	return pages < MEMORY_PAGES ? pages : MEMORY_PAGES;
+}
+
 static void raw_start(struct reader *r)
 {
 	struct raw *a = r->state;
@@ -350,7 +362,7 @@ static void raw_start(struct reader *r)
 		err_wrap(&r->err, "%s", r->path);
 		return;
 	}
-	a->memory = raw_memory_new(MEMORY_PAGES);
+	a->memory = raw_memory_new(pages_of(size));
 	raw_names_init(&a->names, &r->names);
 	a->nthreads = a->file.nthreads;
 	a->thread = mem_zalloc((a->nthreads + 1) * sizeof *a->thread);
