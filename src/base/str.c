@@ -38,7 +38,8 @@ void str_room(struct str *b, size_t more)
 void str_addn(struct str *b, const char *s, size_t n)
 {
 	str_room(b, n);
-	memcpy(b->s + b->n, s, n);
+	if (n) /* nothing may be at NULL */
+		memcpy(b->s + b->n, s, n);
 	b->n += n;
 	b->s[b->n] = 0;
 }

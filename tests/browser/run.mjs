@@ -37,7 +37,7 @@ function many(n) {
   const finding = (i) => ({
     status: i % 3 ? "observed" : "predicted",
     kind: "cycle",
-    rests_on: i % 5 ? "data" : "locks",
+    rests_on: i % 5 || i % 3 ? "data" : "locks", // observed lock orders of a function would be one cause
     event: i + 3,
     transaction: { thread: "T1", label: `block_${i % 700}`, begin: i + 1, place: `src/file${i % 40}.c:${i % 900}` },
     blame: { thread: "T1", label: `block_${i % 700}`, begin: i + 1, refuted: [`block_${i % 700}`], place: `src/file${i % 40}.c:${i % 900}` },
