@@ -249,11 +249,28 @@ static void keep_unused(struct refine *f, const struct refine_answer *a)
 	u->nunused = kept;
 }
 
+/* Prints the lines that a program wrote, without what may control a terminal. */
+static void print_output(const char *output)
+{
+	struct str text = STR_INIT;
+
+	while (*output) {
+		size_t n = strcspn(output, "\n");
+
+		str_add_shown(&text, output, n, SIZE_MAX);
+		str_addc(&text, '\n');
+		output += n + (output[n] == '\n');
+	}
+	(void)fwrite(text.s, 1, text.n, stderr);
+	str_free(&text);
+}
+
 /* Prints how the program ended, if that was unusual. Returns true if it did not end by itself. */
 static bool was_killed(struct refine *f, const struct job *j, const struct refine_answer *a)
 {
 	bool killed = a->timed_out || WIFSIGNALED(a->status);
 	struct str s = STR_INIT;
+	bool show;
 
 	if (a->timed_out)
 		str_fmt(&s, "ended by --timeout after %llu second%s", (unsigned long long)o.timeout,
@@ -264,11 +281,14 @@ static bool was_killed(struct refine *f, const struct job *j, const struct refin
 	else if (WEXITSTATUS(a->status))
 		str_fmt(&s, "exited with %d", WEXITSTATUS(a->status));
 	/* Show the output once, in case every run fails. */
-	if (s.n && a->output && !f->told)
-		str_fmt(&s, "; its last output:\n%s", a->output);
+	show = s.n && a->output && !f->told;
+	if (show)
+		str_add(&s, "; its last output:");
 	f->told |= s.n > 0;
 	if (s.n)
 		note_run(f, j->run, s.s);
+	if (show)
+		print_output(a->output);
 	if (a->trouble && !killed)
 		note_run(f, j->run, a->trouble);
 	str_free(&s);
