@@ -90,13 +90,47 @@ static void take_command(struct campaign *c, int argc, char **argv)
 	c->nwords = n;
 }
 
+/* Returns 0, or the exit code after a message on what is wrong with the definition. */
+static int check_definition(struct campaign *c)
+{
+	const char *taken = find_taken_option(c);
+
+	if (taken)
+		return cli_usage(&cmd_campaign,
+				 "init: leave out %s: the campaign itself chooses that", taken);
+	if (c->nwords < 2 || (c->nwords == 2 && !strcmp(c->command[1], "--")))
+		return cli_usage(&cmd_campaign, "init: which program?");
+	c->tasks = o.runs == UINT64_MAX ? RUNS : o.runs;
+	if (c->tasks > CAMPAIGN_TASKS_MAX)
+		return cli_usage(&cmd_campaign, "--runs takes a number up to %d",
+				 CAMPAIGN_TASKS_MAX);
+	if (read_time("limit", o.limit, &c->limit) || read_time("timeout", o.timeout, &c->timeout))
+		return EXIT_BAD;
+	return 0;
+}
+
+static int create(struct campaign *c)
+{
+	char *folder = getcwd(NULL, 0);
+	struct err err = {0};
+	bool had;
+	int rc;
+
+	if (!folder)
+		return cli_error("the current folder has no name: %s", strerror(errno));
+	c->folder = folder;
+	rc = campaign_create(c, &had, &err);
+	if (rc)
+		cli_error("%s", err.text);
+	else if (had)
+		note("%s: already this campaign; its results are kept", c->path);
+	free(folder);
+	return rc ? EXIT_BAD : 0;
+}
+
 static int init(int argc, char **argv)
 {
 	struct campaign c = {0};
-	struct err err = {0};
-	const char *taken;
-	char *folder;
-	bool had;
 	int rc;
 
 	if (argc < 1)
@@ -105,30 +139,11 @@ static int init(int argc, char **argv)
 		return cli_usage(&cmd_campaign, "init: which command?");
 	c.path = argv[0];
 	take_command(&c, argc - 1, argv + 1);
-	taken = find_taken_option(&c);
-	if (taken)
-		return cli_usage(&cmd_campaign,
-				 "init: leave out %s: the campaign itself chooses that", taken);
-	if (c.nwords < 2 || (c.nwords == 2 && !strcmp(c.command[1], "--")))
-		return cli_usage(&cmd_campaign, "init: which program?");
-	c.tasks = o.runs == UINT64_MAX ? RUNS : o.runs;
-	if (c.tasks > CAMPAIGN_TASKS_MAX)
-		return cli_usage(&cmd_campaign, "--runs takes a number up to %d",
-				 CAMPAIGN_TASKS_MAX);
-	if (read_time("limit", o.limit, &c.limit) || read_time("timeout", o.timeout, &c.timeout))
-		return EXIT_BAD;
-	folder = getcwd(NULL, 0);
-	if (!folder)
-		return cli_error("the current folder has no name: %s", strerror(errno));
-	c.folder = folder;
-	rc = campaign_create(&c, &had, &err);
-	if (rc)
-		cli_error("%s", err.text);
-	else if (had)
-		note("%s: already this campaign; its results are kept", c.path);
-	free(folder);
+	rc = check_definition(&c);
+	if (!rc)
+		rc = create(&c);
 	arena_free(&c.arena);
-	return rc ? EXIT_BAD : 0;
+	return rc;
 }
 
 /* --- work --- */
