@@ -5,7 +5,7 @@
  * Unless a comment says otherwise, names are made safe to print (show.h) and are
  * shortened if they are too long for a sentence. NULL is printed as "?".
  *
- * Included by: report writers, confirm.c, tests.
+ * Included by: report writers, explain.c, confirm.c, tests.
  */
 #ifndef ATOMSAN_REPORT_STEP_H
 #define ATOMSAN_REPORT_STEP_H

@@ -18,6 +18,7 @@
 #include "engine/precise/options.h"
 #include "report/learned.h"
 #include "report/rank.h"
+#include "report/step.h"
 #include "reporter/reporter_impl.h"
 
 #include "base/banned.h"
@@ -189,8 +190,25 @@ static bool is_small(const struct finding_message *r)
 }
 
 /*
- * Removes the findings whose region the specification excludes. Returns true if it excludes all;
- * then they stay.
+ * A cycle leads from a transaction back to itself. That of a block which was left out since,
+ * because it waited, does not any more: its operations are in several transactions now.
+ */
+static bool is_cycle(const struct finding *f)
+{
+	const struct finding_step *first, *last;
+
+	if (f->evicted || f->nsteps < 2)
+		return true; /* some steps are not known */
+	first = &f->steps[0];
+	last = &f->steps[f->nsteps - 1];
+	return !first->op || !last->op ||
+	       (step_same_name(first->thread, last->thread) && first->begin == last->begin &&
+		!first->label == !last->label);
+}
+
+/*
+ * Removes what is no cycle, and the findings whose region the specification excludes. Returns true
+ * if nothing would be left; then they stay.
  */
 static bool remove_excluded(const struct reporter_process *p, struct finding **v, size_t *n)
 {
@@ -200,8 +218,8 @@ static bool remove_excluded(const struct reporter_process *p, struct finding **v
 	for (size_t i = 0; i < *n; i++) {
 		struct finding *f = v[i];
 
-		if (rules->excludes_region(rules, region_kind_names[f->region.kind],
-					   f->region.name))
+		if (!is_cycle(f) || rules->excludes_region(rules, region_kind_names[f->region.kind],
+							   f->region.name))
 			continue;
 		v[i] = v[kept];
 		v[kept++] = f;
