@@ -1,5 +1,7 @@
 #include "base/file.h"
 
+#include <stdlib.h>
+
 #include "base/output_file.h"
 
 #include "base/banned.h"
@@ -32,6 +34,13 @@ int file_read(const char *path, struct str *text, struct err *err)
 	rc = file_read_open(in, path, text, err);
 	(void)fclose(in);
 	return rc;
+}
+
+void file_add_temporary(struct str *path)
+{
+	const char *folder = getenv("TMPDIR");
+
+	str_fmt(path, "%s/atomsan-XXXXXX", folder && *folder ? folder : "/tmp");
 }
 
 int file_replace(const char *path, const char *bytes, size_t n, struct err *err)

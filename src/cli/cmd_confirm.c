@@ -83,7 +83,6 @@ static bool is_json(const char *path)
 
 static int load_findings(struct json_loaded *loaded, const char *path, struct err *err)
 {
-	const char *tmp = getenv("TMPDIR");
 	struct str findings = STR_INIT;
 	int fd, rc;
 
@@ -91,7 +90,7 @@ static int load_findings(struct json_loaded *loaded, const char *path, struct er
 		return load_text(loaded, path, path, err);
 	if (access(path, R_OK))
 		return err_sys(err, "%s", path);
-	str_fmt(&findings, "%s/atomsan-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	file_add_temporary(&findings);
 	fd = mkstemp(findings.s);
 	if (fd < 0) {
 		rc = err_sys(err, "%s", findings.s);

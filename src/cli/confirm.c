@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/mem.h"
 #include "cli/child.h"
 #include "report/step.h"
@@ -535,14 +536,13 @@ static int try_cuts(struct confirm *c, const struct target *t, struct finding *f
 /* A block that is no function's is checked only if a specification says so. */
 static int include_region(const struct finding *f, struct str *path, struct err *err)
 {
-	const char *tmp = getenv("TMPDIR");
 	struct str rule = STR_INIT;
 	int fd, rc = 0;
 
 	if (!f->region.name || f->region.kind == REGION_FUNCTION ||
 	    f->region.kind == REGION_MARKED || f->region.kind == REGION_UNKNOWN)
 		return 0;
-	str_fmt(path, "%s/atomsan-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	file_add_temporary(path);
 	str_fmt(&rule, "include function %s\n", f->region.name);
 	fd = mkstemp(path->s);
 	if (fd < 0 || write(fd, rule.s, rule.n) != (ssize_t)rule.n ||

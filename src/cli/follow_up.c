@@ -22,9 +22,7 @@
 /* A folder for the files of the two runs. */
 static int make_folder(struct str *folder, struct err *err)
 {
-	const char *tmp = getenv("TMPDIR");
-
-	str_fmt(folder, "%s/atomsan-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	file_add_temporary(folder);
 	return mkdtemp(folder->s) ? 0 : err_sys(err, "%s", folder->s);
 }
 

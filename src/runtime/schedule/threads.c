@@ -79,12 +79,12 @@ static struct sched_thread *add_thread(struct sched_thread *parent, uint32_t id)
 
 void schedule_begin_driving(void)
 {
-	uint32_t nobody = 0;
+	uint32_t unowned = 0;
 	bool inside;
 
 	/* Only the first process of a run that creates a thread is driven. */
 	if (!schedule_wanted || getpid() != rt_process ||
-	    !__atomic_compare_exchange_n(&schedule_file->owner, &nobody, (uint32_t)getpid(), false,
+	    !__atomic_compare_exchange_n(&schedule_file->owner, &unowned, (uint32_t)getpid(), false,
 					 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
 		schedule_wanted = false;
 		return;
